@@ -7,7 +7,7 @@ import streamlit as st
 from app.compare import comparison
 from app.jobs import queue
 from app.ui import url
-from app.ui.compare import results, setup
+from app.ui.compare import findings, results, setup
 from app.ui.compare.job import draw_comparison
 from app.ui.compare.shipped import draw_note, find_shipped_comparison
 from app.ui.job import draw_live, load_linked
@@ -29,9 +29,11 @@ if job is not None:
         with st.spinner("Drawing …"):
             view = comparison.load_comparison(wb, job.id, by=frame.annotator.id)
         results.draw(view)
+        findings.draw(wb, view, frame.corpus)
     else:
         draw_live(wb, job, partial(draw_comparison, person=frame.annotator))
 elif shipped is not None:
     draw_note(wb, by=frame.annotator.id)
     results.draw(shipped)
+    findings.draw(wb, shipped, frame.corpus)
 setup.draw_earlier(jobs, job.id if job else None)

@@ -47,6 +47,18 @@ def choose_pool() -> tuple[str, ...]:
     return tuple(pool)
 
 
+def read_questions() -> tuple[int, ...]:
+    """The questions that a link narrows the queue to, as `only=3.5.8`; none where it does not, or is not one."""
+    parts = url.get("only").split(".")
+    return tuple(int(p) for p in parts) if all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts) else ()
+
+
+def draw_narrowing() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/filter_alt: Only {count(len(only), 'question')} that you chose.", width="content")
+        st.button("Show all questions", key="label_all", type="tertiary", on_click=url.put, kwargs={"only": None})
+
+
 def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
     """The desk of this sitting; a new one when corpus, name, queue, mode or decision changed."""
     slot = st.empty()  # always there, so that nothing below moves
@@ -108,7 +120,7 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
     elif name == "remove" and desk.item is not None:
         question_management.set_queued(frame.wb, [desk.item.question_id], queued=False, by=frame.annotator.id)
         st.toast("Removed from the queue. Data, Questions brings it back.", icon=":material/playlist_remove:")
-        return desk.draw_next(frame.wb)
+        return desk.skip_question(frame.wb) if only else desk.draw_next(frame.wb)
     elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
     return desk
@@ -148,8 +160,11 @@ st.caption(decide.DESCRIPTION if is_deciding else QUEUES[queue].description)
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 pool = choose_pool() if queue == "tops" else ()
+only = read_questions() if queues.can_narrow(queue) else ()
+if only:
+    draw_narrowing()
 guidelines = read_guidelines(frame.wb, frame.corpus.id)
-desk = find_desk(Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
+desk = find_desk(Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool, only), mode)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
 locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
 # what is typed while a dialog opens is meant for it
@@ -199,7 +214,7 @@ with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
     of_queue = RANDOM if is_deciding else queue
     counts = annotation.measure_progress(
-        frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, ahead=ahead
+        frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
     )
     draw_progress(counts, frame.annotator.name, of_queue)
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)

@@ -28,6 +28,7 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
+from as2core.error_slices import Slice, slice_questions
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import (
@@ -114,7 +115,7 @@ class PairedResult:
 class ComparisonView:
     """Rankers over one labelled set. `unranked`: the means of the candidates' own order, no reranking. `per_question`:
     columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per
-    ranker."""
+    ranker. `correct`: qid -> the texts of its correct candidates; `slices`: the questions by what they share."""
 
     data: str
     setting: str
@@ -125,6 +126,8 @@ class ComparisonView:
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
     unranked: Mapping[str, float] = field(default_factory=dict)
+    correct: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    slices: tuple[Slice, ...] = ()
 
 
 def make_spec(cascade: str, ratio: float) -> str:
@@ -344,6 +347,8 @@ def make_view(
         ranks=_Ranks({q.qid: q for q in questions}, scores, hidden),
         notes=tuple(result["notes"]),
         unranked=measure_unranked(questions),
+        correct={q.qid: frozenset(c.text for c in q.candidates if c.label == 1) for q in questions},
+        slices=slice_questions(questions),
     )
 
 

@@ -296,9 +296,11 @@ def measure_progress(
     queue: str = RANDOM,
     *,
     pool: Collection[str] = (),
+    questions: tuple[int, ...] = (),
     ahead: timedelta = timedelta(),
 ) -> ProgressView:
-    """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. Slow counts are
+    """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. `pool` and
+    `questions` as in `Seat`. Slow counts are
     cached for some seconds and corrected by one's own count, which is always exact."""
     now = wb.clock()
     today = (now + ahead).replace(hour=0, minute=0, second=0, microsecond=0) - ahead
@@ -306,8 +308,8 @@ def measure_progress(
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         rules = rules_of_corpus(s, corpus_id)
         tally = partial(rows.count_outcomes, s, corpus_id)
-        (per_label, questions), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
-        request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool)), rules)
+        (per_label, question_count), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
+        request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
         count = partial(queues.count_open, s, request, now)
         # what one labels does not leave a review as it leaves another queue
         remaining, fewer = (count(), 0) if queue in REVIEWS else _count_cached(wb, (request,), mine, count)
@@ -318,7 +320,7 @@ def measure_progress(
         today=of_today,
         mine=mine,
         all=max(mine, sum(per_label.values()) + more),
-        labelled_questions=questions,
+        labelled_questions=question_count,
         remaining=max(0, remaining - fewer),
         per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
         pace=_measure_pace([now, *last]),

@@ -53,13 +53,14 @@ HEAD_ROWS = 60  # the head of the queue, among which the next item is chosen
 @dataclass(frozen=True, slots=True)
 class Seat:
     """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make the
-    queue "tops"."""
+    queue "tops". `questions`: only these, where the queue `can_narrow`; none given: all."""
 
     corpus_id: int
     annotator_id: int
     queue: str
     holder: str = ""
     pool: tuple[str, ...] = ()
+    questions: tuple[int, ...] = ()
 
     @property
     def who(self) -> Holder:
@@ -332,13 +333,15 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) ->
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
     rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
-    if lease and (only_views or _pair(lease) in skips or lease.question_id in skips):
+    is_narrow = bool(seat.questions) and can_narrow(seat.queue)
+    is_outside = is_narrow and lease is not None and (lease.control or lease.question_id not in seat.questions)
+    if lease and (only_views or is_outside or _pair(lease) in skips or lease.question_id in skips):
         lease = None
     if lease:
         control = lease.control
     else:  # always the same until they act
         me = seat.annotator_id
-        control = seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
+        control = not is_narrow and seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     question_ids = tuple(x for x in skips if isinstance(x, int))
     request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, question_ids)
     open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
@@ -352,7 +355,14 @@ def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] =
     if RETRIEVAL in seat.pool:
         pool.append((0, 0))
     order = QUEUES.get(seat.queue, QUEUES[RANDOM]).order
-    return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), skips)
+    only = seat.questions if can_narrow(seat.queue) else ()
+    return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), skips, only)
+
+
+def can_narrow(queue: str) -> bool:
+    """Whether a queue may be narrowed to some questions: not where estimates for all are made from its draws, and not a
+    review."""
+    return queue in QUEUES and queue != RANDOM and not QUEUES[queue].is_review
 
 
 def _assign(rules: Rules, seat: Seat, pair: Pair, *, control: bool = False, is_scored: bool = True) -> Assignment:

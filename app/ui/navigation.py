@@ -16,7 +16,7 @@ PAGES = {  # name -> icon, in the order of the navigation
 CURRENT = "_as2_page"
 PLACES = {  # name -> query parameters that name a place on the page, which Back and Forward return to
     "ask": ("q", "against"),
-    "label": ("mode", "queue", "job"),
+    "label": ("mode", "queue", "job", "only"),
     "agreement": ("view",),
     "adapt": ("job", "version"),
     "compare": ("job",),

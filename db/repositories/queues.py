@@ -68,7 +68,8 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class QueueRequest:
     """What an annotator asks a queue for. `overlap`: people a pair. `pool`: the rankers whose first `POOL_DEPTH` are
-    pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded`: questions."""
+    pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded`: questions. `only`: questions, if any are
+    given, whether the queues offer them or not."""
 
     corpus_id: int
     order: Order
@@ -76,6 +77,7 @@ class QueueRequest:
     overlap: int = 1
     pool: tuple[tuple[int, int], ...] = ()
     excluded: tuple[int, ...] = ()
+    only: tuple[int, ...] = ()
 
 
 def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:
@@ -157,7 +159,8 @@ def _scored_candidates() -> Select:
 def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Select:
     """The ids of the candidates that the queue holds for the annotator, in no order."""
     order, annotator_id = request.order, request.who.annotator_id
-    where = [Question.corpus_id == request.corpus_id, Question.queued, Sentence.retired.is_(False)]
+    is_offered = Question.id.in_(request.only) if request.only else Question.queued
+    where = [Question.corpus_id == request.corpus_id, is_offered, Sentence.retired.is_(False)]
     if not leased:
         where.append(~is_leased(Candidate, request.who, now))
     if request.excluded:

@@ -67,6 +67,8 @@ def test_where_the_answer_is_labelled_incorrect_the_sentence_judged_right_is_nam
     place = view_of(at).candidates[int(row["position"])]
     named = f"Labelled correct instead: “{row['sentence']}” ({place.title}, sentence {place.position + 1}; rank 4)"
     assert named in texts(at)
+    query = f"corpus=Works&queue=tops&mode=list&only={view_of(at).question_id}"
+    assert ("Label its candidates", query) in links(at)
     at.button(key="as2_overlooked").click().run()
     assert at.session_state["_as2_chosen"] == row["position"]
     assert row["sentence"] in markup(at).split('class="as2-details"')[1]

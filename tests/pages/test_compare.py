@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
@@ -77,6 +78,31 @@ def test_whoever_names_a_reranker_elsewhere_reads_before_the_start_that_sentence
     at = at.multiselect(key="compare_rankers").set_value(["bm25", "http:url=https://rank.example.org/v2/rerank"]).run()
     [warning] = at.warning
     assert "sent to rank.example.org: they leave this machine" in warning.value.replace("\\", "")
+
+
+def test_errors_are_grouped_and_a_click_leads_to_the_label_queue_of_those_questions_alone(wb, job):
+    at = open_comparison(job)
+    at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
+    losses = next(d.value for d in at.dataframe if "number" in d.value.columns).set_index("questions")["number"]
+    assert losses["Lost by the ranker: an incorrect candidate is first"] == losses.sum()  # the correct one is second
+    slices = next(d.value for d in at.dataframe if "slice" in d.value.columns)
+    assert {"kind", "length"} <= set(slices["group"]) and (slices["errors"] == slices["questions"]).all()
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label.startswith("Label candidates")]
+    query = dict(parse_qsl(link.query_string))
+    assert (query["corpus"], query["queue"], query["mode"]) == ("things", "tops", "list")
+    ids = query["only"].split(".")
+    assert link.label == f"Label candidates of {len(ids)} questions" and len(ids) == losses.sum()
+    label = open_page("label", query | {"only": ".".join(ids[:2])})
+    assert "Only 2 questions that you chose." in markup(label) + texts(label)
+    assert label.session_state["_label_desk"].seat.questions == tuple(map(int, ids[:2]))
+    label = label.button(key="label_all").click().run()
+    assert label.session_state["_label_desk"].seat.questions == ()
+
+
+def test_an_address_that_names_no_questions_narrows_nothing(wb):
+    for only in ("", "x", "1.x", "-1", "1..2", "9" * 30):
+        at = open_page("label", {"corpus": "things", "queue": "tops", "only": only})
+        assert at.session_state["_label_desk"].seat.questions == () and not at.exception
 
 
 def test_the_sweep_adds_the_cascade_at_every_ratio():

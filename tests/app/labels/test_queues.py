@@ -10,7 +10,7 @@ from app.ask import asking
 from app.corpora import corpora, documents
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
-from app.labels import annotation
+from app.labels import annotation, guidelines
 from app.labels import queues as queueing
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
@@ -19,6 +19,7 @@ from app.workbench import people
 from app.workbench.people import Gone
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
+from db.models import Question
 from db.repositories import questions as rows
 from db.repositories import queues
 from db.repositories.leases import Holder
@@ -294,3 +295,34 @@ def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
         queueing.next_item(wb, Seat(scored.id, ann.id, "newest"))
     with pytest.raises(Gone):
         queueing.item_at(wb, 999, 999, ann.id)
+
+
+def test_a_queue_narrowed_to_some_questions_offers_those_alone_whether_queued_or_not(wb, scored, ann):
+    every = {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "tops"))}
+    first, second, *_ = sorted(every)
+    narrow = Seat(scored.id, ann.id, "tops", questions=(first, second, 987654))
+    queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))  # a lease from before does not lead outside
+    with wb.write() as s:
+        s.get_one(Question, second).queued = False
+    assert {i.question_id for i in iterate(wb, narrow)} == {first, second}
+    assert second not in {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "tops"))}
+    left = annotation.measure_progress(wb, scored.id, ann.id, "tops", questions=narrow.questions).remaining
+    assert left == len(list(iterate(wb, narrow)))
+    assert queueing.next_question(wb, narrow).question_id in (first, second)
+
+
+def test_what_is_drawn_at_random_for_estimates_is_never_narrowed(wb, scored, ann):
+    everything = {pair(i) for i in iterate(wb, Seat(scored.id, ann.id, "random"))}
+    one = (min(everything)[0],)
+    assert {pair(i) for i in iterate(wb, Seat(scored.id, ann.id, "random", questions=one))} == everything
+    guidelines.set_rules(wb, scored.id, by=ann.id, control=1.0)
+    assert all(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain")))
+    assert not any(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain", questions=one)))
+
+
+def iterate(wb, seat):
+    """A queue to its end, without labelling."""
+    skips = []
+    while (item := queueing.next_item(wb, seat, skips)) is not None:
+        yield item
+        skips.append(pair(item))

@@ -1,0 +1,78 @@
+"""Where one ranker's questions were lost, by which they have something in common, and a link that labels them."""
+
+import pandas as pd
+import streamlit as st
+
+from app.compare import findings
+from app.compare.comparison import ComparisonView
+from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN, SliceResult
+from app.corpora.corpora import CorpusView
+from app.ui import navigation
+from app.ui.text import count, percent, plain
+from app.workbench.workbench import Workbench
+
+TITLES = {
+    UNKNOWN: "No correct sentence is known",
+    SEARCH: "Lost by the search: no correct sentence was retrieved",
+    DROP: "Lost by a drop: the last correct candidate was dropped before the last exit",
+    RANKER: "Lost by the ranker: an incorrect candidate is first",
+    ANSWERED: "Answered: a correct candidate is first",
+}
+CHOICES = {UNKNOWN: "without a correct sentence", SEARCH: "lost by the search", DROP: "lost by a drop",
+           RANKER: "lost by the ranker"}  # fmt: skip
+
+
+def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
+    """`corpus`: whose questions are linked where the labelled set is a file."""
+    names = [r.ranker for r in view.results]
+    st.header("What went wrong, and what to label", anchor=False)
+    ranker = st.selectbox("Ranker", names, key="compare_findings_ranker") if len(names) > 1 else names[0]
+    losses = findings.find_losses(wb, view, ranker)
+    total = sum(len(loss.qids) for loss in losses)
+    if not total:
+        st.caption("No question was evaluated.")
+        return
+    rows = [(TITLES[loss.kind], len(loss.qids), percent(len(loss.qids) / total)) for loss in losses]
+    st.dataframe(pd.DataFrame(rows, columns=["questions", "number", "share"]), hide_index=True,
+                 key="compare_losses")  # fmt: skip
+    slices = findings.measure_slices(view, ranker)
+    _draw_slices(slices)
+    sets = {f"{count(len(loss.qids), 'question')} {CHOICES[loss.kind]}": loss.qids
+            for loss in losses if loss.qids and loss.kind != ANSWERED}  # fmt: skip
+    sets |= {f"{count(len(r.errors), 'error')} in {r.group}: {r.name}": r.errors for r in slices if r.errors}
+    if sets:
+        _draw_link(wb, view, corpus, sets)
+
+
+def _draw_slices(slices: tuple[SliceResult, ...]) -> None:
+    if not slices:
+        return
+    frame = pd.DataFrame(
+        [(r.group, r.name, r.questions, r.share, f"{percent(r.low)} – {percent(r.high)}", len(r.errors))
+         for r in slices],
+        columns=["group", "slice", "questions", "answered", "95 %", "errors"],
+    )  # fmt: skip
+    config = {"answered": st.column_config.NumberColumn(format="percent")}
+    st.dataframe(frame, hide_index=True, column_config=config, key="compare_slices")
+    st.caption(
+        "Answered: a correct candidate is first, with Wilson's 95 % interval. Of this many slices some look bad by "
+        "chance: trust those whose interval lies below the others'."
+    )
+
+
+def _draw_link(wb: Workbench, view: ComparisonView, corpus: CorpusView, sets: dict[str, tuple[str, ...]]) -> None:
+    """The chosen set, its questions, and the way to the label queue."""
+    title = st.selectbox("Questions to label", list(sets), key="compare_findings_set")
+    texts = findings.list_texts(view, sets[title])
+    target = findings.find_target_corpus(wb, view, corpus.id)
+    ids = findings.find_question_ids(wb, target.id, set(texts))
+    with st.expander(title, icon=":material/list:", key="compare_findings_questions"):
+        st.dataframe(pd.DataFrame({"question": texts}), hide_index=True, key="compare_findings_list")
+    if not ids:
+        st.caption(f"None of them is a question of the corpus {plain(target.name)}, so there is nothing to label.")
+        return
+    navigation.to("label", f"Label candidates of {count(len(ids), 'question')}", corpus=target.name, queue="tops",
+                  mode="list", only=".".join(map(str, ids)))  # fmt: skip
+    if len(ids) < len(texts):
+        st.caption(f"{count(len(texts) - len(ids), 'question')} of this set are not linked: they are not in the corpus "
+                   f"{plain(target.name)}, have the text of another, or exceed {findings.MAX_TARGETS}.")  # fmt: skip
