@@ -74,7 +74,7 @@ def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     for row in rows:
         retrieved.setdefault(row.question, set()).add(row.text)
     return frozenset(
-        qid for qid, text in texts.items() if text in retrieved and not view.correct[qid] & retrieved[text]
+        qid for qid, text in texts.items() if text in retrieved and not view.correct.get(qid, frozenset()) & retrieved[text]
     )
 
 
@@ -95,7 +95,9 @@ def measure_slices(view: ComparisonView, ranker: str) -> tuple[SliceResult, ...]
 
 
 def _list_answers(view: ComparisonView, ranker: str) -> dict[str, bool]:
-    """Question id -> whether this ranker's first candidate is correct."""
+    """Question id -> whether this ranker's first candidate is correct; {} where its evaluation is gone."""
+    if "P@1" not in view.per_question:
+        return {}
     rows = view.per_question[view.per_question["ranker"] == ranker]
     return dict(zip(rows["qid"], rows["P@1"] == 1.0, strict=True))
 

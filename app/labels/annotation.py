@@ -300,8 +300,8 @@ def measure_progress(
     ahead: timedelta = timedelta(),
 ) -> ProgressView:
     """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. `pool` and
-    `questions` as in `Seat`. Slow counts are
-    cached for some seconds and corrected by one's own count, which is always exact."""
+    `questions` as in `Seat`. Slow counts are cached for some seconds and corrected by one's own count, which is always
+    exact."""
     now = wb.clock()
     today = (now + ahead).replace(hour=0, minute=0, second=0, microsecond=0) - ahead
     with wb.read() as s:

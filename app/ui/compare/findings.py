@@ -66,7 +66,7 @@ def _draw_link(wb: Workbench, view: ComparisonView, corpus: CorpusView, sets: di
     texts = findings.list_texts(view, sets[title])
     target = findings.find_target_corpus(wb, view, corpus.id)
     ids = findings.find_question_ids(wb, target.id, set(texts))
-    with st.expander(title, icon=":material/list:", key="compare_findings_questions"):
+    with st.expander(plain(title), icon=":material/list:", key="compare_findings_questions"):
         st.dataframe(pd.DataFrame({"question": texts}), hide_index=True, key="compare_findings_list")
     if not ids:
         st.caption(f"None of them is a question of the corpus {plain(target.name)}, so there is nothing to label.")

@@ -1,5 +1,7 @@
 """Which questions a ranker lost where, what they share, and which ones are to be labelled."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select, update
 
@@ -50,6 +52,13 @@ def test_each_question_is_lost_by_the_first_thing_that_went_wrong(wb, view):
             ids = [sorted(rows)[i] for i in ordinals]
             s.execute(update(CandidateRow).where(CandidateRow.id.in_(ids)).values(retrieval_rank=1))
     assert lose(wb, view, SPECS[2]) == none | {SEARCH: {TOP}, DROP: {LOW}, RANKER: set()}
+
+
+def test_where_an_evaluation_is_gone_nothing_is_said_of_its_questions(wb, view):
+    empty = replace(view, per_question=view.per_question.iloc[:0][["qid", "question", "ranker"]])
+    assert all(loss.qids == () for loss in findings.find_losses(wb, empty, "rr"))
+    assert findings.measure_slices(empty, "rr") == ()
+    assert all(loss.qids == () for loss in findings.find_losses(wb, view, "bm25"))
 
 
 def test_a_slice_has_its_share_with_wilson_s_interval_and_its_errors(view):
