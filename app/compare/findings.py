@@ -74,7 +74,9 @@ def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     for row in rows:
         retrieved.setdefault(row.question, set()).add(row.text)
     return frozenset(
-        qid for qid, text in texts.items() if text in retrieved and not view.correct.get(qid, frozenset()) & retrieved[text]
+        qid
+        for qid, text in texts.items()
+        if text in retrieved and not view.correct.get(qid, frozenset()) & retrieved[text]
     )
 
 
