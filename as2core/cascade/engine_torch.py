@@ -2,7 +2,7 @@
 
 Pairs are sorted by length and run in micro-batches of a token budget; between exits the hidden states lie unpadded,
 one tensor a candidate, so that the next segment packs only who is left. On a GPU, and where the caller has
-autocast on, the encoder's products are in bfloat16; the classifiers' never are.
+autocast on, the encoder's products are in bfloat16 unless a dtype is set; the classifiers' never are.
 """
 
 import time
@@ -20,7 +20,8 @@ CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
 
 class TorchEngine:
     """`exits` are layers, `heads` their classifiers; the weights are the module's own, so training is seen at once.
-    `budget`: tokens of a micro-batch, which decide the memory; None: CPU_TOKENS or GPU_TOKENS.
+    `budget`: tokens of a micro-batch, which decide the memory; None: CPU_TOKENS or GPU_TOKENS. `dtype`: one of
+    as2core.nn.precision.DTYPES.
 
     `error` is 0, so nothing is scored again. float32 does not need it; with the encoder in bfloat16 logits err, by how
     much on a GPU was not measured, and near ones may be in the wrong order.
@@ -37,10 +38,17 @@ class TorchEngine:
         *,
         max_length: int,
         budget: int | None = None,
+        dtype: str = "auto",
     ) -> None:
-        self.budget = budget
+        self.budget, self.dtype = budget, dtype
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
         self.shape = backbone.shape
+
+    def is_half_on(self, device: str) -> bool:
+        """Whether the encoder's products are in bfloat16 there."""
+        if self.dtype == "auto":
+            return device == "cuda" or torch.is_autocast_enabled(device)
+        return self.dtype == "bfloat16"
 
     def start(self, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:
         return _TorchRun(self, questions, texts, keeps_states)
@@ -63,14 +71,14 @@ class _TorchRun:
             for leaver in self.states.keys() - set(members.tolist()):
                 del self.states[leaver]
         device = next(e.backbone.parameters()).device.type
+        is_half = e.is_half_on(device)
         budget = e.budget or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)
         rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)
         for i in range(first, last):
             start = time.perf_counter() if i else self._began  # the first exit's time holds the tokenising
             below = e.exits[i - 1] if i else 0
             for at in rows:
-                half = device == "cuda" or torch.is_autocast_enabled(device)
-                with torch.autocast(device, dtype=torch.bfloat16, enabled=half):
+                with torch.autocast(device, dtype=torch.bfloat16, enabled=is_half):
                     scores[i - first, at] = self._exit(i, below, members[at].tolist())
             seconds.append(time.perf_counter() - start)
         return scores, seconds

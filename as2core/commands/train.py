@@ -48,6 +48,10 @@ def train(
     learning_rate: Annotated[float | None, typer.Option(help="The highest rate of the schedule.")] = None,
     batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions per mini-batch.")] = None,
     loss: Annotated[str | None, typer.Option(help="pointwise, pairwise, listwise, mle, lul or rll.")] = None,
+    dtype: Annotated[
+        Literal["auto", "bfloat16", "float32"],
+        typer.Option(help="The encoder's products; auto: the ranker's own, bfloat16 only where the device has it."),
+    ] = "auto",
     seed: Annotated[int | None, typer.Option(help="Seed for initial weights and question order; 0 by default.")] = None,
     teacher: Annotated[
         str | None, typer.Option(metavar="RANKER", help="A ranker whose scores a cascade or cross-encoder learns, too.")
@@ -62,7 +66,7 @@ def train(
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
-    changes["batch_questions"] = batch_questions
+    changes["batch_questions"], changes["bf16"] = batch_questions, _read_dtype(dtype)
     card = _train(TrainingData(data, setting, limit, dev, titles, teacher), ranker, out, changes, others or ())
     if card is None:
         return
@@ -73,6 +77,16 @@ def train(
     echo(f"{out}: {ranker} trained on {card['questions']:,} questions of {data} in {seconds:.0f} s")
     if metrics := card["metrics"]:
         print_table([{"measure": n, metrics["data"]: metrics[n]} for n in MEASURES], ["measure", metrics["data"]])
+
+
+def _read_dtype(name: str) -> bool | None:
+    """The setting `bf16`; None leaves it to the ranker. Raises BadSetting where the device has no bfloat16."""
+    import torch
+
+    from as2core.nn.precision import require_dtype
+
+    require_dtype(name, "cuda" if torch.cuda.is_available() else "cpu")
+    return None if name == "auto" else name == "bfloat16"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,12 @@ class CascadeRanker(
     `first` is set, a cheap ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate is
     read after its document's title.
 
-    It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
-    engine's graphs would not see their weights move.
+    It runs on torch until `use` says otherwise, in `dtype`, one of as2core.nn.precision.DTYPES. A copy is on torch
+    again: copies are made to be trained, and the onnx engine's graphs would not see their weights move.
     """
 
     kind: ClassVar[str] = "cascade"
-    adjustable: ClassVar[tuple[str, ...]] = ("drop_ratio", "keep", "engine", "first", "first_keep")
+    adjustable: ClassVar[tuple[str, ...]] = ("drop_ratio", "keep", "engine", "first", "first_keep", "dtype")
     style: ClassVar[str] = "shipped"
     module: CascadeModule
     first: FirstStage | None
@@ -96,7 +96,7 @@ class CascadeRanker(
         if not are_layers or list(exits) != sorted(set(exits)):
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
-        self.drop_ratio, self.first, self.reads_titles = drop_ratio, None, True
+        self.drop_ratio, self.first, self.reads_titles, self.dtype = drop_ratio, None, True, "auto"
         self.logits: LogitCache | None = None
         self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
@@ -151,7 +151,10 @@ class CascadeRanker(
         """What runs the layers now: the engine that `use` chose once it is ready, and torch until then."""
         from as2core.cascade.engine_torch import TorchEngine
 
-        return self._onnx or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
+        if self._onnx is not None:
+            return self._onnx
+        own, heads = self.backbone, self.module.heads
+        return TorchEngine(own, heads, self.exits, max_length=self.max_length, dtype=self.dtype)
 
     def use(
         self,
@@ -161,10 +164,12 @@ class CascadeRanker(
         background: bool = False,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Choose the engine: "torch", "onnx" (int8, on the CPU), or "auto": onnx, but torch where there is a GPU.
+        """Choose the engine: "torch", "onnx" (int8, on the CPU), or "auto": onnx, but torch where there is a GPU or a
+        dtype is set.
 
         The onnx engine's graphs are kept in `folder` and built if they are missing; with `background` torch scores
-        meanwhile. Raises BadSetting for another name, and if "onnx" cannot run this model.
+        meanwhile. Raises BadSetting for another name, if "onnx" cannot run this model, and for a dtype that the device
+        or the engine has not.
         """
         import torch
 
@@ -172,6 +177,7 @@ class CascadeRanker(
             raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
         self._onnx = None
         gpu = torch.cuda.is_available()
+        engine = self._choose_engine(engine, "cuda" if gpu else "cpu")
         self.module.to("cuda" if gpu and engine != "onnx" else "cpu")
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
@@ -208,6 +214,17 @@ class CascadeRanker(
             atexit.register(end)
         else:
             prepare()
+
+    def _choose_engine(self, engine: str, device: str) -> str:
+        """`engine`, or torch where a dtype is set. Raises BadSetting for one that the device or the engine has not."""
+        from as2core.nn.precision import require_dtype
+
+        require_dtype(self.dtype, device)
+        if self.dtype == "auto":
+            return engine
+        if engine == "onnx":
+            raise BadSetting(f"dtype={self.dtype}: the onnx engine computes in int8: leave one of the two out")
+        return "torch"
 
     def wait_until_prepared(self, seconds: float) -> bool:
         if self._preparation is None:
@@ -287,6 +304,7 @@ class CascadeRanker(
     def adjust(self, settings: VersionConfig) -> None:
         self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)
         self.keep = settings.get("keep", self.keep)
+        self.dtype = settings.get("dtype", self.dtype)
         _ = self.schedule  # refuses a wrong one
         if "first" in settings or "first_keep" in settings:
             name, keep = settings.get("first", "none"), settings.get("first_keep", FIRST_KEEP)
@@ -377,6 +395,7 @@ SETTINGS: Mapping[str, Setting] = {
     "drop_ratio": 0.3,
     "keep": 5,
     "engine": "auto",
+    "dtype": "auto",
     "first": "none",
     "first_keep": FIRST_KEEP,
 }
@@ -387,7 +406,7 @@ def build(shipped: CascadeRanker | None, **changes: Any) -> CascadeRanker:
     ranker = shipped or _make_untrained(settings)
     if ranker.style == "paper" and "keep" not in changes:
         settings["keep"] = ranker.keep
-    ranker.adjust({name: settings[name] for name in ("drop_ratio", "keep", "first", "first_keep")})
+    ranker.adjust({name: settings[name] for name in ("drop_ratio", "keep", "dtype", "first", "first_keep")})
     engine = settings["engine"]
     ranker.use("torch" if shipped is None and engine == "auto" else engine)  # an untrained one is made to be trained
     return ranker

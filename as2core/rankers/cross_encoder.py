@@ -32,7 +32,7 @@ class CrossEncoderRanker(CascadeRanker):
     """
 
     kind = "cross-encoder"
-    adjustable = ("engine",)
+    adjustable = ("engine", "dtype")
 
     def __init__(
         self,
@@ -121,6 +121,7 @@ def build(
     depth: int | None = None,
     pool: str = "mean",
     engine: str = "auto",
+    dtype: str = "auto",
 ) -> Ranker:
     if shipped is not None:
         if depth is not None and depth not in shipped.exits:
@@ -129,15 +130,19 @@ def build(
                 "to be trained (backbone=NAME gives an untrained one)"
             )
         ranker = CrossEncoderRanker.from_cascade(shipped, depth=depth)
+        ranker.dtype = dtype
         ranker.use(engine)
         return ranker
     if backbone is not None and is_seq2seq(backbone):
-        if depth is not None or pool != "mean" or engine == "onnx" or segments:
-            raise BadSetting("an encoder-decoder has no depth, pool, segments or onnx engine: give its backbone alone")
+        if depth is not None or pool != "mean" or engine == "onnx" or segments or dtype != "auto":
+            raise BadSetting(
+                "an encoder-decoder has no depth, pool, segments, dtype or onnx engine: give its backbone alone"
+            )
         return Seq2SeqClassifierRanker(load_seq2seq_classifier(backbone))
     from as2core.nn.backbone import load_backbone
 
     ranker = CrossEncoderRanker(load_backbone(backbone, segments=segments), depth=depth, pool=pool)
+    ranker.dtype = dtype
     ranker.use("torch" if engine == "auto" else engine)
     return ranker
 

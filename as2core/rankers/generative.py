@@ -180,9 +180,10 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
     def _precision(self) -> AbstractContextManager[object]:
         import torch
 
+        from as2core.nn.precision import has_bfloat16
+
         kind = next(self.module.parameters()).device.type
-        has = torch.cuda.is_bf16_supported() if kind == "cuda" else torch.cpu._is_avx512_bf16_supported()
-        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.fast and has)
+        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.fast and has_bfloat16(kind))
 
     def explain(self, question: str, texts: Sequence[str]) -> Explanation:
         """A word's log P is the sum over its tokens. Words beyond QUESTION_TOKENS are left out."""

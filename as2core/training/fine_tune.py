@@ -28,6 +28,7 @@ from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import average
 from as2core.nn.backbone import Backbone
+from as2core.nn.precision import has_bfloat16
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training.hard_negatives import keep_hardest
@@ -259,7 +260,6 @@ def _last_checkpoint(workdir: Path) -> str | None:
 
 def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool) -> TrainingArguments:
     interval = max(1, math.ceil(steps / max(1, settings.epochs * settings.evals_per_epoch)))
-    has_bf16 = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
     args = TrainingArguments(
         output_dir=str(workdir),
         num_train_epochs=1,
@@ -267,7 +267,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        bf16=settings.bf16 and bool(has_bf16),
+        bf16=settings.bf16 and has_bfloat16("cuda" if torch.cuda.is_available() else "cpu"),
         use_cpu=not torch.cuda.is_available(),
         eval_strategy="steps" if has_dev else "no",
         eval_steps=interval,

@@ -19,6 +19,7 @@ from as2core.data.catalog import CORPORA, load_questions
 from as2core.data.starter import build
 from as2core.errors import UnreadableFile
 from as2core.nn.backbone import load_backbone
+from as2core.nn.precision import has_bfloat16
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.versions import sha256
 from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_hardest
@@ -56,7 +57,7 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
     starter, reworded = load_questions("starter-train").questions, _reworded_questions(recipe)
     reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
     # half precision where the processor has instructions for it
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_bfloat16("cpu")):
         vectors.embed(_texts(general), on_progress)
         general = add_hard_negatives(general, vectors, seed=recipe.seed)
     vectors.embed(_texts(starter + reworded), on_progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
 from as2core import cli
 from as2core.data import catalog
@@ -87,3 +88,23 @@ def test_a_dev_set_that_can_judge_nothing_is_not_taken_for_none(files, tmp_path,
     assert cli.main([*told, "--epochs", "1"]) == 1
     assert "unlabelled.jsonl has no question with a correct and an incorrect candidate" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_dtype_that_the_device_has_not_is_refused(tiny_backbone, files, tmp_path, capsys, monkeypatch):
+    told = ["train", f"cross-encoder:backbone={tiny_backbone}", str(files[1]), "--limit", "4", "--json"]
+
+    def train(name: str, dtype: str) -> tuple[int, str, str]:
+        code = cli.main([*told, "--out", str(tmp_path / name), "--dtype", dtype])
+        return (code, *capsys.readouterr())
+
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    code, _, err = train("no", "bfloat16")
+    assert code == 1 and "this processor has no instructions for it" in err
+    assert not (tmp_path / "no").exists()
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    cards = {dtype: json.loads(train(dtype, dtype)[1])["card"] for dtype in ("bfloat16", "float32")}
+    assert {dtype: card["settings"]["train"]["bf16"] for dtype, card in cards.items()} == {
+        "bfloat16": True,
+        "float32": False,
+    }
+    assert cards["bfloat16"]["sha256"] != cards["float32"]["sha256"]  # the same seed, other products
