@@ -6,6 +6,7 @@ Every document stores whether its present content is indexed, so the next call c
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import TypeVar
@@ -25,6 +26,8 @@ from db.repositories import jobs as job_rows
 
 BATCH_DOCUMENTS = 400
 BATCH_PASSAGES = 64
+OPTIMIZE_PASSAGES = 6400  # between two looks at whether the vectors need a new order
+ORDER_SECONDS = 60.0  # between two such looks of a process that is asked questions
 MAX_SHIPPED_PASSAGES = 10_000  # of a corpus that are looked up in the shipped files
 
 T = TypeVar("T")
@@ -46,14 +49,26 @@ def use_index(
     wb: Workbench, corpus_id: int, use: Callable[[PassageIndex], T], on_progress: OnProgress | None = None
 ) -> T:
     """What `use` makes of the corpus's index; one that is damaged is built anew from the documents first, its vectors
-    in the background."""
+    in the background. The job is also asked for, at times, if many vectors are in no order that is searched quickly."""
     try:
-        return use(wb.index(corpus_id))
+        result = use(wb.index(corpus_id))
+        _request_order(wb, corpus_id)
+        return result
     except DamagedIndex as e:
         _discard(wb, corpus_id, e)
     index_pending(wb, corpus_id, on_progress)
     request_vectors(wb, corpus_id)
     return use(wb.index(corpus_id))
+
+
+def _request_order(wb: Workbench, corpus_id: int) -> None:
+    """Where the file of clusters is damaged or gone, every question would wait for the whole comparison."""
+    mark = f"checked order {corpus_id}"
+    if time.monotonic() - wb.marks.get(mark, -ORDER_SECONDS) < ORDER_SECONDS:
+        return
+    wb.marks[mark] = time.monotonic()
+    if not wb.index(corpus_id).is_optimized():
+        request_vectors(wb, corpus_id)
 
 
 def _discard(wb: Workbench, corpus_id: int, error: DamagedIndex) -> None:
@@ -95,13 +110,13 @@ def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None
 
 
 def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
-    """Take the vectors that come with the program, and queue a background job for the other passages without one,
-    unless one is queued; returns its id, or None if all have a vector."""
+    """Take the vectors that come with the program, and queue a background job for the other passages without one, and
+    for the order of many vectors, unless one is queued; returns its id, or None if there is nothing to do."""
     if not wb.has_index(corpus_id):
         return None
     try:
         add_shipped_vectors(wb, corpus_id)
-        if not wb.index(corpus_id).list_pending(1):
+        if not _has_work(wb.index(corpus_id)):
             return None
     except DamagedIndex as e:
         _discard(wb, corpus_id, e)
@@ -109,6 +124,10 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
     with wb.read() as s:
         job_ids = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
     return job_ids[0] if job_ids else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+
+
+def _has_work(index: PassageIndex) -> bool:
+    return bool(index.list_pending(1)) or not index.is_optimized()
 
 
 def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:
@@ -133,7 +152,8 @@ def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:
 
 
 def run_embed(job: JobRun) -> dict[str, Json]:
-    """The background job: vectors for the passages without one, in batches; a new run continues an interrupted one."""
+    """The background job: vectors for the passages without one, in batches, and their order where they are many. A new
+    run continues an interrupted one."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None or not wb.has_index(corpus_id):
         return {"passages": 0}
@@ -148,4 +168,9 @@ def run_embed(job: JobRun) -> dict[str, Json]:
             embedded += len(batch)
             done, total = index.count_vectors(), index.count()
             job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
+            if embedded % OPTIMIZE_PASSAGES < BATCH_PASSAGES and not index.is_optimized():
+                index.optimize()
+        if not index.is_optimized():
+            job.progress(0.99, f"{index.count():,} passages are put in order for the search")
+            index.optimize()
     return {"passages": embedded}

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.workbench.settings import Settings
 from as2core.retrieval.index import PassageIndex
-from as2core.retrieval.sqlite import SqliteIndex
+from as2core.retrieval.sqlite import SqliteIndex, remove_index
 
 
 class IndexStore(Protocol):
@@ -32,7 +32,7 @@ class SqliteIndexes:
     """A file a corpus in the home. A process notices when another one has built a file anew."""
 
     def __init__(self, settings: Settings) -> None:
-        self._file = settings.index_file
+        self._file, self._exact_limit = settings.index_file, settings.exact_passages
         self._open: dict[int, tuple[SqliteIndex, int]] = {}  # and the inode of its file
         self._lock = threading.Lock()
 
@@ -43,12 +43,12 @@ class SqliteIndexes:
             if index is None or not file.exists() or file.stat().st_ino != inode:
                 if index is not None:
                     index.close()
-                index = SqliteIndex(file)
+                index = SqliteIndex(file, self._exact_limit)
                 self._open[corpus_id] = index, file.stat().st_ino
             return index
 
     def open(self, corpus_id: int) -> PassageIndex:
-        return SqliteIndex(self._file(corpus_id))
+        return SqliteIndex(self._file(corpus_id), self._exact_limit)
 
     def exists(self, corpus_id: int) -> bool:
         return self._file(corpus_id).exists()
@@ -58,9 +58,7 @@ class SqliteIndexes:
             index, _ = self._open.pop(corpus_id, (None, -1))
             if index is not None:
                 index.close()
-        file = self._file(corpus_id)
-        for suffix in ("", "-wal", "-shm"):
-            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        remove_index(self._file(corpus_id))
 
     def close(self) -> None:
         with self._lock:

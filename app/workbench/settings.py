@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from as2core.errors import BadSetting
+from as2core.retrieval.sqlite import EXACT_LIMIT
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -25,7 +26,8 @@ class Settings(BaseSettings):
     `admin`: who becomes the first admin, likewise, or by a typed name. `session_hours`: how long a log-in lasts.
     `allowed_hosts`: names by which the pages may be opened, besides the loopback's and the bound address.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
-    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads."""
+    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
+    `exact_passages`: up to so many of a corpus, a question is compared with all vectors."""
 
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -44,6 +46,7 @@ class Settings(BaseSettings):
     allowed_hosts: str = ""
     candidates: int = Field(default=1300, ge=1)
     first_keep: int = Field(default=100, ge=1)
+    exact_passages: int = Field(default=EXACT_LIMIT, ge=0)
 
     @field_validator("home", "models_dir", "corpora_dir", "data_dir")
     @classmethod

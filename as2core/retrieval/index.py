@@ -13,7 +13,10 @@ from typing import Protocol
 import numpy as np
 
 from as2core.errors import UnreadableFile
+from as2core.text import STOP_WORDS, tokenize
 from as2core.types import Hit, Passage
+
+MAX_WORDS = 256  # different ones of a question in a search
 
 
 class DamagedIndex(UnreadableFile):
@@ -40,6 +43,12 @@ class PassageIndex(Protocol):
         """The `k` passages with the largest inner product with `vector`, float32 `(d,)`; only of `docs` if given.
         Raises BadSetting for a vector of another width."""
 
+    def is_optimized(self) -> bool:
+        """Whether the vectors are in the form that is searched quickly."""
+
+    def optimize(self) -> None:
+        """Bring them into it. It may take minutes, and other users search meanwhile."""
+
     def list_pending(self, limit: int) -> list[Passage]:
         """Passages that have no vector yet."""
 
@@ -54,3 +63,10 @@ class PassageIndex(Protocol):
 
     def close(self) -> None:
         """Close files and connections."""
+
+
+def list_content_words(question: str) -> list[str]:
+    """The question's different words in small letters, without stop words if any others are left; none when the text
+    holds no word at all."""
+    unique = list(dict.fromkeys(tokenize(question)))
+    return ([word for word in unique if word not in STOP_WORDS] or unique)[:MAX_WORDS]

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from typing import NamedTuple
 
 import numpy as np
 
-from as2core.errors import BadSetting
+from as2core.retrieval.clusters import check_width
+
+
+class ScoredRow(NamedTuple):
+    """A row and its product with a question. `name`: passage, document."""
+
+    score: float
+    number: int
+    name: tuple[str, str]
 
 
 class VectorMatrix:
@@ -30,7 +39,7 @@ class VectorMatrix:
         if not len(self):
             self._rows = np.zeros((64, len(vector)), dtype=np.float32)
             self._numbers = np.zeros(64, dtype=np.int64)
-        self._check(vector)
+        check_width(vector, self._rows.shape[1])
         self._last = None
         at = self._place.get(n)
         if at is None:
@@ -56,8 +65,8 @@ class VectorMatrix:
                 self._rows[at], self._numbers[at], self._names[at] = self._rows[last], self._numbers[last], name
                 self._place[int(self._numbers[at])] = at
 
-    def nearest(self, vector: np.ndarray, k: int, documents: Iterable[str] | None = None) -> list[tuple[str, str]]:
-        """The `k` names with the largest inner product with `vector` `(d,)`, best first, equal ones by number; only of
+    def nearest(self, vector: np.ndarray, k: int, documents: Iterable[str] | None = None) -> list[ScoredRow]:
+        """The `k` rows with the largest inner product with `vector` `(d,)`, best first, equal ones by number; only of
         these documents, if they are given."""
         places = np.arange(len(self))
         if documents is not None:
@@ -70,19 +79,13 @@ class VectorMatrix:
             kth = np.partition(scores, len(places) - k)[len(places) - k]
             places, scores = places[scores >= kth], scores[scores >= kth]
         best = np.lexsort((self._numbers[places], -scores))[:k]
-        return [self._names[i] for i in places[best]]
+        rows = zip(scores[best].tolist(), self._numbers[places[best]].tolist(), places[best], strict=True)
+        return [ScoredRow(score, n, self._names[at]) for score, n, at in rows]
 
     def _multiply(self, vector: np.ndarray) -> np.ndarray:
         """The products of all rows with it, (rows,)."""
-        self._check(vector)
+        check_width(vector, self._rows.shape[1])
         key = vector.tobytes()
         if self._last is None or self._last[0] != key:
             self._last = key, self._rows[: len(self)] @ vector
         return self._last[1]
-
-    def _check(self, vector: np.ndarray) -> None:
-        if vector.shape != (self._rows.shape[1],):
-            raise BadSetting(
-                f"a vector of shape {vector.shape} for an index of width {self._rows.shape[1]}; "
-                "embed all passages and questions with the same model"
-            )

@@ -1,7 +1,8 @@
 """The embedded index: SQLite's FTS5 for words, and beside each passage its vector as a float32 blob.
 
 Words are ranked by FTS5's BM25 over stemmed tokens. Vectors are searched by brute force in numpy, which at the sizes a
-laptop holds beats an extension; the matrix is in memory and follows the file, whichever process writes to it.
+laptop holds beats an extension, and above `EXACT_LIMIT` by their clusters (`as2core.retrieval.stored_vectors`);
+there, a search by words leaves out the most frequent ones, too.
 
 Two traps this avoids: `INSERT OR REPLACE` beside an external-content FTS table corrupts it (rows are deleted, then
 inserted), and a raw question is FTS syntax (its words are quoted one by one).
@@ -18,12 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from as2core.errors import UnreadableFile
-from as2core.retrieval.index import DamagedIndex
-from as2core.retrieval.matrix import VectorMatrix
-from as2core.text import STOP_WORDS, tokenize
+from as2core.retrieval.index import DamagedIndex, list_content_words
+from as2core.retrieval.stored_vectors import SCHEMA as CLUSTERS_SCHEMA
+from as2core.retrieval.stored_vectors import StoredVectors, list_files
 from as2core.types import Hit, Passage
 
-MAX_TERMS = 256  # different words of a question in a search
+EXACT_LIMIT = 200_000  # vectors that a question is compared with one by one
+MAX_MATCHES = 40_000  # passages that a search by words ranks, in an index beyond that limit
 _LAYOUT = 1  # PRAGMA user_version of a file this module can use
 
 _SCHEMA = f"""
@@ -60,12 +62,11 @@ class SqliteIndex:
     Threads may share it (connections are pooled), and another process may write to the file meanwhile.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, exact_limit: int = EXACT_LIMIT) -> None:
         self.path = Path(path)
         self._idle: list[sqlite3.Connection] = []
-        self._pool_lock, self._matrix_lock = threading.Lock(), threading.Lock()
-        self._matrix = VectorMatrix()
-        self._state = (0, 0)  # the stamp and the count of removals that the matrix includes
+        self._pool_lock = threading.Lock()
+        self._exact_limit, self._vectors = exact_limit, StoredVectors(self.path, exact_limit)
         self._counts: tuple[tuple[int, int], int, int] | None = None  # of this stamp and count of removals
         self._closed = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +75,8 @@ class SqliteIndex:
                 layout = db.execute("PRAGMA user_version").fetchone()[0]
                 if layout == 0:
                     db.executescript(_SCHEMA)
+                if layout in (0, _LAYOUT):
+                    db.execute(CLUSTERS_SCHEMA)  # which files of earlier releases lack
         except DamagedIndex as error:
             raise DamagedIndex(f"{self.path}: not a search index ({error}); delete it and index again") from error
         if layout not in (0, _LAYOUT):
@@ -125,9 +128,10 @@ class SqliteIndex:
                 answer = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
                 db.execute("SELECT stamp, removed FROM change").fetchone()
                 db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+                damage = self._vectors.find_damage(db)
         except UnreadableFile as error:
             return str(error)
-        return "" if answer == "ok" else answer
+        return damage if answer == "ok" else answer
 
     def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
         """Replace each document's passages, all of them or none; a passage that did not change keeps its vector."""
@@ -160,10 +164,12 @@ class SqliteIndex:
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """The `k` best passages by shared words, stop words aside. Every text is allowed; without a word: no hits."""
-        query = build_match_expression(question)
-        if not query or k < 1:
+        words = list_content_words(question)
+        if not words or k < 1:
             return []
+        is_large = self.count() > self._exact_limit
         with self._connection() as db:
+            query = build_match_expression(_choose_rare(db, words) if is_large else words)
             rows = db.execute(
                 "SELECT p.id, p.doc_id FROM (SELECT rowid AS n, rank AS r FROM words WHERE words MATCH ? ORDER BY rank"
                 " LIMIT ?) AS found JOIN passage AS p ON p.n = found.n ORDER BY found.r, p.n",
@@ -173,26 +179,19 @@ class SqliteIndex:
 
     def search_vectors(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
         """The `k` passages with the largest inner product, only of `docs` if given. `vector` is float32 `(d,)`."""
-        with self._matrix_lock:
-            self._update_matrix()
-            nearest = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, docs)
-        return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(nearest, 1)]
-
-    def _update_matrix(self) -> None:
-        """Bring the matrix up to date with the file: add the rows stamped since, and drop the removed ones."""
         with self._transaction("DEFERRED") as db:
-            now = db.execute("SELECT stamp, removed FROM change").fetchone()
-            if now == self._state:
-                return
-            if now[1] != self._state[1]:
-                self._matrix.retain({n for (n,) in db.execute("SELECT n FROM passage WHERE vector IS NOT NULL")})
-            rows = db.execute(
-                "SELECT n, id, doc_id, vector FROM passage WHERE vector IS NOT NULL AND stamp > ? ORDER BY n",
-                (self._state[0],),
-            )
-            for n, pid, doc_id, blob in rows:
-                self._matrix.put(n, (pid, doc_id), np.frombuffer(blob, dtype="<f4"))
-            self._state = now
+            rows = self._vectors.search(db, np.asarray(vector, dtype=np.float32), k, docs)
+        return [Hit(*row.name, rank) for rank, row in enumerate(rows, 1)]
+
+    def is_optimized(self) -> bool:
+        """Whether the vectors are in the form that is searched quickly."""
+        total = self.count_vectors()
+        with self._transaction("DEFERRED") as db:
+            return self._vectors.is_optimized(db, total)
+
+    def optimize(self) -> None:
+        """Bring the vectors into that form: minutes for a million."""
+        self._vectors.optimize(self._transaction, self.count_vectors())
 
     def list_pending(self, limit: int) -> list[Passage]:
         """Passages that have no vector yet, oldest first."""
@@ -230,6 +229,12 @@ class SqliteIndex:
             db.close()
 
 
+def remove_index(path: Path) -> None:
+    """Delete the files of a closed index; none is no error."""
+    for file in (*(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")), *list_files(path)):
+        file.unlink(missing_ok=True)
+
+
 def _to_error(error: sqlite3.DatabaseError, path: Path) -> UnreadableFile:
     code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
@@ -239,14 +244,24 @@ def _to_error(error: sqlite3.DatabaseError, path: Path) -> UnreadableFile:
     return UnreadableFile(f"the search index {path} cannot be used ({error}): try again, or check its permissions")
 
 
-def build_match_expression(question: str) -> str:
-    """The question's words as an FTS5 expression: quoted, joined with OR, without stop words if any others are left.
+def build_match_expression(words: Sequence[str]) -> str:
+    """An FTS5 expression for passages with any of these: quoted, joined with OR."""
+    return " OR ".join(f'"{word}"' for word in words)
 
-    "" when the text holds no word at all.
-    """
-    unique = list(dict.fromkeys(tokenize(question)))
-    content = [word for word in unique if word not in STOP_WORDS] or unique
-    return " OR ".join(f'"{word}"' for word in content[:MAX_TERMS])
+
+def _choose_rare(db: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+    """The rarest words, as many as match `MAX_MATCHES` passages together, one at least: FTS5 computes the score of
+    every passage that it matches, and a word of every tenth passage moves no passage far."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    counts = {w: db.execute(query, (f'"{w}"', MAX_MATCHES + 1)).fetchone()[0] for w in words}
+    rare: list[str] = []
+    total = 0
+    for word in sorted(words, key=lambda w: counts[w]):
+        total += counts[word]
+        if total > MAX_MATCHES and any(counts[w] for w in rare):
+            break
+        rare.append(word)
+    return rare
 
 
 def _next_stamp(db: sqlite3.Connection) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -36,14 +37,14 @@ NASTY = [
 class SqliteFiles:
     """Every index that it opens is of the same file."""
 
-    def __init__(self, folder) -> None:
-        self._file = folder / "sub" / "index.db"
+    def __init__(self, folder, **settings) -> None:
+        self._file, self._settings = folder / "sub" / "index.db", settings
 
     def open(self):
-        return SqliteIndex(self._file)
+        return SqliteIndex(self._file, **self._settings)
 
 
-STORES = {"sqlite": SqliteFiles}
+STORES = {"sqlite": SqliteFiles, "sqlite in clusters": partial(SqliteFiles, exact_limit=2)}
 
 
 @pytest.fixture(params=list(STORES))
@@ -123,6 +124,7 @@ def test_a_document_without_passages_is_gone(index):
 
 def test_a_deleted_document_is_gone_and_an_unknown_one_is_no_error(index):
     index.set_vectors({p.id: unit(i) for i, p in enumerate(index.list_pending(9))})
+    index.optimize()
     index.delete_docs(["haydn", "nobody"])
     assert index.search_words("symphonies", 5) == []
     assert "haydn" not in list_documents(index.search_vectors(unit(0, 1, 2), 9))
@@ -143,6 +145,7 @@ def test_passages_without_a_vector_wait_for_one_and_are_found_by_the_nearest_the
 
 def test_the_nearest_are_those_of_the_documents_that_are_named(index):
     index.set_vectors({p.id: unit(i) for i, p in enumerate(sorted(index.list_pending(9), key=lambda p: p.doc_id))})
+    index.optimize()
     query = np.array([0.1, 0.5, 0.9, 0, 0, 0], dtype=np.float32)
     assert list_documents(index.search_vectors(query, 3)) == ["rhine", "haydn", "danube"]
     assert list_documents(index.search_vectors(query, 3, ["danube", "haydn"])) == ["haydn", "danube"]
@@ -169,6 +172,9 @@ def test_a_question_s_vector_of_another_width_is_refused_with_the_remedy(index):
     index.set_vectors({p.id: unit(0) for p in index.list_pending(9)})
     with pytest.raises(BadSetting, match="same model"):
         index.search_vectors(np.ones(WIDTH - 1), 2)
+    index.optimize()
+    with pytest.raises(BadSetting, match="same model"):
+        index.search_vectors(np.ones(WIDTH - 1), 2, ["rhine"])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -189,6 +195,8 @@ def test_search_by_vector_follows_every_change_of_two_users(users, seed):
             writer.set_vectors(vectors)
             expected |= vectors
         query, k = rng.integers(-9, 9, WIDTH), int(rng.integers(1, 9))
+        if not users[rng.integers(2)].is_optimized():
+            users[rng.integers(2)].optimize()
         for user in users:
             assert [h.passage_id for h in user.search_vectors(query, k)] == rank_by_hand(expected, query, k)
             assert user.count_vectors() == len(expected)
@@ -219,6 +227,8 @@ def test_threads_write_to_an_index_and_search_it_at_once(index):
 
 def test_a_second_user_finds_at_once_what_the_first_wrote(index, users):
     index.set_vectors({p.id: unit(i) for i, p in enumerate(index.list_pending(9))})
+    index.optimize()
+    assert users[1].is_optimized()
     assert users[1].search_vectors(unit(0, 1, 2), 9) == index.search_vectors(unit(0, 1, 2), 9)
     assert list_documents(users[1].search_words("cologne", 5)) == ["rhine"]
     assert users[1].find_damage() == ""

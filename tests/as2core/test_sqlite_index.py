@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from as2core.errors import UnreadableFile
+from as2core.retrieval.index import list_content_words
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex, build_match_expression
 from as2core.types import Hit, Passage
@@ -59,7 +60,7 @@ def test_stop_words_alone_are_searched_for_rather_than_nothing(index):
 def test_any_text_is_a_query_sqlite_understands(text):
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')")
-    expression = build_match_expression(text)
+    expression = build_match_expression(list_content_words(text))
     if expression:
         assert db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone() == (0,)
     assert bool(expression) == any(character.isalnum() for character in text.lower())
@@ -99,6 +100,7 @@ def test_pending_passages_get_vectors_and_are_found_by_the_nearest(index):
 ANOTHER_PROCESS = """
 import sys
 import numpy as np
+from as2core.retrieval.index import list_content_words
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex
 
@@ -206,3 +208,15 @@ def test_a_question_is_compared_once_and_ranked_in_its_documents_after_that(inde
     assert [h.passage_id for h in index.search_vectors(query, 99, some)] == by_hand
     index.set_vectors({by_hand[-1]: query * 9})  # what was computed before does not hold any more
     assert index.search_vectors(query, 99, some)[0].passage_id == by_hand[-1]
+
+
+def test_the_most_frequent_words_are_left_out_where_there_are_many_passages(tmp_path, monkeypatch):
+    monkeypatch.setattr("as2core.retrieval.sqlite.MAX_MATCHES", 12)
+    texts = [f"river {'delta' if i % 5 == 0 else 'bank'} n{i}" for i in range(50)]
+    for limit, expected in ((10, set(range(0, 50, 5))), (50, set(range(50)))):
+        index = SqliteIndex(tmp_path / f"{limit}.db", limit)
+        index.upsert_docs([(str(i), split_passages(str(i), [text])) for i, text in enumerate(texts)])
+        assert {int(d) for d in documents(index.search_words("river delta", 99))} == expected
+        assert documents(index.search_words("river n7 zebra", 1)) == ["7"]
+        assert len(index.search_words("river zebra", 99)) == 50  # the only word that is there at all
+        index.close()
