@@ -87,8 +87,16 @@ def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(tiny, tmp_pat
         torch.testing.assert_close(value, whole[name], atol=1e-5, rtol=0)
 
 
+LAUNCHERS = {
+    "torchrun": "torch.distributed.run --standalone --nproc-per-node 2",
+    "accelerate": "accelerate.commands.launch --cpu --num_processes 2 --num_machines 1 --mixed_precision no "
+    "--dynamo_backend no --main_process_port 0",
+}
+
+
 @pytest.mark.slow
-def test_as2_train_under_torchrun_saves_and_reports_one_version(tiny, tmp_path):
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_as2_train_in_two_processes_saves_and_reports_one_version(launcher, tiny, tmp_path):
     data = tmp_path / "questions.jsonl"
     data.write_text(jsonl.dumps(year_questions.questions(0, 13)))
     settings = ["epochs=1", "bf16=False"]
@@ -107,7 +115,7 @@ def test_as2_train_under_torchrun_saves_and_reports_one_version(tiny, tmp_path):
         return run.stdout
 
     train(tmp_path / "alone")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    card = json.loads(train(tmp_path / "together", *launcher))["card"]  # one document: the second process prints none
+    report = train(tmp_path / "together", "-m", *LAUNCHERS[launcher].split())
+    card = json.loads(report)["card"]  # one document: the second process prints none
     assert card["metrics"]["AP"] > 0 and [p.name for p in tmp_path.glob(".*.work")] == []
     assert (tmp_path / "together" / "config.json").read_text() == (tmp_path / "alone" / "config.json").read_text()
