@@ -74,9 +74,7 @@ def _article(candidate: dict) -> str:
 def app(environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str] | None = None) -> Iterator[str]:
     """`as2 app` of the checkout `root` over the environment's home, from the first answer of its server on; its
     address. `command` is another server, to which the port is added."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [*(command or [*AS2, "app", "--port"]), str(port)]
     with TemporaryFile("w+") as errors:  # a pipe that nobody reads would hold the server up
@@ -92,6 +90,12 @@ def app(environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str
         finally:
             process.terminate()
             process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def _answers(url: str) -> bool:

@@ -330,3 +330,11 @@ def test_deciding_takes_fewer_labels_than_whole_lists_do():
     text = run_benchmark("decide", "--sets", "handbook", "--pairs", "2", "--seeds", "1", "--measures", "P@1")
     by_set = rows(text)
     assert number(by_set["handbook"][5]) < number(by_set["handbook"][3]) <= number(by_set["handbook"][2])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_server_is_put_under_the_same_load():
+    table = rows(run_benchmark("serving", "--tiny"))
+    assert table["2"][:2] == ["2", "FastAPI around CrossEncoder"]  # the last row; clients, then documents and server
+    assert number(table["2"][2]) > 0

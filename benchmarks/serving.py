@@ -1,0 +1,297 @@
+"""`as2 serve` against the servers that one would write or install, over the same weights and under the same load.
+
+    python benchmarks/serving.py                  some minutes on two idle cores; writes docs/performance.md
+    python benchmarks/serving.py --infinity PATH  infinity too; PATH is the `infinity_emb` command of its environment
+    python benchmarks/serving.py --tiny           a minute, to see that it runs; writes nothing
+
+Every client is a thread with a connection of its own that sends its next request as soon as it has the answer to the
+one before. A request is a question of `starter-test` with the first sentences of the starter corpus from a place of its
+own. All servers run at once, and one at a time gets the load, in turns: the medians over the rounds are told. The peer
+is a FastAPI route around sentence-transformers' CrossEncoder, which takes one request after another as its own
+documentation shows; the cascade is exported for it by `as2 export`. infinity does not load that export, so it serves
+the encoder with an untrained head of BERT's, which costs it the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import psutil
+from _peers import cross_encoder
+from _served import AS2, PATIENCE, ROOT, free_port
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from as2core.data.catalog import load_questions
+from as2core.experiments.base import write_section
+from as2core.nn.backbone import locate_weights
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import get
+
+PAGE = ROOT / "docs" / "performance.md"
+OURS, WHOLE = "`as2 serve`, cascade at .3", "`as2 serve`, whole model"
+PEER, INFINITY = "FastAPI around CrossEncoder", "infinity"
+BESIDE, LONG = "2 beside long ones", 3_000  # documents of the long request
+LOOP = """
+import sys
+import uvicorn
+from fastapi import FastAPI
+from sentence_transformers import CrossEncoder
+app, model = FastAPI(), CrossEncoder(sys.argv[1], device="cpu", max_length=int(sys.argv[2]), trust_remote_code=True)
+
+@app.get("/health")
+def health():
+    return {}
+
+@app.post("/rerank")
+async def rerank(body: dict):
+    found = model.rank(body["query"], body["documents"], show_progress_bar=False)
+    return {"results": [{"index": r["corpus_id"], "relevance_score": float(r["score"])} for r in found]}
+
+uvicorn.run(app, port=int(sys.argv[3]), log_level="warning")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`loads`: clients and documents. `seconds` of a round, which is longer where a request is."""
+
+    loads: tuple[tuple[int, int], ...]
+    rounds: int
+    seconds: float
+
+
+FULL = Plan(((1, 10), (4, 10), (16, 10), (64, 10), (1, 100), (4, 100)), 3, 10.0)
+TINY = Plan(((2, 2),), 1, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """`path` is that of its rerank route."""
+
+    name: str
+    url: str
+    path: str
+    process: psutil.Process
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the clients of one round met: seconds of each request (n,), and of the round."""
+
+    latencies: np.ndarray
+    seconds: float
+
+    @property
+    def throughput(self) -> float:
+        return len(self.latencies) / self.seconds
+
+
+# --- the servers -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def start(name: str, command: list[str], port: int, path: str) -> Iterator[Server]:
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=errors, stderr=errors)
+        try:
+            wait_for_health(process, port)
+            yield Server(name, f"http://127.0.0.1:{port}", path, psutil.Process(process.pid))
+        except TimeoutError as e:
+            errors.seek(0)
+            raise SystemExit(f"{name} did not start:\n{errors.read()[-2000:]}") from e
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def wait_for_health(process: subprocess.Popen, port: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < until:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            time.sleep(0.2)
+        finally:
+            connection.close()
+    raise TimeoutError
+
+
+def list_servers(folder: Path, infinity: str | None) -> list[tuple[str, Callable[[int], list[str]], str]]:
+    """Name, command for a port, and path."""
+    cascade = get("cascade:engine=torch")
+    assert isinstance(cascade, CascadeRanker)
+    cross_encoder(cascade, folder / "exported")
+    exported, longest = str(folder / "exported"), str(cascade.max_length)
+    servers = [
+        (OURS, lambda port: [*AS2, "serve", "--ranker", "cascade", "--port", str(port)], "/v1/rerank"),
+        (WHOLE, lambda port: [*AS2, "serve", "--ranker", "cascade:drop_ratio=0", "--port", str(port)], "/v1/rerank"),
+        (PEER, lambda port: [sys.executable, "-c", LOOP, exported, longest, str(port)], "/rerank"),
+    ]
+    if infinity:
+        write_classifier(cascade, folder / "plain")
+        options = [
+            "v2",
+            "--model-id",
+            str(folder / "plain"),
+            "--engine",
+            "torch",
+            "--device",
+            "cpu",
+            "--no-model-warmup",
+            "--port",
+        ]
+        servers.append((INFINITY, lambda port: [infinity, *options, str(port)], "/rerank"))
+    return servers
+
+
+def write_classifier(cascade: CascadeRanker, folder: Path) -> None:
+    """The encoder as Hugging Face's own classifier of pairs."""
+    source = locate_weights(cascade.backbone.name)
+    AutoModelForSequenceClassification.from_pretrained(source, num_labels=1).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+
+
+# --- the load --------------------------------------------------------------------------------------------------------
+
+
+class Requests:
+    """Bodies of requests, each another one."""
+
+    def __init__(self) -> None:
+        questions = load_questions("starter-test").questions
+        self._queries = [q.text for q in questions]
+        self._texts = list(dict.fromkeys(c.text for q in questions for c in q.candidates))
+        self._number, self._lock = count(), threading.Lock()
+
+    def make(self, documents: int) -> bytes:
+        with self._lock:
+            n = next(self._number)
+        texts = [self._texts[(n * 7 + i) % len(self._texts)] for i in range(documents)]
+        return json.dumps({"query": self._queries[n % len(self._queries)], "documents": texts}).encode()
+
+
+def put_under_load(server: Server, requests: Requests, clients: int, documents: int, seconds: float) -> Load:
+    """Requests that began within so many seconds. Raises SystemExit at any answer but 200."""
+    latencies: list[float] = []
+    failures: list[str] = []
+    began = time.perf_counter()
+
+    def send_on() -> None:
+        connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=PATIENCE)
+        while time.perf_counter() - began < seconds and not failures:
+            body, at = requests.make(documents), time.perf_counter()
+            connection.request("POST", server.path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            content = answer.read()
+            if answer.status != 200 or len(json.loads(content)["results"]) != documents:
+                failures.append(f"{answer.status} {content[:200]!r}")
+            latencies.append(time.perf_counter() - at)
+        connection.close()
+
+    threads = [threading.Thread(target=send_on) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise SystemExit(f"{server.name}: {failures[0]}")
+    return Load(np.array(latencies), time.perf_counter() - began)
+
+
+def put_beside_long(server: Server, requests: Requests, seconds: float) -> Load:
+    """Requests of two documents while another client has its long ones ranked, one after another."""
+    is_over = threading.Event()
+
+    def send_long() -> None:
+        while not is_over.is_set():
+            put_under_load(server, requests, 1, LONG, 0.01)
+
+    long = threading.Thread(target=send_long, daemon=True)
+    long.start()
+    time.sleep(1.0)
+    load = put_under_load(server, requests, 1, 2, seconds)
+    is_over.set()
+    long.join(PATIENCE)
+    return load
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def measure(servers: list[Server], plan: Plan) -> dict[tuple[str, object], list[Load]]:
+    """By server and load, a round each."""
+    requests = Requests()
+    found: dict[tuple[str, object], list[Load]] = {}
+    for server in servers:
+        put_under_load(server, requests, 2, 10, min(1.0, plan.seconds))  # does not count
+    for number in range(plan.rounds):
+        for clients, documents in plan.loads:
+            for server in servers:
+                load = put_under_load(server, requests, clients, documents, plan.seconds)
+                found.setdefault((server.name, (clients, documents)), []).append(load)
+        print(f"round {number + 1} of {plan.rounds}", file=sys.stderr, flush=True)
+    if plan is FULL:
+        for server in servers:
+            found[server.name, BESIDE] = [put_beside_long(server, requests, 3 * plan.seconds)]
+    return found
+
+
+def make_tables(servers: list[Server], found: dict[tuple[str, object], list[Load]], loads: list) -> list[str]:
+    """Medians over the rounds; times are of single requests, in milliseconds."""
+    lines = ["| clients | documents | server | requests/s | p50 | p95 | p99 | requests/s of the first |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    for key in loads:
+        clients, documents = (1, BESIDE) if key == BESIDE else key
+        first = np.median([load.throughput for load in found[servers[0].name, key]])
+        for server in servers:
+            rounds = found[server.name, key]
+            speed = np.median([load.throughput for load in rounds])
+            p50, p95, p99 = np.median([np.percentile(r.latencies, (50, 95, 99)) for r in rounds], axis=0) * 1000
+            lines.append(
+                f"| {clients} | {documents} | {server.name} | {speed:.1f} | {p50:,.0f} | {p95:,.0f} | {p99:,.0f} | "
+                f"{first / speed:.2f} x |"
+            )
+    lines += ["", "| server | memory after the load (MB) |", "|---|---|"]
+    lines += [f"| {s.name} | {s.process.memory_info().rss / 1e6:,.0f} |" for s in servers]
+    return [*lines, ""]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--infinity", metavar="PATH", help="the command `infinity_emb`")
+    given = parser.parse_args()
+    plan = TINY if given.tiny else FULL
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        servers = []
+        for name, command, path in list_servers(Path(folder), given.infinity):
+            port = free_port()
+            servers.append(stack.enter_context(start(name, command(port), port, path)))
+        found = measure(servers, plan)
+        loads = [*plan.loads, *([BESIDE] if plan is FULL else [])]
+        told = f"Printed and written by `python benchmarks/serving.py`: {plan.rounds} rounds of {plan.seconds:g} s."
+        text = "\n".join(["## Served", "", told, "", *make_tables(servers, found, loads)])
+    print(text)
+    if plan is FULL:
+        write_section(PAGE, "serving", text)
+
+
+if __name__ == "__main__":
+    main()
