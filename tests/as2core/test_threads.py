@@ -23,5 +23,5 @@ PRINT = f"import as2core, os, sys; print(os.environ.get({WAIT_POLICY!r}), 'torch
 def test_importing_the_library_sets_the_policy_before_torch_is_there_and_leaves_what_is_set(environment, policy):
     own = {k: v for k, v in os.environ.items() if k not in (WAIT_POLICY, *OTHER_VARIABLES)}
     command = [sys.executable, "-c", PRINT]
-    out = subprocess.run(command, env=own | environment, capture_output=True, text=True, check=True, timeout=60).stdout
+    out = subprocess.run(command, env=own | environment, capture_output=True, text=True, check=True, timeout=120).stdout
     assert out.split() == [policy, "False"]

@@ -108,7 +108,7 @@ def test_ctrl_c_says_stopped_and_nothing_else():
     ) as process:
         wait_until_reading(process.pid)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (130, "", "stopped\n")
 
 

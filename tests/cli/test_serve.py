@@ -20,10 +20,10 @@ def test_a_server_answers_until_it_is_told_to_end(tmp_path):
             json.dumps({"query": "the tower", "documents": ["a bridge", "the tower"]}).encode(),
             {"content-type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             assert [r["index"] for r in json.load(answer)["results"]] == [1, 0]
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=60) == 130
+        assert server.wait(timeout=120) == 130
         assert server.stderr.read() == "stopped\n"
 
 

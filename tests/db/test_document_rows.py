@@ -72,7 +72,7 @@ def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, 
         replacing = pool.submit(replace, database, flood, texts, as_pieces, now)
         assert wait([replacing], timeout=0.5).not_done  # the label is not committed: it waits
         s.commit()
-        replacing.result(timeout=10)
+        replacing.result(timeout=60)
     with database.read() as s:
         assert s.get(Sentence, sentence.id).retired
         assert len(labels.list_labels_of_corpus(s, flood[0])) == 1

@@ -12,7 +12,7 @@ MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
 def open_page(name: str = "ask", query: Mapping[str, str] | None = None) -> AppTest:
     """A page of the app as a fresh session opens it."""
-    at = AppTest.from_file(str(MAIN), default_timeout=30)
+    at = AppTest.from_file(str(MAIN), default_timeout=120)
     if name != "ask":  # the first page is at the app's own address
         at.switch_page(f"../pages/{name}.py")
     for key, value in (query or {}).items():

@@ -30,7 +30,7 @@ def open_ask(query=None):
 def ask_question(query=None):
     """The page after a question, generative scores included."""
     at = open_ask({"q": QUESTION} | (query or {}))
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at.run()
 
 
@@ -428,6 +428,6 @@ def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at = button(at, "Ask").click().run()
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)  # the run is stored after the answer
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)  # the run is stored after the answer
     assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params

@@ -17,7 +17,7 @@ OTHER_TEXT = "It was built for the World&#x27;s Fair, and few people came to see
 def ask_question(**query):
     """The page after a question, generative scores included."""
     at = open_page("ask", {"corpus": "Works", "q": QUESTION} | query)
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at.run()
 
 

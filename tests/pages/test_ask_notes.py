@@ -27,7 +27,7 @@ def open_ask():
 def ask_question():
     """The page after a question, generative scores included."""
     at = open_ask()
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at.run()
 
 
@@ -136,7 +136,7 @@ def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkey
     assert "Generative rank … of 40." in markup(at)
     expanders = len(at.expander)
     ready.set()
-    at.session_state["_as2_result"][1].generative.result(timeout=10)
+    at.session_state["_as2_result"][1].generative.result(timeout=60)
     at.run()
     assert sorted(table(at)["generative"]) == list(range(1, 41))
     assert at.dataframe[0].proto.column_order == columns

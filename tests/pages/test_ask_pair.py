@@ -17,7 +17,7 @@ SHORT = "When the mill was finished, it rained."
 
 def open_ask(**query):
     at = open_page("ask", {"corpus": "Works", "q": QUESTION} | query)
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at
 
 

@@ -15,7 +15,7 @@ QUESTION = "When was the hall finished?"
 
 def answered(question=QUESTION, corpus="Works"):
     at = open_page("ask", {"corpus": corpus, "q": question})
-    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    at.session_state["_as2_result"][1].generative.exception(timeout=60)
     return at.run()
 
 

@@ -17,7 +17,7 @@ from app.workbench import people, sessions
 def test_where_a_provider_is_configured_nobody_gets_in_without_logging_in(wb, corpora):
     if not corpora:
         stored.delete_corpora(wb)
-    at = AppTest.from_file(str(MAIN), default_timeout=30).switch_page("../pages/label.py")
+    at = AppTest.from_file(str(MAIN), default_timeout=120).switch_page("../pages/label.py")
     at.secrets["auth"] = {"redirect_uri": "http://localhost/oauth2callback", "cookie_secret": "x"}
     at.run()
     assert at.button(key="as2_login").label == "Log in"
