@@ -59,7 +59,8 @@ def adapt(
     from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
-    from app.versions import promotion
+    from app.compare import gates
+    from as2core.gate import GateFailed
 
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
@@ -82,16 +83,20 @@ def adapt(
             return
         job = follow(wb, readiness.start_retrain(wb, of.id, settings))
         report = RetrainReport.from_json(job.result)
-        is_promoted = promote and not report.change.objection
-        if is_promoted:
-            promotion.promote(wb, report.version, reason="as2 adapt --promote")
+        objection = report.change.objection
+        if promote and not objection:
+            try:
+                gates.promote(wb, report.version, reason="as2 adapt --promote")
+            except GateFailed as error:
+                objection = str(error)
+        is_promoted = promote and not objection
     if as_json:
-        verdict = {"verdict": report.outcome, "objection": report.change.objection}
+        verdict = {"verdict": report.outcome, "objection": objection}
         print_json({**job.result, **verdict, **({"promoted": True} if is_promoted else {})})
         return
     print_report(report, view)
     if promote:
-        echo("promoted" if is_promoted else f"not promoted: {report.change.objection}")
+        echo("promoted" if is_promoted else f"not promoted: {objection}")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
 

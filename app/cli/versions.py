@@ -1,13 +1,14 @@
 """`as2 versions`: list model versions, and change which one is active."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Context, Option, Typer
+from typer import Argument, Context, Exit, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
-from as2core.terminal import echo, print_json, print_table
+from as2core.terminal import echo, print_json, print_note, print_table
 
 versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
@@ -56,14 +57,37 @@ def show(name: Name, as_json: JsonFlag = False) -> None:
 
 
 @versions.command()
-def promote(
-    name: Name, reason: Annotated[str, Option(help="Why; stored with the version.")] = "", as_json: JsonFlag = False
-) -> None:
-    """Make a version the active one of its kind."""
-    from app.versions import promotion
+def check(name: Name, as_json: JsonFlag = False) -> None:
+    """Check the gates that a version has to pass before it is promoted; exit code 3 if it misses one."""
+    from app.compare import gates
 
     with workbench(starter=False) as wb:
-        view = promotion.promote(wb, name, reason)
+        results = gates.check_version_gates(wb, name)
+    if as_json:
+        print_json({"version": name, "gates": [{**asdict(r), "is_passed": r.is_passed} for r in results]})
+    for result in results if not as_json else ():
+        for line in result.checks:
+            echo(f"{result.name}: {line.requirement}: {line.value:.3f}, {'met' if line.is_met else 'missed'}")
+        for note in result.notes:
+            print_note(note)
+    if not results and not as_json:
+        echo("no gate is set for its kind")
+    if not all(r.is_passed for r in results):
+        raise Exit(3)
+
+
+@versions.command()
+def promote(
+    name: Name,
+    reason: Annotated[str, Option(help="Why; stored with the version.")] = "",
+    ignore_gates: Annotated[bool, Option("--ignore-gates", help="Also if it misses a gate; takes a reason.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a version the active one of its kind, if it passes the gates."""
+    from app.compare import gates
+
+    with workbench(starter=False) as wb:
+        view = gates.promote(wb, name, reason, ignores_gates=ignore_gates)
     print_json(view) if as_json else echo(f"{view.name} is active now")
 
 

@@ -80,6 +80,11 @@ class Settings(BaseSettings):
         return self.home / f"{name}-removed"
 
     @property
+    def gates_dir(self) -> Path:
+        """The files of gates that a version has to pass before it is promoted."""
+        return self.home / "gates"
+
+    @property
     def graphs_dir(self) -> Path:
         return self.home / "graphs"
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from as2core.commands.gate import Check, check_gate, enforce, read_gate
 from as2core.commands.options import JsonFlag, Setting, Titles
 from as2core.errors import BadSetting
+from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_table, show_progress
 from as2core.types import Question
@@ -55,7 +55,7 @@ def eval_(
     from as2core.data.catalog import apply_setting
     from as2core.metrics import measure_each_unranked
 
-    requirements = read_gate(files.gate) if files.gate else []
+    requirements = read_gate(files.gate).requirements if files.gate else ()
     if files.run and len(rankers) > 1:
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from as2core.commands.gate import Check
+from as2core.gate import Check
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#1d2430}

@@ -275,6 +275,27 @@ def test_the_words_of_a_promotion_stand_beside_the_card(as2, as2_json):
     assert all(p["at"][:2] == "20" for p in said)
 
 
+@pytest.mark.slow
+def test_the_gates_of_the_home_are_checked_alone_and_a_miss_is_exit_code_3(as2, as2_json, tmp_path):
+    from app.workbench.settings import Settings
+    from as2core.data import jsonl
+    from as2core.types import Candidate, Question
+
+    assert as2("versions", "check", "cascade") == (0, "no gate is set for its kind\n", "")
+    candidates = (Candidate("a", "It rained all day.", 0), Candidate("b", "The tower was finished in 1889.", 1))
+    data = tmp_path / "set.jsonl"
+    data.write_text(jsonl.dumps([Question("q", "When was the tower finished?", candidates)]))
+    folder = Settings().gates_dir
+    folder.mkdir(parents=True)
+    gate = f'data = "{data}"\n[[require]]\nmeasure = "P@1"\nat_least = '
+    (folder / "release.toml").write_text(gate + "1.0")
+    assert as2("versions", "check", "cascade")[:2] == (0, "release: P@1 of cascade at least 1: 1.000, met\n")
+    (folder / "release.toml").write_text(gate + "1.5")
+    code, out, _ = as2("versions", "check", "cascade", "--json")
+    [result] = json.loads(out)["gates"]
+    assert code == 3 and not result["is_passed"] and result["checks"][0]["value"] == 1.0
+
+
 def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
     listed = {v["name"]: v for v in as2_json("versions")["versions"]}
     assert listed["cascade"]["kind"] == "cascade" and listed["generative"]["kind"] == "generative"

@@ -476,6 +476,42 @@ def test_a_worse_one_needs_a_reason(wb):
     assert [p.words for p in registry.get_active(wb).promotions] == ["the held-out ones are of another field"]
 
 
+def put_gate(wb, at_least):
+    wb.settings.gates_dir.mkdir(parents=True, exist_ok=True)
+    text = f'data = "labels:things"\n[[require]]\nmeasure = "P@1"\nat_least = {at_least}\n'
+    (wb.settings.gates_dir / "release.toml").write_text(text)
+
+
+def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a_reason(wb):
+    put_gate(wb, 1.5)
+    at = open_result(wb)
+    assert "Gates to pass first: release" in texts(at)
+    assert not [c for c in at.checkbox if c.key == "adapt_ignore_gates"]
+    at = at.button(key="adapt_promote").click().run()
+    assert "starter-3 is not promoted. The gate release on labels:things is missed" in texts(at).replace("\\", "")
+    assert registry.get_active(wb).name == "cascade"
+    at.checkbox(key="adapt_ignore_gates").check()
+    at = at.button(key="adapt_promote").click().run()
+    assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
+    at.text_input(key="adapt_reason").input("a demo tomorrow")
+    at.button(key="adapt_promote").click().run()
+    [promoted] = registry.get_active(wb).promotions
+    assert registry.get_active(wb).name == "starter-3" and promoted.words.startswith(
+        "a demo tomorrow (The gate release"
+    )
+
+
+def test_the_dialog_too_asks_before_a_gate_is_passed_over(wb):
+    put_gate(wb, 1.5)
+    at = open_adapt().button(key=f"adapt_use_{THIRD}").click().run()
+    at = at.button(key="adapt_use_confirm").click().run()
+    assert "is missed" in texts(at) and registry.get_active(wb).name == "cascade"
+    at.checkbox(key="adapt_use_ignore_gates").check()
+    at.text_input(key="adapt_use_reason").input("a demo tomorrow")
+    at.button(key="adapt_use_confirm").click().run()
+    assert registry.get_active(wb).name == "starter-3"
+
+
 @pytest.mark.parametrize(
     ("difference", "headline", "colour"),
     [(0.041, "Better", "green"), (0.02, "No clear difference", "gray"), (-0.02, "No clear difference", "gray"),

@@ -5,6 +5,7 @@ from typing import Literal
 
 import streamlit as st
 
+from app.compare import gates
 from app.ui import navigation, url
 from app.ui.adapt import files, selection
 from app.ui.errors import boundary, guarded
@@ -14,6 +15,7 @@ from app.versions import management, promotion, registry
 from app.versions.outcome import Outcome
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
+from as2core.gate import GateFailed
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[str, Colour, str]] = {
@@ -25,6 +27,8 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
+MISSED = "_adapt_gate_missed"  # of the session: the version that missed a gate when it was to be promoted
+CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 CLAIM = "claimed by the import"  # of figures that were not measured here
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
@@ -53,13 +57,15 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
-    if promotion.needs_reason(frame.wb, version):
+    if promotion.needs_reason(frame.wb, version) or st.session_state.get(MISSED) == version.name:
         st.text_input(
             "To promote it all the same, give a reason", key="adapt_reason", max_chars=300,
             placeholder="for example: the held-out questions are from another domain",
         )  # fmt: skip
     if version.state == "former":
         st.caption("It was in use before.")
+    _name_gates(frame, version)
+    _offer_exception(version, CARD_CHOICE)
     why = frame.explain_refusal("change versions")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
@@ -228,15 +234,43 @@ def _use(frame: Frame, version: VersionView) -> None:
         st.markdown(plain(f"{version.name}: {version.objection}."))
     reason = st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,
                            placeholder="saved with the version")  # fmt: skip
+    _name_gates(frame, version)
     if st.button("Use this version", type="primary", key="adapt_use_confirm"):
         with boundary():
-            promotion.promote(frame.wb, version.name, reason.strip(), by=frame.annotator.id)
+            _promote_now(frame, version.name, reason, choice=DIALOG_CHOICE)
             _finish(f"{version.name} is in use.")
+    _offer_exception(version, DIALOG_CHOICE)  # below what the click says
+
+
+def _promote_now(frame: Frame, name: str, reason: str, *, choice: str) -> None:
+    """If it passes its gates, or despite them where that was chosen in the checkbox `choice`. Raises GateFailed, after
+    which the choice is offered."""
+    ignores = bool(st.session_state.get(choice)) and st.session_state.get(MISSED) == name
+    try:
+        gates.promote(frame.wb, name, reason.strip(), by=frame.annotator.id, ignores_gates=ignores)
+    except GateFailed:
+        st.session_state[MISSED] = name
+        raise
+    st.session_state.pop(MISSED, None)
+
+
+def _name_gates(frame: Frame, version: VersionView) -> None:
+    """Which gates a promotion checks."""
+    if version.state not in gates.NOT_CHECKED:
+        with boundary():
+            if names := list(gates.list_gates(frame.wb, version.kind)):
+                st.caption(f"Gates to pass first: {plain(', '.join(names))}. Checking them may take a while.")
+
+
+def _offer_exception(version: VersionView, choice: str) -> None:
+    """After a miss: to promote it all the same."""
+    if st.session_state.get(MISSED) == version.name:
+        st.checkbox("Promote it although it misses a gate", key=choice, help="Takes a reason.")
 
 
 @guarded
 def _promote(frame: Frame, name: str) -> None:
-    promotion.promote(frame.wb, name, st.session_state.get("adapt_reason", "").strip(), by=frame.annotator.id)
+    _promote_now(frame, name, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
     announce(f"{name} is in use.")
 
 

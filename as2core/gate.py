@@ -1,6 +1,10 @@
-"""A regression gate: conditions on an evaluation, in a TOML file, that a program in CI checks by an exit code.
+"""A regression gate: conditions on an evaluation, in a TOML file. A program in CI checks them by an exit code, and the
+workbench before a version is promoted.
 
-    [[require]]              # of the first ranker named
+    data = "starter-test"    # for promotions: on which questions, and in which setting
+    setting = "clean"
+
+    [[require]]              # of the first ranker named, or the version to promote
     measure = "AP"
     at_least = 0.80
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 UNRANKED = "no reranking"
 KEYS = {"measure", "at_least", "against", "max_loss", "sure"}
+FILE_KEYS = {"data", "setting", "kind", "require"}
 
 
 class GateFailed(As2Error):
@@ -48,6 +53,23 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """A file's content. `data`, `setting` and `kind` are for promotions: on which questions ("" where the file does not
+    say), and versions of which kind have to pass it."""
+
+    requirements: tuple[Requirement, ...]
+    data: str = ""
+    setting: str = "clean"
+    kind: str = "cascade"
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The rankers that it compares with."""
+        names = (r.against for r in self.requirements)
+        return tuple(dict.fromkeys(name for name in names if name is not None and name != UNRANKED))
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A requirement in words, what was found, and whether that is enough."""
 
@@ -56,8 +78,10 @@ class Check:
     is_met: bool
 
 
-def read_gate(file: Path) -> list[Requirement]:
-    """Raises UnreadableFile, BadSetting."""
+def read_gate(file: Path) -> Gate:
+    """Raises UnreadableFile, BadSetting, OSError."""
+    from as2core.data.catalog import SETTINGS
+
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -65,13 +89,22 @@ def read_gate(file: Path) -> list[Requirement]:
     rows = document.get("require")
     if not isinstance(rows, list) or not rows:
         raise BadSetting(f"{file} requires nothing: write [[require]] with measure and at_least, or against")
-    return [_read_requirement(file, number, row) for number, row in enumerate(rows, 1)]
+    if unknown := set(document) - FILE_KEYS:
+        raise BadSetting(f"{file} has {', '.join(sorted(unknown))}; known: {', '.join(sorted(FILE_KEYS))}")
+    about = {name: value for name, value in document.items() if name != "require"}
+    if not all(isinstance(value, str) for value in about.values()):
+        raise BadSetting(f"{file}: data, setting and kind are texts")
+    if about.get("setting", "clean") not in SETTINGS:
+        raise BadSetting(f"{file}: no setting {about['setting']!r}; known: {', '.join(SETTINGS)}")
+    return Gate(tuple(_read_requirement(file, number, row) for number, row in enumerate(rows, 1)), **about)
 
 
 def _read_requirement(file: Path, number: int, row: Mapping[str, object]) -> Requirement:
     from as2core.metrics import MEASURES
 
     where = f"{file}: requirement {number}"
+    if not isinstance(row, dict):
+        raise BadSetting(f"{where} is no table: write [[require]] above it")
     if unknown := set(row) - KEYS:
         raise BadSetting(f"{where} has {', '.join(sorted(unknown))}; known: {', '.join(sorted(KEYS))}")
     measure, against, is_sure = str(row.get("measure", "")), row.get("against"), row.get("sure", False)
