@@ -60,7 +60,7 @@ def adapt(
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
     from app.compare import gates
-    from as2core.gate import GateFailed
+    from as2core.errors import As2Error
 
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
@@ -87,7 +87,7 @@ def adapt(
         if promote and not objection:
             try:
                 gates.promote(wb, report.version, reason="as2 adapt --promote")
-            except GateFailed as error:
+            except As2Error as error:  # a gate that is missed, or has a mistake
                 objection = str(error)
         is_promoted = promote and not objection
     if as_json:
