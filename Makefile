@@ -14,7 +14,7 @@ EXTRAS := app,auth,hub,postgres,serve,dev
 
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
-QUICK := not slow and not gpu and not postgres and not shared and not clients
+QUICK := not slow and not gpu and not postgres and not shared and not clients and not milvus
 TESTERS ?= 2
 
 .PHONY: setup demo test test-all lint bench screenshots sbom clean browser

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from app.versions import startup
 from app.workbench.home import prepare_home
-from app.workbench.indexes import SqliteIndexes
+from app.workbench.indexes import open_indexes
 from app.workbench.models import LoadedModels, ModelProvider
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Workbench, translate_errors, utc_now
@@ -33,7 +33,7 @@ def open(
         except OSError as e:
             raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
         database = open_database(settings.database)
-    wb = Workbench(settings, database, models or LoadedModels.from_settings(settings), SqliteIndexes(settings), clock)
+    wb = Workbench(settings, database, models or LoadedModels.from_settings(settings), open_indexes(settings), clock)
     startup.update_paths(wb)
     startup.register_shipped(wb)
     return wb

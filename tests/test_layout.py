@@ -89,10 +89,13 @@ def loaded_by(*modules: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("package", "extras"),
-    [("as2core", ("hub", "serve", "langchain", "llama-index")), ("db", ("app",)), ("app", ("app",))],
+    [("as2core", ("hub", "serve", "langchain", "llama-index", "milvus")), ("db", ("app",)), ("app", ("app",))],
 )
 def test_every_library_imported_is_declared(package, extras):
-    not_set_up = {"llama_index": ["llama-index-core"]}  # named otherwise than its package, and not in `make setup`
+    not_set_up = {
+        "llama_index": ["llama-index-core"],
+        "grpc": ["grpcio"],
+    }  # named otherwise than its package, and not in `make setup`
     by_module = not_set_up | importlib.metadata.packages_distributions()
     allowed = list_requirements(*extras)
     for path in sources(package):

@@ -7,7 +7,15 @@ from typing import Protocol
 
 from app.workbench.settings import Settings
 from as2core.retrieval.index import PassageIndex
+from as2core.retrieval.milvus import MilvusIndexes
 from as2core.retrieval.sqlite import SqliteIndex, remove_index
+
+VECTOR_WIDTH = 384  # of the shipped embedder
+
+
+def open_indexes(settings: Settings) -> IndexStore:
+    """Those of the server that the settings name, or files in the home."""
+    return MilvusIndexes(settings.index_url, width=VECTOR_WIDTH) if settings.index_url else SqliteIndexes(settings)
 
 
 class IndexStore(Protocol):

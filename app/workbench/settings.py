@@ -27,12 +27,14 @@ class Settings(BaseSettings):
     `allowed_hosts`: names by which the pages may be opened, besides the loopback's and the bound address.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
+    `index_url`: a Milvus server that has the search indexes; "" keeps them in the home.
     `exact_passages`: up to so many of a corpus, a question is compared with all vectors."""
 
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = REPO / ".as2"
     database_url: str = ""
+    index_url: str = ""
     models_dir: Path = REPO / "models"
     corpora_dir: Path = REPO / "corpora"
     data_dir: Path | None = None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import uuid
 from functools import partial
 
 import numpy as np
 import pytest
 
 from as2core.errors import BadSetting
+from as2core.retrieval.milvus import MilvusIndexes
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.types import Hit
@@ -44,10 +47,29 @@ class SqliteFiles:
         return SqliteIndex(self._file, **self._settings)
 
 
-STORES = {"sqlite": SqliteFiles, "sqlite in clusters": partial(SqliteFiles, exact_limit=2)}
+class MilvusPartitions:
+    """A Milvus Lite in this folder, or the server that is named, with a collection of its own."""
+
+    def __init__(self, folder) -> None:
+        pytest.importorskip("pymilvus", reason="needs the extra `milvus`")
+        url = os.environ.get("AS2_TEST_MILVUS_URL", "")
+        if not url:
+            pytest.importorskip("milvus_lite", reason="needs milvus-lite, or AS2_TEST_MILVUS_URL")
+        self._settings = {"width": WIDTH, "collection": f"test_{uuid.uuid4().hex[:12]}"}
+        self._url = url or str(folder / "lite.db")
+
+    def open(self):
+        return MilvusIndexes(self._url, **self._settings).open(7)
 
 
-@pytest.fixture(params=list(STORES))
+STORES = {
+    "sqlite": SqliteFiles,
+    "sqlite in clusters": partial(SqliteFiles, exact_limit=2),
+    "milvus": MilvusPartitions,
+}
+
+
+@pytest.fixture(params=["sqlite", "sqlite in clusters", pytest.param("milvus", marks=pytest.mark.milvus)])
 def users(request, tmp_path):
     """Two users of one index, as two processes have it."""
     store = STORES[request.param](tmp_path)
