@@ -266,7 +266,7 @@ def read_key(variable: str | None) -> str | None:
 def build(
     *, url: str = "", model: str | None = None, key: str | None = None, batch: int = 500, timeout: float = 60.0
 ) -> HttpRanker:
-    endpoint = Endpoint(url, read_key(key), timeout)
+    endpoint = Endpoint(url, read_key(None if key is None else str(key)), timeout)
     return HttpRanker(endpoint.post, endpoint.host, model=None if model is None else str(model), batch=batch)
 
 

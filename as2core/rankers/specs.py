@@ -156,6 +156,8 @@ def _read_value(name: str, key: str, text: str, default: Setting, several: bool)
         if isinstance(default, int | float):
             values = tuple(type(default)(t) for t in text.split("/"))
             return values if several and len(values) > 1 else type(default)(text)
+        if isinstance(default, str):
+            return text
         if default is None and text in ("true", "false"):
             return text == "true"
         return int(text) if text.isdigit() else text

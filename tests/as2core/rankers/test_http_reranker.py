@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there_or_speaks_otherwise_is_said():
 
 @pytest.mark.parametrize(
     "url",
-    ["", "file:///etc/passwd", "ftp://x/y", "api.example.org/rerank", "https://", "https:///x", "http://x:99999/",
+    ["", "5", "file:///etc/passwd", "ftp://x/y", "api.example.org/rerank", "https://", "https:///x", "http://x:99999/",
      "https://exa mple.org/", "https://example.org/\n", "https://ex\u00e4mple.org/", "http://[::1/"],
 )  # fmt: skip
 def test_what_is_no_web_address_is_refused(url):
@@ -210,7 +210,7 @@ def test_a_key_comes_from_a_variable_for_it_alone_and_goes_over_https(monkeypatc
         assert get(f"http:url={url},key=AS2_RERANK_KEY").destination in url
     with pytest.raises(BadSetting, match="holds no password"):
         get("http:url=https://me:word@example.org/")
-    for bad in ("batch=0", "batch=1001", "timeout=0", "timeout=nan"):
+    for bad in ("key=5", "batch=0", "batch=1001", "timeout=0", "timeout=nan"):
         with pytest.raises(BadSetting, match=bad.partition("=")[0]):
             get(f"http:url=https://example.org/,{bad}")
 

@@ -102,6 +102,9 @@ def test_what_is_no_cross_encoder_with_a_tokenizer_is_said(tiny, tmp_path):
     ):
         with pytest.raises(DamagedModel, match=message):
             get(f"onnx:model={bad}")
+    for spec, message in (("onnx:model=5", "5 holds no"), ("run:file=5", "file=5: there is no such file")):
+        with pytest.raises((BadSetting, DamagedModel), match=message):
+            get(spec)
     with pytest.raises(BadSetting, match="onnx needs model: write onnx:model="):
         get("onnx")
     with pytest.raises(BadSetting, match="give 8 tokens or more"):
