@@ -48,11 +48,11 @@ def _draw_slices(slices: tuple[SliceResult, ...]) -> None:
     if not slices:
         return
     frame = pd.DataFrame(
-        [(r.group, r.name, r.questions, r.share, f"{percent(r.low)} – {percent(r.high)}", len(r.errors))
+        [(r.group, r.name, r.questions, 100 * r.share, f"{percent(r.low)} – {percent(r.high)}", len(r.errors))
          for r in slices],
         columns=["group", "slice", "questions", "answered", "95 %", "errors"],
     )  # fmt: skip
-    config = {"answered": st.column_config.NumberColumn(format="percent")}
+    config = {"answered": st.column_config.NumberColumn(format="%.0f %%")}
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_slices")
     st.caption(
         "Answered: a correct candidate is first, with Wilson's 95 % interval. Of this many slices some look bad by "
