@@ -1,0 +1,83 @@
+"""The Kubernetes manifests: valid by the published schemas, and of one piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from app.workbench.settings import Settings
+
+TEXT = (Path(__file__).resolve().parents[1] / "docs" / "deploy" / "kubernetes.yaml").read_text()
+VERSIONS = ("1.29", "1.34")
+
+
+def read_objects():
+    """An anchor holds in one document of a file alone, so a Kubernetes client reads each by itself."""
+    return [yaml.safe_load(document) for document in TEXT.split("\n---\n")]
+
+
+def list_pods():
+    return [(o["metadata"]["name"], o["spec"]) for o in read_objects() if o["kind"] in ("Deployment", "StatefulSet")]
+
+
+def list_containers():
+    return [
+        (name, pod["template"]["spec"], c) for name, pod in list_pods() for c in pod["template"]["spec"]["containers"]
+    ]
+
+
+def list_variables(container):
+    return {e["name"] for e in container.get("env", [])}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_object_is_valid_by_the_published_schema(version):
+    validate = pytest.importorskip("kubernetes_validate", reason="needs the extra `manifests`")
+    for manifest in read_objects():
+        validate.validate(manifest, version, strict=True)
+
+
+def test_an_object_with_a_field_of_another_name_is_not_valid():
+    validate = pytest.importorskip("kubernetes_validate", reason="needs the extra `manifests`")
+    manifest = next(o for o in read_objects() if o["kind"] == "Service")
+    manifest["spec"]["port"] = manifest["spec"].pop("ports")
+    with pytest.raises(validate.ValidationError):
+        validate.validate(manifest, VERSIONS[-1], strict=True)
+
+
+def test_selectors_find_the_pods_and_ports_have_names_that_exist():
+    labels = {name: pod["template"]["metadata"]["labels"] for name, pod in list_pods()}
+    ports = {name: {p["name"] for p in c.get("ports", [])} for name, _, c in list_containers() if c.get("ports")}
+    for name, pod in list_pods():
+        assert pod["selector"]["matchLabels"] == labels[name]
+    for service in (o for o in read_objects() if o["kind"] == "Service"):
+        name = service["metadata"]["name"]
+        assert service["spec"]["selector"] == labels[name]
+        assert {p["targetPort"] for p in service["spec"]["ports"]} <= ports[name]
+
+
+def test_every_variable_is_a_setting_and_every_secret_is_there():
+    objects = {(o["kind"], o["metadata"]["name"]): o for o in read_objects()}
+    secrets = objects["Secret", "as2-secrets"]["stringData"]
+    settings = {f"AS2_{name.upper()}" for name in Settings.model_fields}
+    assert objects["ConfigMap", "as2-settings"]["data"].keys() <= settings
+    for _, _, container in list_containers():
+        assert {v for v in list_variables(container) if v.startswith("AS2_")} <= settings
+        for variable in container.get("env", []):
+            reference = variable.get("valueFrom", {}).get("secretKeyRef")
+            assert reference is None or (reference["name"], reference["key"] in secrets) == ("as2-secrets", True)
+    assert secrets["password"] in secrets["AS2_DATABASE_URL"]
+
+
+def test_our_containers_write_to_their_volumes_alone_and_are_not_root():
+    ours = [(pod, c) for _, pod, c in list_containers() if "as2-workbench" in c["image"]]
+    assert len(ours) == 3
+    for pod, container in ours:
+        assert pod["securityContext"]["runAsUser"] == 1000 and pod["securityContext"]["runAsNonRoot"]
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        mounts = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
+        assert {"/data", "/tmp", "/home/as2/.cache"} <= set(mounts.values())
+        assert mounts.keys() <= {v["name"] for v in pod["volumes"]}
