@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Self, overload
 
@@ -23,6 +24,12 @@ class LazyQuestions(Sequence[Question]):
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    def __iter__(self) -> Iterator[Question]:
+        """A pass looks at all candidates several times: they are parsed once."""
+        for key in self._keys.tolist():
+            question = self._read(key)
+            yield replace(question, candidates=tuple(question.candidates))
 
     @overload
     def __getitem__(self, index: int) -> Question: ...

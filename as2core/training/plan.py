@@ -73,6 +73,7 @@ class BatchPlan(Sequence[PlannedBatch]):
         self._sizes: list[array[int]] = []
         for number in range(planner.settings.epochs):
             self._states.append(rng.getstate())
+            self._epoch: tuple[int, _Epoch] | None = None  # its memory is free before the next is planned
             self._epoch = number, planner.plan(rng)
             self._sizes.append(self._epoch[1].sizes)
         self._ends = list(accumulate(len(sizes) for sizes in self._sizes))
@@ -96,14 +97,18 @@ class BatchPlan(Sequence[PlannedBatch]):
             return [self[i] for i in range(*index.indices(len(self)))]
         index = range(len(self))[index]
         number = bisect_right(self._ends, index)
-        if self._epoch[0] != number:
-            rng = random.Random()
-            rng.setstate(self._states[number])
-            self._epoch = number, self._planner.plan(rng, self._sizes[number])
-        place = index - (self._ends[number - 1] if number else 0)
-        epoch = self._epoch[1]
+        place, epoch = index - (self._ends[number - 1] if number else 0), self._plan_epoch(number)
         groups = tuple(self._planner.make_group(epoch.groups, g) for g in epoch.list_groups(place))
         return PlannedBatch(groups, self._exits[index], self._anchors[index] if self._anchors else ())
+
+    def _plan_epoch(self, number: int) -> _Epoch:
+        """The epoch as it was planned at first."""
+        if self._epoch is None or self._epoch[0] != number:
+            rng = random.Random()
+            rng.setstate(self._states[number])
+            self._epoch = None
+            self._epoch = number, self._planner.plan(rng, self._sizes[number])
+        return self._epoch[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
