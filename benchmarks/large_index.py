@@ -40,7 +40,7 @@ BLOCK = 20_000  # passages written at a time
 NOISE = 0.7  # of a vector, in units of the real ones' deviation
 K = 150  # hits of each search, as for a question on the Ask page
 RECALL = 100
-WORD_BEST = 50  # hits by all words, that are looked for among K by the rarest
+WORD_BEST = 50  # hits by all words, that are looked for among K of the shorter search
 DOCUMENTS = 30
 
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             exact = run_search(index, "--exact")
             notes += [f"{size:,} passages: {filling}, {put_in_order(index)}.", ""]
             lines.append(make_row(size, "exact, vectors in memory", exact, exact))
-            lines.append(make_row(size, "clusters, rare words", run_search(index), exact))
+            lines.append(make_row(size, "clusters, shorter search", run_search(index), exact))
             print(lines[-2], lines[-1], notes[-2], sep="\n", file=sys.stderr, flush=True)
     text = "\n".join([*lines, "", *notes])
     print(text, flush=True)

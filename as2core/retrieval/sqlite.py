@@ -2,7 +2,7 @@
 
 Words are ranked by FTS5's BM25 over stemmed tokens. Vectors are searched by brute force in numpy, which at the sizes a
 laptop holds beats an extension, and above `EXACT_LIMIT` by their clusters (`as2core.retrieval.stored_vectors`);
-there, a search by words leaves out the most frequent ones, too.
+there, a search by words ranks the passages that have one of the rarest.
 
 Two traps this avoids: `INSERT OR REPLACE` beside an external-content FTS table corrupts it (rows are deleted, then
 inserted), and a raw question is FTS syntax (its words are quoted one by one).
@@ -169,7 +169,11 @@ class SqliteIndex:
             return []
         is_large = self.count() > self._exact_limit
         with self._connection() as db:
-            query = build_match_expression(_choose_rare(db, words) if is_large else words)
+            query = build_match_expression(words)
+            if is_large:  # ranked by all words, but only the passages that have one of the rarest
+                rare = _choose_rare(db, words)
+                twice = [*words, *(w for w in words if w not in rare)]  # each counts once for each time it is here
+                query = f"({build_match_expression(rare)}) AND ({build_match_expression(twice)})"
             rows = db.execute(
                 "SELECT p.id, p.doc_id FROM (SELECT rowid AS n, rank AS r FROM words WHERE words MATCH ? ORDER BY rank"
                 " LIMIT ?) AS found JOIN passage AS p ON p.n = found.n ORDER BY found.r, p.n",
@@ -251,7 +255,7 @@ def build_match_expression(words: Sequence[str]) -> str:
 
 def _choose_rare(db: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     """The rarest words, as many as match `MAX_MATCHES` passages together, one at least: FTS5 computes the score of
-    every passage that it matches, and a word of every tenth passage moves no passage far."""
+    every passage that it matches, and one with none but frequent words is seldom among the best."""
     query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
     counts = {w: db.execute(query, (f'"{w}"', MAX_MATCHES + 1)).fetchone()[0] for w in words}
     rare: list[str] = []

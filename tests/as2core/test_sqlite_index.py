@@ -210,7 +210,7 @@ def test_a_question_is_compared_once_and_ranked_in_its_documents_after_that(inde
     assert index.search_vectors(query, 99, some)[0].passage_id == by_hand[-1]
 
 
-def test_the_most_frequent_words_are_left_out_where_there_are_many_passages(tmp_path, monkeypatch):
+def test_only_passages_with_one_of_the_rarest_words_are_ranked_where_there_are_many(tmp_path, monkeypatch):
     monkeypatch.setattr("as2core.retrieval.sqlite.MAX_MATCHES", 12)
     texts = [f"river {'delta' if i % 5 == 0 else 'bank'} n{i}" for i in range(50)]
     for limit, expected in ((10, set(range(0, 50, 5))), (50, set(range(50)))):
@@ -220,3 +220,14 @@ def test_the_most_frequent_words_are_left_out_where_there_are_many_passages(tmp_
         assert documents(index.search_words("river n7 zebra", 1)) == ["7"]
         assert len(index.search_words("river zebra", 99)) == 50  # the only word that is there at all
         index.close()
+
+
+def test_frequent_words_still_decide_between_passages_that_share_a_rare_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("as2core.retrieval.sqlite.MAX_MATCHES", 5)
+    texts = [*(f"river n{i}" for i in range(30)), "delta lake lake", "delta river", *(f"lake m{i}" for i in range(30))]
+    texts += [f"hill h{i}" for i in range(40)]  # in half of all passages, a word would weigh nothing
+    index = SqliteIndex(tmp_path / "many.db", 10)
+    index.upsert_docs([(str(i), split_passages(str(i), [text])) for i, text in enumerate(texts)])
+    assert documents(index.search_words("river delta", 9)) == ["31", "30"]
+    assert documents(index.search_words("lake delta", 9)) == ["30", "31"]
+    index.close()
