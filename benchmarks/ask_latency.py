@@ -239,9 +239,9 @@ def _describe_options(names: Sequence[str], checkouts: Checkouts) -> str:
 
 
 def _served_cores() -> int:
-    from as2core.cascade.engine_onnx import cores
+    from as2core.cores import count_cores
 
-    return cores()
+    return count_cores()
 
 
 def format_row(corpus: str, what: str, times: dict[str, list[float]], checkouts: Checkouts) -> str:

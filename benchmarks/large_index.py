@@ -8,7 +8,8 @@ A passage is five sentences drawn from the labelled sets at hand, so its words a
 million real vectors would take hours here: some sentences and questions are really embedded, and a passage's vector
 lies around one of them, with noise of the covariance that the real ones have. The index is the workbench's
 (`SqliteIndex`), filled through its own methods. It is searched by a process of its own, one question after another;
-its memory is read from /proc at the end. Where other programs share the cores, the clock says more than the search
+its memory is read from /proc at the end. Left out: the question is not embedded here, and no sentence read from the
+database. Where other programs share the cores, the clock says more than the search
 needs, so the processor's time is given, too.
 """
 
@@ -74,10 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = "\n".join([*lines, "", *notes])
     print(text, flush=True)
     if not parsed.quick and not parsed.passages:
-        from as2core.cascade.engine_onnx import cores
+        from as2core.cores import count_cores
         from as2core.experiments.base import write_section
 
-        intro = f"Printed and written by `python benchmarks/large_index.py`, on {cores()} cores."
+        intro = f"Printed and written by `python benchmarks/large_index.py`, on {count_cores()} cores."
         write_section(ROOT / "docs" / "scale.md", "index", f"{intro}\n\n{text}")
 
 

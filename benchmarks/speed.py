@@ -34,9 +34,10 @@ from _texts import JUDGES
 from _texts import sentences as more_sentences
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
-from as2core.cascade.engine_onnx import BATCH_TOKENS, cores, session
+from as2core.cascade.engine_onnx import BATCH_TOKENS, session
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
+from as2core.cores import count_cores
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.data.source import write_text
 from as2core.experiments.base import write_section
@@ -91,7 +92,7 @@ def main() -> None:
     options.add_argument("--peak", nargs=3, metavar=("WAY", "CANDIDATES", "FOLDER"), help="one way's peak memory, MB")
     given = options.parse_args()
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # here it is the CPU that counts; benchmarks/gpu.py has the other
-    torch.set_num_threads(cores())
+    torch.set_num_threads(count_cores())
     sizes = QUICK if given.quick else Sizes()
     if given.peak:
         way, n, folder = given.peak
@@ -106,7 +107,7 @@ def main() -> None:
         bench = Bench(Path(folder), sizes)
         for part in wanted:
             lines = [
-                f"Printed and written by `python benchmarks/speed.py --only {part}`, on {cores()} cores. The "
+                f"Printed and written by `python benchmarks/speed.py --only {part}`, on {count_cores()} cores. The "
                 "machine is shared with others, so compare only the ratios within one run.",
                 "",
                 *getattr(bench, part)(),
@@ -329,8 +330,8 @@ class Bench:
         return [
             "### The limit of the processor",
             "",
-            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({BATCH_TOKENS} tokens) at "
-            f"{peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} candidates "
+            f"The {count_cores()} cores multiply int8 matrices of the feed-forward layer's size ({BATCH_TOKENS} tokens) "
+            f"at {peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} candidates "
             "also tokenises, quantises, and computes attention, norms and activations. It runs at "
             f"{reached:,.0f} billion, "
             f"{reached / peak:.0%} of this limit.",
@@ -344,7 +345,7 @@ class Bench:
         began, rounds = time.perf_counter(), self.asked[: self.sizes.rounds[1]]
         for question in rounds:
             engine.start([question] * n, [c.text for c in self.sentences(n)]).advance(np.arange(n), 0, 1)
-        spent = (time.perf_counter() - began) * cores()
+        spent = (time.perf_counter() - began) * count_cores()
         seconds: Counter[str] = Counter()
         for s in engine.sessions:
             for event in json.loads(Path(s.end_profiling()).read_text()):
@@ -496,12 +497,14 @@ def _int8_peak(folder: Path) -> float:
             one.run(None, {"x": x})
 
     best = 0.0
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(count_cores()) as pool:
         for _ in range(5):
             start = time.perf_counter()
-            for done in [pool.submit(work) for _ in range(cores())]:
+            for done in [pool.submit(work) for _ in range(count_cores())]:
                 done.result()
-            best = max(best, 2 * BATCH_TOKENS * width * inner * times * cores() / (time.perf_counter() - start) / 1e9)
+            best = max(
+                best, 2 * BATCH_TOKENS * width * inner * times * count_cores() / (time.perf_counter() - start) / 1e9
+            )
     return best
 
 

@@ -47,7 +47,7 @@ from app.ranking import retrieval, scoring
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from app.worker import RUNNERS
-from as2core.cascade.engine_onnx import cores
+from as2core.cores import count_cores
 from as2core.data.catalog import load_questions
 from as2core.data.documents import read_documents
 from as2core.experiments.base import write_section
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = QUICK if parsed.quick else Sizes()
     for part in wanted:
         command = f"python benchmarks/workbench.py --only {part}"
-        intro = f"Printed and written by `{command}`, on {cores()} cores."
+        intro = f"Printed and written by `{command}`, on {count_cores()} cores."
         with tempfile.TemporaryDirectory() as folder:
             lines = [f"## {TITLES[part]}", "", intro, "", *PARTS[part](Path(folder), sizes)]
         print("\n".join([*lines, ""]), flush=True)
