@@ -330,9 +330,9 @@ class Bench:
         return [
             "### The limit of the processor",
             "",
-            f"The {count_cores()} cores multiply int8 matrices of the feed-forward layer's size ({BATCH_TOKENS} tokens) "
-            f"at {peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} candidates "
-            "also tokenises, quantises, and computes attention, norms and activations. It runs at "
+            f"The {count_cores()} cores multiply int8 matrices of the feed-forward layer's size ({BATCH_TOKENS} "
+            f"tokens) at {peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} "
+            "candidates also tokenises, quantises, and computes attention, norms and activations. It runs at "
             f"{reached:,.0f} billion, "
             f"{reached / peak:.0%} of this limit.",
             "",
