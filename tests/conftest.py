@@ -11,9 +11,14 @@ import uuid
 
 import pytest
 from fake_clock import Clock
+from hypothesis import settings as hypothesis_settings
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
 from sqlalchemy.util import LRUCache
+
+# on a busy machine an example may take any time
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 # in a script's background job everything the tests start would be deaf to Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -324,7 +324,7 @@ began.wait(60)
 
 
 def test_batches_hold_every_candidate_once_and_like_lengths_together(monkeypatch):
-    monkeypatch.setattr("as2core.cascade.engine_onnx.cores", lambda: 2)
+    monkeypatch.setattr("as2core.cascade.engine_onnx.count_cores", lambda: 2)
     lengths = np.random.default_rng(0).integers(5, 120, 400)
     parts = pack(lengths)
     assert sorted(np.concatenate(parts).tolist()) == list(range(400))
