@@ -215,13 +215,17 @@ def put_under_load(server: Server, requests: Requests, clients: int, documents: 
     return Load(np.array(latencies), time.perf_counter() - began)
 
 
-def put_beside_long(server: Server, requests: Requests, seconds: float) -> Load:
-    """Requests of two documents while another client has its long ones ranked, one after another."""
-    is_over = threading.Event()
+def put_beside_long(server: Server, requests: Requests, seconds: float) -> list[Load]:
+    """Requests of two documents while another client has its long ones ranked, one after another; none where the
+    server refuses these."""
+    is_over, refusals = threading.Event(), []
 
     def send_long() -> None:
-        while not is_over.is_set():
-            put_under_load(server, requests, 1, LONG, 0.01)
+        while not is_over.is_set() and not refusals:
+            try:
+                put_under_load(server, requests, 1, LONG, 0.01)
+            except SystemExit as refusal:
+                refusals.append(refusal)
 
     long = threading.Thread(target=send_long, daemon=True)
     long.start()
@@ -229,7 +233,7 @@ def put_beside_long(server: Server, requests: Requests, seconds: float) -> Load:
     load = put_under_load(server, requests, 1, 2, seconds)
     is_over.set()
     long.join(PATIENCE)
-    return load
+    return [] if refusals else [load]
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
@@ -249,7 +253,7 @@ def measure(servers: list[Server], plan: Plan) -> dict[tuple[str, object], list[
         print(f"round {number + 1} of {plan.rounds}", file=sys.stderr, flush=True)
     if plan is FULL:
         for server in servers:
-            found[server.name, BESIDE] = [put_beside_long(server, requests, 3 * plan.seconds)]
+            found[server.name, BESIDE] = put_beside_long(server, requests, 3 * plan.seconds)
     return found
 
 
@@ -262,6 +266,9 @@ def make_tables(servers: list[Server], found: dict[tuple[str, object], list[Load
         first = np.median([load.throughput for load in found[servers[0].name, key]])
         for server in servers:
             rounds = found[server.name, key]
+            if not rounds:
+                lines.append(f"| {clients} | {documents} | {server.name} | refuses {LONG:,} documents | | | | |")
+                continue
             speed = np.median([load.throughput for load in rounds])
             p50, p95, p99 = np.median([np.percentile(r.latencies, (50, 95, 99)) for r in rounds], axis=0) * 1000
             lines.append(
@@ -286,7 +293,8 @@ def main() -> None:
             servers.append(stack.enter_context(start(name, command(port), port, path)))
         found = measure(servers, plan)
         loads = [*plan.loads, *([BESIDE] if plan is FULL else [])]
-        told = f"Printed and written by `python benchmarks/serving.py`: {plan.rounds} rounds of {plan.seconds:g} s."
+        command = f"python benchmarks/serving.py{' --infinity PATH' if given.infinity else ''}"
+        told = f"Printed and written by `{command}`: {plan.rounds} rounds of {plan.seconds:g} s."
         text = "\n".join(["## Served", "", told, "", *make_tables(servers, found, loads)])
     print(text)
     if plan is FULL:
