@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -47,12 +48,13 @@ class EmbeddingsResponse(BaseModel):
 
 @dataclass
 class ServedEmbedder:
-    """`spec` names a bi-encoder, as the catalog does. Used by one thread at a time."""
+    """`spec` names a bi-encoder, as the catalog does. Threads may share it."""
 
     spec: str = "bi-encoder"
     load: Callable[[str], Ranker] = load_ranker
     cite: Callable[[str], Mapping[str, str | None]] = cite
     _ranker: BiEncoderRanker | None = field(default=None, init=False)
+    _loading: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def describe(self) -> Model:
         card = self.cite(self.spec)
@@ -65,15 +67,21 @@ class ServedEmbedder:
 
     def embed(self, texts: Sequence[str], dimensions: int | None) -> np.ndarray:
         """Unit vectors, float32 `(n, hidden)`. Raises BadSetting if there are no `dimensions` of that number."""
-        if self._ranker is None:
-            ranker = self.load(self.spec)
-            if not isinstance(ranker, BiEncoderRanker):
-                raise BadSetting(f"{self.spec} gives no vectors: start the server with --embedder bi-encoder")
-            self._ranker = ranker
-        width = self._ranker.backbone.hidden
+        ranker = self._load()
+        width = ranker.backbone.hidden
         if dimensions not in (None, width):
             raise BadSetting(f"dimensions={dimensions}: the vectors of {self.spec} have {width}")
-        return self._ranker.embed(texts)
+        return ranker.embed(texts)
+
+    def _load(self) -> BiEncoderRanker:
+        """Once, by whoever asks first."""
+        with self._loading:
+            if self._ranker is None:
+                ranker = self.load(self.spec)
+                if not isinstance(ranker, BiEncoderRanker):
+                    raise BadSetting(f"{self.spec} gives no vectors: start the server with --embedder bi-encoder")
+                self._ranker = ranker
+            return self._ranker
 
 
 def write_embeddings(request: EmbeddingsRequest, model: str, vectors: np.ndarray) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -71,3 +73,18 @@ def test_the_embedder_is_listed_and_not_loaded_before_it_is_asked():
     embedder = ServedEmbedder("bi-encoder", load=load)
     models = TestClient(build(ServedRankers(["bm25"]), embedder=embedder)).get("/v1/models").json()["data"]
     assert [m["id"] for m in models] == ["bm25", "bi-encoder"]
+
+
+def test_two_requests_that_come_first_at_once_load_one_model(ranker):
+    loads = []
+
+    def load(spec):
+        loads.append(spec)
+        time.sleep(0.1)  # the other one asks meanwhile
+        return ranker
+
+    embedder = ServedEmbedder("bi-encoder", load=load)
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: embedder.embed(TEXTS, None), range(2))
+    assert loads == ["bi-encoder"]
+    np.testing.assert_array_equal(first, second)
