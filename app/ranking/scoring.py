@@ -354,9 +354,20 @@ def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
                 rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})
 
 
-def start_scoring(wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS) -> JobView:
-    """Rank questions of the corpus that the active version has not ranked, in the background: this fills the queues."""
-    return queue.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
+def start_scoring(
+    wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS, *, questions: Sequence[int] = ()
+) -> JobView:
+    """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
+    this fills, or these."""
+    settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
+    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id)
+
+
+def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
+    """How many of these the active version has not ranked."""
+    version = registry.get_active(wb)
+    with wb.read() as s:
+        return len(rows.list_unranked_questions(s, corpus_id, version.id, len(questions), only=questions))
 
 
 def run_score(job: JobRun) -> dict[str, Json]:
@@ -378,7 +389,8 @@ def run_score(job: JobRun) -> dict[str, Json]:
         if is_again:
             questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
         else:
-            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit)
+            only = job.settings.get("questions", ())
+            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
     for done, question in enumerate(questions):
         job.step_back()
         job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")

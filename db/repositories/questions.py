@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -69,9 +69,12 @@ def list_questions(session: Session, corpus_id: int) -> list[Question]:
     return list(session.scalars(select(Question).where(Question.corpus_id == corpus_id).order_by(Question.id)))
 
 
-def list_unranked_questions(session: Session, corpus_id: int, version_id: int, limit: int) -> list[Question]:
-    """Those of the queues that are not `is_ranked_by` this version, newest first."""
-    unranked = select(Question).where(Question.corpus_id == corpus_id, Question.queued, ~is_ranked_by(version_id))
+def list_unranked_questions(
+    session: Session, corpus_id: int, version_id: int, limit: int, *, only: Collection[int] = ()
+) -> list[Question]:
+    """Those that are not `is_ranked_by` this version, newest first: of the queues, or of `only` if any are given."""
+    is_offered = Question.id.in_(only) if only else Question.queued
+    unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered, ~is_ranked_by(version_id))
     return list(session.scalars(unranked.order_by(Question.id.desc()).limit(limit)))
 
 

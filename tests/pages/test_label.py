@@ -15,6 +15,7 @@ from app.labels.strategies import QUEUES
 from app.ui import keys
 from app.ui.label import shortcuts
 from db.models import Lease
+from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
 FIRST, SECOND, THIRD = (BRIDGE, OPENED), (BRIDGE, DESIGNED), (BRIDGE, TRAINS)  # what the cascade is least sure of
@@ -518,3 +519,24 @@ def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
     assert "You can add those that were asked under Data, Questions." in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add questions"] == "data?view=questions"
+
+
+def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_click(wb):
+    with wb.write() as s:
+        added = questions.add_question(
+            s, stored.TOWERS, "Who paid for it?", external_id="new", origin="imported", now=wb.clock()
+        )
+        question_id = added.id
+    at = open_page("label", {"queue": "tops", "only": str(question_id)})
+    assert "1 of them is not ranked yet. Rank them to see their candidates here." in markup(at)
+    at = at.button(key="label_rank_these").click().run()
+    [job] = [j for j in stored.jobs(wb) if j.kind == "score"]
+    assert job.settings["questions"] == [question_id]
+    assert "Filling the queues" in markup(at)
+
+
+def test_questions_that_a_link_names_and_that_are_labelled_are_told_from_those_not_ranked(wb, ann):
+    leave(wb, ann)
+    at = open_page("label", {"queue": "tops", "only": str(BRIDGE)})
+    assert "Nothing to label in these questions" in markup(at) and "not ranked yet" not in markup(at)
+    assert "label_rank_these" not in [b.key for b in at.button]

@@ -45,7 +45,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
         return
     job = queue.find_newest(wb, "score", corpus.id)
     if job is None or not job.is_active:
-        _draw_finished(frame, desk, job)
+        _draw_narrow(frame, desk) if desk.seat.questions else _draw_finished(frame, desk, job)
         return
     fragment(run_every=WAIT_SECONDS)(_wait)(wb, job.id)
 
@@ -61,9 +61,22 @@ def _wait(wb: Workbench, job_id: int) -> None:
     draw_progress(wb, job)
 
 
+def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
+    """Where the queue has only some questions."""
+    questions = desk.seat.questions
+    unranked = scoring.count_unranked(frame.wb, frame.corpus.id, questions)
+    why = "Their ranked candidates have labels, or somebody else is labelling them."
+    if unranked:
+        why = f"{count(unranked, 'of them is', 'of them are')} not ranked yet. Rank them to see their candidates here."
+    _draw_message("Nothing to label in these questions", f"{why}{_describe_skips(desk)}")
+    if unranked:
+        with st.container(horizontal=True, horizontal_alignment="center"):
+            st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
+                      on_click=guarded(scoring.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
+                      kwargs={"questions": questions})  # fmt: skip
+
+
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
-    skips = len(desk.skips) + len(desk.question_skips)
-    rest = f" You skipped {count(skips, 'item')}. Press → to see them again." if skips else ""
     if job is None:
         is_complete, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
     elif job.state == "done":
@@ -73,7 +86,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     else:
         is_complete, more = False, "The job that fills the queues did not finish."
     title = "This queue is finished" if job else "Nothing is ranked yet"
-    _draw_message(title, f"Nothing is left for you here.{rest} Choose another queue above. {more}")
+    _draw_message(title, f"Nothing is left for you here.{_describe_skips(desk)} Choose another queue above. {more}")
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):
@@ -83,6 +96,11 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
                       args=(frame.wb, frame.corpus.id))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
+
+
+def _describe_skips(desk: Desk | ListDesk) -> str:
+    skips = len(desk.skips) + len(desk.question_skips)
+    return f" You skipped {count(skips, 'item')}. Press → to see them again." if skips else ""
 
 
 def _draw_message(title: str, text: str) -> None:

@@ -20,8 +20,8 @@ from app.workbench.people import Gone
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
 from db.models import Question
+from db.repositories import question_lists, queues
 from db.repositories import questions as rows
-from db.repositories import queues
 from db.repositories.leases import Holder
 
 CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
@@ -269,6 +269,20 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
 
     assert jobs.load_job(wb, job.id).result == {"questions": 2}
     assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
+
+
+def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers):
+    with wb.write() as s:
+        ids = [
+            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock()).id
+            for i, q in enumerate(QUESTIONS)
+        ]
+        question_lists.set_queued(s, ids[:1], queued=False)
+    assert scoring.count_unranked(wb, towers.id, ids[:2]) == 2
+    job = scoring.start_scoring(wb, towers.id, questions=ids[:1])
+    run_queued(wb, RUNNERS)
+    assert jobs.load_job(wb, job.id).result == {"questions": 1}
+    assert scoring.count_unranked(wb, towers.id, ids[:2]) == 1
 
 
 def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
