@@ -106,7 +106,7 @@ class Bench:
         return self._pool_scores[name]
 
     def read(self, name: str, labels: int, seed: int) -> list[Question]:
-        """The questions that were read, with the labels that were given."""
+        """The questions that were read, with the labels that were arguments."""
         pool = list(self.sets[name][0])
         random.Random(seed).shuffle(pool)
         questions: list[Question] = []
@@ -186,13 +186,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=FULL.seeds)
     parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
     parser.add_argument("--write", action="store_true", help="write docs/label-efficiency.md though it is a part")
-    given = parser.parse_args()
-    plan = Plan(tuple(given.labels), tuple(given.recipes), tuple(given.sets), given.seeds)
-    bench = Bench(given.cache)
+    arguments = parser.parse_args()
+    plan = Plan(tuple(arguments.labels), tuple(arguments.recipes), tuple(arguments.sets), arguments.seeds)
+    bench = Bench(arguments.cache)
     tables = [line for name in plan.sets for line in make_table(bench, name, plan)]
     text = "\n".join([f"Printed and written by `{name_command(plan)}`. Seeds: {plan.seeds}.", "", *tables])
     print(text)
-    if plan == FULL or given.write:
+    if plan == FULL or arguments.write:
         write_section(PAGE, "few-labels", text)
 
 

@@ -35,14 +35,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--pairs", type=int, default=PAIRS)
     options.add_argument("--measure", nargs=2, metavar=("FILE", "MIN_BYTES"), help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.measure:
-        print(json.dumps(measure(Path(given.measure[0]), float(given.measure[1]))))
+    arguments = options.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(Path(arguments.measure[0]), float(arguments.measure[1]))))
         return
     with tempfile.TemporaryDirectory() as folder:
-        lines = report(Path(folder), given.pairs)
+        lines = report(Path(folder), arguments.pairs)
     print("\n".join(lines))
-    if given.pairs == PAIRS:
+    if arguments.pairs == PAIRS:
         write_section(ROOT / "docs" / "techniques" / "transfer-and-adapt.md", "large", "\n".join(lines))
 
 

@@ -284,18 +284,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--infinity", metavar="PATH", help="the command `infinity_emb`")
-    given = parser.parse_args()
-    plan = TINY if given.tiny else FULL
+    arguments = parser.parse_args()
+    plan = TINY if arguments.tiny else FULL
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         servers = []
-        for name, command, path in list_servers(Path(folder), given.infinity):
+        for name, command, path in list_servers(Path(folder), arguments.infinity):
             port = free_port()
             servers.append(stack.enter_context(start(name, command(port), port, path)))
         found = measure(servers, plan)
         loads = [*plan.loads, *([BESIDE] if plan is FULL else [])]
-        command = f"python benchmarks/serving.py{' --infinity PATH' if given.infinity else ''}"
-        told = f"Printed and written by `{command}`: {plan.rounds} rounds of {plan.seconds:g} s."
-        text = "\n".join(["## Served", "", told, "", *make_tables(servers, found, loads)])
+        command = f"python benchmarks/serving.py{' --infinity PATH' if arguments.infinity else ''}"
+        source = f"Printed and written by `{command}`: {plan.rounds} rounds of {plan.seconds:g} s."
+        text = "\n".join(["## Served", "", source, "", *make_tables(servers, found, loads)])
     print(text)
     if plan is FULL:
         write_section(PAGE, "serving", text)

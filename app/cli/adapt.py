@@ -59,8 +59,6 @@ def adapt(
     from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
-    from app.compare import gates
-    from as2core.errors import As2Error
 
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
@@ -85,10 +83,7 @@ def adapt(
         report = RetrainReport.from_json(job.result)
         objection = report.change.objection
         if promote and not objection:
-            try:
-                gates.promote(wb, report.version, reason="as2 adapt --promote")
-            except As2Error as error:  # a gate that is missed, or has a mistake
-                objection = str(error)
+            objection = _promote(wb, report.version)
         is_promoted = promote and not objection
     if as_json:
         verdict = {"verdict": report.outcome, "objection": objection}
@@ -99,6 +94,17 @@ def adapt(
         echo("promoted" if is_promoted else f"not promoted: {objection}")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
+
+
+def _promote(wb: "Workbench", version: str) -> str:
+    """Why it was not promoted: a gate that is missed, or has a mistake; "" if it was."""
+    from app.compare import gates
+
+    try:
+        gates.promote(wb, version, reason="as2 adapt --promote")
+    except As2Error as error:
+        return str(error)
+    return ""
 
 
 def print_report(report: "RetrainReport", view: "Readiness") -> None:

@@ -128,7 +128,7 @@ def _load_teacher(
 ) -> Teacher | None:
     """The scores of a ranker for these questions, as training takes them. Raises BadSetting for a ranker that learns
     from none."""
-    from as2core.rankers.base import bind_questions
+    from as2core.rankers.base import bind_questions, needs_questions
     from as2core.rankers.cascade import CascadeRanker
     from as2core.types import Candidate
 
@@ -139,8 +139,10 @@ def _load_teacher(
     if not settings.distill:
         raise BadSetting("say how much the teacher counts beside the labels: --with distill=1 --with temperature=1")
     ranker = load_ranker(spec)
-    bind_questions(ranker, questions)
-    ids = {(q.text, c.titled_text): c.id for q in questions for c in q.candidates}  # a run knows nothing else
+    ids: dict[tuple[str, str], str] = {}  # of candidates, which is all that a run knows of them
+    if needs_questions(ranker):
+        bind_questions(ranker, questions)
+        ids = {(q.text, c.titled_text): c.id for q in questions for c in q.candidates}
 
     def teach(question: str, texts: list[str]) -> np.ndarray:
         return ranker.score(question, [Candidate(ids.get((question, t), str(i)), t) for i, t in enumerate(texts)])

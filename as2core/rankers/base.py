@@ -275,6 +275,12 @@ class NeedsQuestions(ABC):
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
 
 
+def needs_questions(ranker: Ranker) -> bool:
+    """Whether it, or one that it is made of, has to be shown the questions first."""
+    parts = ranker.rankers if isinstance(ranker, MadeOfRankers) else ()
+    return isinstance(ranker, NeedsQuestions) or any(map(needs_questions, parts))
+
+
 def bind_questions(ranker: Ranker, questions: Sequence[Question]) -> None:
     """Show the questions to a ranker that needs them, or to those it is made of, before any is scored. Raises
     BadSetting."""
