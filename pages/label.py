@@ -47,12 +47,6 @@ def choose_pool() -> tuple[str, ...]:
     return tuple(pool)
 
 
-def read_questions() -> tuple[int, ...]:
-    """The questions that a link narrows the queue to, as `only=3.5.8`; none where it does not, or is not one."""
-    parts = url.get("only").split(".")
-    return tuple(int(p) for p in parts) if all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts) else ()
-
-
 def draw_narrowing() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/filter_alt: Only {count(len(only), 'question')} that you chose.", width="content")
@@ -160,7 +154,7 @@ st.caption(decide.DESCRIPTION if is_deciding else QUEUES[queue].description)
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 pool = choose_pool() if queue == "tops" else ()
-only = read_questions() if queues.can_narrow(queue) else ()
+only = url.get_numbers("only") if queues.can_narrow(queue) else ()
 if only:
     draw_narrowing()
 guidelines = read_guidelines(frame.wb, frame.corpus.id)

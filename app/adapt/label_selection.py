@@ -36,7 +36,8 @@ class LabelSelection:
     `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not at
     all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
     training only: whoever finds the answer seldom labels what is wrong. `doubtful`: labels that look wrong are trained
-    on, too (see `label_noise`). Raises BadSetting."""
+    on, too (see `label_noise`). `questions`: ids of those to train on, none for all; validation and held-out questions
+    stay those of the whole corpus. Raises BadSetting."""
 
     annotators: tuple[str, ...] = ()
     kinds: tuple[str, ...] = tuple(KINDS)
@@ -45,6 +46,7 @@ class LabelSelection:
     unsure_incorrect: bool = False
     presumed: int = PRESUMED
     doubtful: bool = False
+    questions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.conflicts not in CONFLICTS:
@@ -63,7 +65,12 @@ class LabelSelection:
         return _ADAPTER.validate_python({"presumed": 0} | record if isinstance(record, dict) and record else {})
 
     def to_json(self) -> dict[str, Json]:
-        return {**asdict(self), "annotators": [*self.annotators], "kinds": [*self.kinds]}
+        return {
+            **asdict(self),
+            "annotators": [*self.annotators],
+            "kinds": [*self.kinds],
+            "questions": [*self.questions],
+        }
 
     def includes(self, vote: Row) -> bool:
         return (
@@ -115,6 +122,18 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
 
     groups = groupby(candidates, key=lambda r: r.question_id)
     return [label_question(question_id, list(group)) for question_id, group in groups]
+
+
+def find_questions(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tuple[int, ...]:
+    """The ids of the corpus's questions of this wording. Raises BadSetting for one that it does not have."""
+    with wb.read() as s:
+        by_text = {text: question_rows.find_question(s, corpus_id, text) for text in texts}
+    if missing := [text for text, question in by_text.items() if question is None]:
+        raise BadSetting(
+            f"{len(missing)} of {len(by_text)} questions are not in this corpus, the first is {missing[0]!r}: leave "
+            "them out, or add them to the corpus and label them"
+        )
+    return tuple(sorted({question.id for question in by_text.values() if question is not None}))
 
 
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:

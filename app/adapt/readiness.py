@@ -1,6 +1,6 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapt import label_selection, snapshot
@@ -25,12 +25,40 @@ FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect 
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What becomes of the questions that a retrain is narrowed to. `unused` have labels and are never trained on: a
+    test part, near-duplicates of a benchmark."""
+
+    questions: int
+    train: int
+    dev: int
+    held_out: int
+    unlabelled: int
+
+    @property
+    def unused(self) -> int:
+        return self.questions - self.train - self.dev - self.held_out - self.unlabelled
+
+    @classmethod
+    def build(cls, composition: snapshot.Composition, ids: Collection[int]) -> "Narrowing | None":
+        """None where `ids` names none: nothing is narrowed."""
+        if not ids:
+            return None
+        questions = [x.question for x in composition.questions if x.id in ids]
+        parts = composition.parts
+        of_part = ({q.qid for q in part} for part in (parts.train, parts.dev, parts.held_out))
+        train, dev, held_out = (sum(q.qid in qids for q in questions) for qids in of_part)
+        with_labels = sum(bool(q.positives or q.negatives) for q in questions)
+        return cls(len(ids), train, dev, held_out, len(ids) - with_labels)
+
+
+@dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether there is enough training data, for the labels selected. `problems` block the start, `warnings` don't.
 
     `presumed`: unlabelled candidates that count as incorrect; `replayed`: questions of the shipped training set mixed
     in; `by_annotator`: who gave how many labels, selected or not. `familiar`: training questions that the shipped model
-    has learnt from, and with it the version to start from.
+    has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
     """
 
     questions: int
@@ -49,6 +77,7 @@ class Readiness:
     train_incorrect: int = 0
     by_annotator: Mapping[str, int] = field(default_factory=dict)
     familiar: int = 0
+    narrowing: Narrowing | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -105,7 +134,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
         problems=tuple(
-            filter(None, [_find_problem(composition, counts[consensus.CORRECT], counts[consensus.INCORRECT])])
+            filter(None, [_find_problem(composition, settings, counts[consensus.CORRECT], counts[consensus.INCORRECT])])
         ),
         warnings=tuple(_find_warnings(composition, settings)),
         presumed=presumed,
@@ -114,6 +143,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         train_incorrect=composition.parts.train_labels[1],
         by_annotator=label_selection.count_annotators(wb, corpus_id),
         familiar=_count_familiar(wb, train, base.trained_on),
+        narrowing=Narrowing.build(composition, settings.choice.questions),
     )
 
 
@@ -122,7 +152,7 @@ def _count_familiar(wb: Workbench, train: Sequence[Question], trained_on: Sequen
     return sum(q.text in shipped for q in train)
 
 
-def _find_problem(composition: snapshot.Composition, correct: int, incorrect: int) -> str:
+def _find_problem(composition: snapshot.Composition, settings: RetrainSettings, correct: int, incorrect: int) -> str:
     """What blocks a retrain, with the remedy; "" if nothing does."""
     parts = composition.parts
     if not correct and not incorrect:
@@ -130,6 +160,11 @@ def _find_problem(composition: snapshot.Composition, correct: int, incorrect: in
     if not correct or not incorrect:
         missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
+    if settings.choice.questions and not any(q.positives and q.negatives for q in parts.train):
+        return (
+            "None of the chosen questions can be trained on: label a correct and an incorrect sentence of some that "
+            "are not held out, or use all questions."
+        )
     usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
     if usable < MIN_QUESTIONS:
         has = "1 question has" if usable == 1 else f"{usable} questions have"

@@ -9,7 +9,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -76,7 +76,18 @@ def compose(
         benchmarks=[q.text for benchmark in benchmarks for q in benchmark],
         to_training=partial(label_selection.add_presumed, presumed=settings.choice.presumed, seed=settings.seed),
     )
-    return Composition(tuple(questions), parts, sample_replay(starter, parts, settings.replay, settings.seed))
+    replay = sample_replay(starter, parts, settings.replay, settings.seed)
+    return Composition(tuple(questions), _narrow_training(questions, parts, settings.choice.questions), replay)
+
+
+def _narrow_training(
+    questions: Sequence[LabelledQuestion], parts: splitting.Split, ids: Collection[int]
+) -> splitting.Split:
+    """To the questions of these ids, after the split: a held-out question stays held out whatever is chosen."""
+    if not ids:
+        return parts
+    qids = {x.question.qid for x in questions if x.id in ids}
+    return replace(parts, train=tuple(q for q in parts.train if q.qid in qids))
 
 
 def embed_questions(

@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
-from as2core.errors import As2Error, NotEnoughLabels
+from as2core.data.source import read_lines
+from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ def adapt(
     label_kind: Annotated[
         list[str] | None, Option(help="Only labels of this kind: people or imported; both by default.")
     ] = None,
+    questions: Annotated[
+        Path | None, Option(metavar="FILE", help="Train only on the questions in this file, one a line.")
+    ] = None,
     unsure_incorrect: Annotated[
         bool, Option("--unsure-incorrect", help="Count pairs labelled only unsure as incorrect.")
     ] = False,
@@ -56,10 +61,11 @@ def adapt(
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""
     from app.adapt import readiness
-    from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection
+    from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection, find_questions
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
 
+    texts = _read_texts(questions) if questions else ()
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
         kinds=tuple(label_kind or KINDS),
@@ -73,6 +79,7 @@ def adapt(
     settings = RetrainSettings(kind, base, choice, share, epochs, learning_rate, seed, remark)
     with workbench() as wb:
         of = find_corpus(wb, corpus)
+        settings = replace(settings, choice=replace(choice, questions=find_questions(wb, of.id, texts)))
         view = readiness.check_readiness(wb, of.id, settings)
         for warning in (*view.warnings, *filter(None, [view.expectation])):
             print_note(warning)
@@ -94,6 +101,13 @@ def adapt(
         echo("promoted" if is_promoted else f"not promoted: {objection}")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
+
+
+def _read_texts(file: Path) -> list[str]:
+    """The questions of a file, one a line. Raises UnreadableFile, BadSetting."""
+    if not (texts := [line.strip() for _, line in read_lines(file)]):
+        raise BadSetting(f"{file} has no question: write one a line, or leave --questions out")
+    return texts
 
 
 def _promote(wb: "Workbench", version: str) -> str:
@@ -133,6 +147,11 @@ def _print_readiness(view: "Readiness", as_json: bool) -> None:
         f"incorrect labels, {view.presumed:,} of them presumed), {view.dev_questions:,} for validation, "
         f"{view.heldout_questions:,} held out; {view.replayed:,} shipped questions mixed in"
     )
+    if (n := view.narrowing) is not None:
+        echo(
+            f"of {n.questions:,} chosen questions {n.train:,} are trained on, {n.dev:,} are for validation, "
+            f"{n.held_out:,} held out, {n.unlabelled:,} have no label"
+        )
 
 
 def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = time.sleep) -> "JobView":

@@ -7,14 +7,16 @@ ranker put another candidate first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from app.compare.comparison import CORPUS_PREFIX, ComparisonView
 from app.corpora.corpora import CorpusView, UnknownCorpus, find_corpus, get_corpus
+from app.labels.consensus import BINARY
 from app.labels.prevalence import wilson_interval
 from app.workbench.workbench import Workbench
+from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 
 UNKNOWN, SEARCH, DROP, RANKER, ANSWERED = "unknown", "search", "drop", "ranker", "answered"
@@ -123,6 +125,13 @@ def find_question_ids(wb: Workbench, corpus_id: int, texts: Collection[str]) -> 
     with wb.read() as s:
         ids = {q.text: q.id for q in reversed(question_rows.list_questions(s, corpus_id)) if q.text in texts}
     return tuple(sorted(ids.values())[:MAX_TARGETS])
+
+
+def count_with_labels(wb: Workbench, question_ids: Sequence[int]) -> int:
+    """How many of these questions have a label that is correct or incorrect."""
+    with wb.read() as s:
+        labels = label_rows.list_labels_of_questions(s, question_ids)
+    return len({row.question_id for row in labels if row.label in BINARY})
 
 
 def list_texts(view: ComparisonView, qids: Iterable[str]) -> list[str]:

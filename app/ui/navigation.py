@@ -18,7 +18,7 @@ PLACES = {  # name -> query parameters that name a place on the page, which Back
     "ask": ("q", "against"),
     "label": ("mode", "queue", "job", "only"),
     "agreement": ("view",),
-    "adapt": ("job", "version"),
+    "adapt": ("job", "version", "only"),
     "compare": ("job",),
     "data": ("view",),
 }

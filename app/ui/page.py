@@ -155,6 +155,12 @@ def use_corpus(name: str) -> None:
     st.session_state["_as2_use"] = name
 
 
+def _switch_corpus() -> None:
+    """Questions that a link chose are those of the corpus before."""
+    _forget_missing("as2_corpus")
+    url.put(only=None)
+
+
 def _choose_corpus(views: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
@@ -170,7 +176,7 @@ def _choose_corpus(views: list[CorpusView]) -> CorpusView:
         index = 0
     elif current is not None:
         index = names.index(current)
-    name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_forget_missing, args=("as2_corpus",))
+    name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_switch_corpus)
     corpus = by_name[name]
     state["_as2_corpus"] = name
     url.put(corpus=name)

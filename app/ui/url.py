@@ -14,6 +14,12 @@ def get(name: str, default: str = "") -> str:
     return st.query_params.get(name, default)
 
 
+def get_numbers(name: str) -> tuple[int, ...]:
+    """The numbers of a list such as `only=3.5.8`; none where it is missing, or is no such list."""
+    parts = get(name).split(".")
+    return tuple(int(p) for p in parts) if all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts) else ()
+
+
 def put(**values: str | float | None) -> None:
     """Write these; None or "" removes one. Only changes are written, because each is a message to the browser."""
     last_values, times = st.session_state.setdefault(_VALUES, {}), st.session_state.setdefault(_REPLACEMENTS, {})

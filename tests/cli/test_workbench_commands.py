@@ -249,6 +249,18 @@ def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
     assert "cannot be adapted; what can: cascade" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
 
 
+def test_a_dry_run_tells_what_becomes_of_chosen_questions(as2, as2_json, label_file, tmp_path):
+    as2("labels", "import", label_file)
+    file = tmp_path / "questions.txt"
+    file.write_text(f"\n{QUESTION['question']}\n")
+    ready = as2_json("adapt", "--dry-run", "--questions", file)
+    assert (ready["narrowing"]["questions"], ready["narrowing"]["unlabelled"]) == (1, 0)
+    file.write_text("Where?\n")
+    assert "the first is 'Where?'" in as2("adapt", "--dry-run", "--questions", file)[2]
+    file.write_text("\n")
+    assert "has no question: write one a line" in as2("adapt", "--questions", file)[2]
+
+
 def test_a_promotion_of_another_kind_is_rolled_back_by_its_kind(as2):
     from app.cli.context import workbench
     from app.versions import registry

@@ -99,6 +99,29 @@ def test_errors_are_grouped_and_a_click_leads_to_the_label_queue_of_those_questi
     assert label.session_state["_label_desk"].seat.questions == ()
 
 
+def test_the_same_questions_are_those_of_the_next_retrain_and_the_held_out_ones_stay(wb, job):
+    at = open_comparison(job)
+    at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
+    assert "All of them have labels." in texts(at)
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Retrain with these questions"]
+    query = dict(parse_qsl(link.query_string))
+    ids = query["only"].split(".")[:6]
+    adapt = open_page("adapt", query | {"only": ".".join(ids)})
+    training = next(m.value for m in adapt.markdown if "that you chose" in m.value)
+    assert "of the 6 questions that you chose" in training
+    at = adapt.button(key="adapt_start").click().run()
+    assert stored.jobs(wb)[-1].settings["choice"]["questions"] == [int(i) for i in ids]
+    assert "only" not in at.query_params and "that you chose" not in markup(at)  # a second retrain is of all again
+    adapt = open_page("adapt", query).button(key="adapt_all").click().run()
+    assert "only" not in adapt.query_params
+
+
+def test_another_corpus_ends_the_choice_of_questions(wb):
+    at = open_page("adapt", {"corpus": "things", "only": "4.5"})
+    at = at.selectbox(key="as2_corpus").set_value("others").run()
+    assert "only" not in at.query_params and not [m for m in at.markdown if "that you chose" in m.value]
+
+
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
     for only in ("", "x", "1.x", "-1", "1..2", "9" * 30):
         at = open_page("label", {"corpus": "things", "queue": "tops", "only": only})

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.adapt import readiness
-from app.adapt.readiness import Readiness
+from app.adapt.readiness import Narrowing, Readiness
 from app.adapt.settings import FITTED, RetrainSettings
 from app.jobs import queue
 from app.ui import navigation, url
@@ -20,6 +20,8 @@ DEFAULT = "default for its kind"
 
 def draw_labels(view: Readiness) -> None:
     st.header("Labels", anchor=False)
+    if view.narrowing is not None:
+        _draw_narrowing(view.narrowing)
     figures(
         (
             ("Labels", view.labels, "Pairs of a question and a sentence that carry a label"),
@@ -48,6 +50,29 @@ def draw_labels(view: Readiness) -> None:
                 "There are three ways to get labels: type a question on **Ask** and label its sentences, let "
                 "questions be proposed from your documents on **Data**, or import labels there."
             )
+
+
+def _draw_narrowing(narrowing: Narrowing) -> None:
+    """Which questions alone are trained on, with the way back to all."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/filter_alt: {describe_narrowing(narrowing)}", width="stretch")
+        st.button("Train on all questions", key="adapt_all", type="tertiary", on_click=url.put, kwargs={"only": None})
+
+
+def describe_narrowing(narrowing: Narrowing) -> str:
+    """`Trains on 7 of the 12 questions that you chose: 2 are held out ...`"""
+    others = (
+        (narrowing.held_out, "held out for measuring"),
+        (narrowing.dev, "for validation"),
+        (narrowing.unlabelled, "without a label"),
+        (narrowing.unused, "kept out of training by their set"),
+    )
+    rest = ", ".join(f"{n:,} {what}" for n, what in others if n)
+    questions = count(narrowing.questions, "question")
+    return (
+        f"Trains on **{narrowing.train:,}** of the {questions} that you chose{f' ({rest})' if rest else ''}. "
+        "Measured on all held-out questions, as always."
+    )
 
 
 def describe_training_data(view: Readiness) -> str:
@@ -155,4 +180,4 @@ def _describe_base(name: str, active: str) -> str:
 def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
     job = readiness.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
-    url.put(job=job.id, version=None)
+    url.put(job=job.id, version=None, only=None)

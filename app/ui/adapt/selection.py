@@ -8,6 +8,7 @@ import streamlit as st
 from app.adapt.label_selection import CONFLICTS, MAX_PRESUMED, PRESUMED, LabelSelection
 from app.adapt.label_selection import KINDS as LABEL_KINDS
 from app.adapt.settings import FITTED, KINDS, REPLAY, RetrainSettings
+from app.ui import url
 from app.ui.text import plain
 
 
@@ -16,7 +17,8 @@ def read_kind() -> str:
 
 
 def read_settings(corpus_id: int, base: str) -> RetrainSettings:
-    """As the form is now, or was when the page was left. People are chosen for each corpus anew."""
+    """As the form is now, or was when the page was left. People are chosen for each corpus anew, and questions by the
+    address alone: who comes back later is to train on all labels."""
     form = st.session_state
     since, kind = form.get("adapt_since"), read_kind()
     choice = LabelSelection(
@@ -27,6 +29,7 @@ def read_settings(corpus_id: int, base: str) -> RetrainSettings:
         unsure_incorrect=form.get("adapt_unsure", False),
         presumed=int(form.get("adapt_presumed", PRESUMED)),
         doubtful=not form.get("adapt_slips", True),
+        questions=url.get_numbers("only"),
     )
     return RetrainSettings(
         kind=kind,

@@ -71,8 +71,24 @@ def _draw_link(wb: Workbench, view: ComparisonView, corpus: CorpusView, sets: di
     if not ids:
         st.caption(f"None of them is a question of the corpus {plain(target.name)}, so there is nothing to label.")
         return
-    navigation.to("label", f"Label candidates of {count(len(ids), 'question')}", corpus=target.name, queue="tops",
-                  mode="list", only=".".join(map(str, ids)))  # fmt: skip
+    only, with_labels = ".".join(map(str, ids)), findings.count_with_labels(wb, ids)
+    with st.container(horizontal=True):
+        navigation.to("label", f"Label candidates of {count(len(ids), 'question')}", corpus=target.name, queue="tops",
+                      mode="list", only=only)  # fmt: skip
+        if with_labels:
+            navigation.to("adapt", "Retrain with these questions", corpus=target.name, only=only)
+    st.caption(describe_labels(with_labels, len(ids)))
     if len(ids) < len(texts):
         st.caption(f"{count(len(texts) - len(ids), 'question')} of this set are not linked: they are not in the corpus "
                    f"{plain(target.name)}, have the text of another, or exceed {findings.MAX_TARGETS}.")  # fmt: skip
+
+
+def describe_labels(with_labels: int, total: int) -> str:
+    """How many of the linked questions have labels, and what a retrain with them leaves out."""
+    if not with_labels:
+        return "None of them has labels yet. Once some do, a retrain can learn from them."
+    share = "All of them have" if with_labels == total else f"{with_labels:,} of the {total:,} have"
+    return (
+        f"{share} labels. A retrain never learns from held-out questions. Of the others it does, and Compare then says "
+        "that the version's figures on them are too high."
+    )

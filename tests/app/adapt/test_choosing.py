@@ -3,15 +3,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.adapt import label_selection, readiness
+from app.adapt import label_selection, readiness, snapshot
 from app.adapt.label_selection import LabelSelection, add_presumed
+from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
 from app.exchange import imports
 from app.labels import annotation
 from app.labels.consensus import resolve_label
 from as2core.data import jsonl
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.types import Candidate, Question
 
 
@@ -54,7 +55,7 @@ def test_a_choice_that_cannot_be_is_refused(bad):
 
 
 def test_a_choice_comes_back_from_where_it_is_kept():
-    choice = LabelSelection(annotators=("ann",), since="2024-05-01", conflicts="latest", presumed=3)
+    choice = LabelSelection(annotators=("ann",), since="2024-05-01", conflicts="latest", presumed=3, questions=(4, 9))
     assert LabelSelection.from_json(choice.to_json()) == choice
 
 
@@ -86,6 +87,42 @@ QUESTIONS = [
 def corpus_id(wb):
     content = jsonl.dumps(QUESTIONS).encode()
     return imports.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
+
+
+def split_ids(wb, corpus_id, questions=()):
+    """The ids of the training, the validation and the held-out questions."""
+    settings = RetrainSettings(choice=LabelSelection(questions=questions))
+    composition = snapshot.compose(wb, corpus_id, settings, preview=True)
+    ids = {x.question.qid: x.id for x in composition.questions}
+    parts = composition.parts
+    return tuple({ids[q.qid] for q in part} for part in (parts.train, parts.dev, parts.held_out))
+
+
+def test_chosen_questions_narrow_the_training_and_nothing_else(wb, corpus_id):
+    unlabelled = asking.ask(wb, corpus_id, "who was first?").question_id
+    train, dev, held_out = split_ids(wb, corpus_id)
+    assert len(train) > 2 and dev and held_out
+    some = tuple({*sorted(train)[:2], *dev, *held_out, unlabelled})
+    assert split_ids(wb, corpus_id, some) == (set(sorted(train)[:2]), dev, held_out)
+    view = readiness.check_readiness(wb, corpus_id, RetrainSettings(choice=LabelSelection(questions=some)))
+    assert (view.train_questions, view.dev_questions, view.heldout_questions) == (2, len(dev), len(held_out))
+    assert view.narrowing == Narrowing(len(some), 2, len(dev), len(held_out), unlabelled=1)
+    assert view.narrowing.unused == 0 and view.is_ready
+    assert readiness.check_readiness(wb, corpus_id).narrowing is None
+
+
+def test_chosen_questions_without_one_to_train_on_block_the_start(wb, corpus_id):
+    choice = LabelSelection(questions=tuple(split_ids(wb, corpus_id)[2]))
+    with pytest.raises(NotEnoughLabels, match="None of the chosen questions can be trained on"):
+        readiness.start_retrain(wb, corpus_id, RetrainSettings(choice=choice))
+
+
+def test_questions_are_chosen_by_their_wording_and_one_of_another_corpus_is_named(wb, corpus_id):
+    [a, b] = label_selection.find_questions(wb, corpus_id, [QUESTIONS[3].text, QUESTIONS[1].text, QUESTIONS[3].text])
+    texts = {x.id: x.question.text for x in label_selection.load(wb, corpus_id, LabelSelection())}
+    assert [texts[a], texts[b]] == [QUESTIONS[1].text, QUESTIONS[3].text]
+    with pytest.raises(BadSetting, match="1 of 2 questions are not in this corpus, the first is 'where\\?'"):
+        label_selection.find_questions(wb, corpus_id, ["where?", QUESTIONS[1].text])
 
 
 def label_one(wb, corpus_id, annotator, question, label):

@@ -12,11 +12,12 @@ from sqlalchemy import delete
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.adapt import label_noise, measuring, readiness, training
+from app.adapt import label_noise, label_selection, measuring, readiness, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
+from app.compare.rankers import note_trained_on
 from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue, supervisor
@@ -476,6 +477,18 @@ def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, corpus_id):
         wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
     ).result
     assert LabelSelection.from_json(registry.load_card(wb, result["version"])["choice"]) == choice
+
+
+def test_a_version_narrowed_to_some_questions_is_marked_where_it_is_measured_on_them_and_no_others(wb, corpus_id):
+    by_id = {x.id: x.question.text for x in label_selection.load(wb, corpus_id, LabelSelection())}
+    some = tuple(sorted(by_id)[:12])
+    settings = RetrainSettings(kind="calibration", choice=LabelSelection(questions=some))
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result
+    trained_on = set(registry.load_card(wb, result["version"])["trained_on"])
+    assert len(trained_on) == result["labels"]["questions"] and trained_on < {by_id[i] for i in some}
+    [note] = note_trained_on(wb, result["version"], list(by_id.values()))
+    assert f"was trained on {len(trained_on)} of these 24 questions" in note
+    assert note_trained_on(wb, result["version"], [text for i, text in by_id.items() if i not in some]) == []
 
 
 def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, corpus_id, ann):
