@@ -234,7 +234,8 @@ class Annotator(Entity):
 
 class AuditEvent(Entity):
     """Who did what, and on what. `actor`: a name as it was then, for people come and go; `outcome`: "done" or
-    "refused". The database refuses to change or delete a row."""
+    "refused". The database refuses to change a row, and to delete one before an entry says that all before a day are
+    deleted."""
 
     __table_args__ = (Index(None, "actor"), Index(None, "act"), NO_ID_TWICE)
     actor: Mapped[str]

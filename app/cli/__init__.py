@@ -8,6 +8,7 @@ from pathlib import Path
 from typer import Typer
 
 from app.cli import adapt, ask, audit, context, documents, jobs, labels, people, processes, propose, upkeep, versions
+from as2core.commands import keys
 from as2core.types import Question
 
 
@@ -31,6 +32,8 @@ def register(cli: Typer) -> None:
     cli.add_typer(versions.versions, name="versions")
     cli.add_typer(jobs.jobs, name="jobs")
     cli.add_typer(people.people, name="people")
+    # in place of the library's own, which are the same without a record
+    cli.add_typer(keys.keys, name="keys", context_settings={"obj": audit.record_key_act})
 
 
 def labelled(corpus: str) -> list[Question]:

@@ -39,6 +39,16 @@ def audit(
     echo(format_table(rows, ["when", "who", "what", "on what", "detail"]) if rows else "nothing is recorded")
 
 
+def record_key_act(act: str, name: str) -> None:
+    """What `as2 keys` did, where there is a home with a database; a server of rankers alone has none."""
+    from app.workbench import audit as service
+    from app.workbench.settings import get_settings
+
+    if get_settings().has_database:
+        with workbench(starter=False) as wb:
+            service.write(wb, None, act, name)
+
+
 def _read_day(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None

@@ -1,4 +1,4 @@
-"""Seeing to jobs that nobody runs: a worker was killed, the app was started again, a retrain is due at night.
+"""Seeing to what nobody runs: jobs whose worker was killed, a retrain that is due at night, the audit log's end.
 
 The process of the pages runs it in a thread; a command that follows a job calls `attend` itself; the worker reaps.
 """
@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from app.jobs import queue, retrain_rule
 from app.jobs.process import is_dead, start_worker_if_needed
+from app.workbench import audit_retention
 from app.workbench.workbench import Workbench
 from db.repositories import jobs as rows
 
@@ -30,6 +31,7 @@ def _supervise(wb: Workbench) -> None:
         try:
             attend(wb)
             retrain_rule.wake_worker_if_due(wb)
+            audit_retention.prune_daily(wb)
         except Exception:
             if not wb.is_closed.is_set():
                 log.exception("attending to the jobs")

@@ -24,6 +24,7 @@ class Settings(BaseSettings):
     `login`: "auto" is as configured; "required" refuses to start without, "off" opens the home to everyone.
     `login_allowed`: who may log in, as addresses, domains and accounts; "" is everyone whom the provider lets in.
     `admin`: who becomes the first admin, likewise, or by a typed name. `session_hours`: how long a log-in lasts.
+    `audit_days`: how far back the audit log reaches at least; 0 is for ever.
     `allowed_hosts`: names by which the pages may be opened, besides the loopback's and the bound address.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
@@ -45,6 +46,7 @@ class Settings(BaseSettings):
     login_allowed: str = ""
     admin: str = ""
     session_hours: float = Field(default=12, gt=0, le=720)
+    audit_days: int = Field(default=400, ge=0, le=36_500)
     allowed_hosts: str = ""
     candidates: int = Field(default=1300, ge=1)
     first_keep: int = Field(default=100, ge=1)
@@ -67,6 +69,12 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
+
+    @property
+    def has_database(self) -> bool:
+        """Whether there is one already; one on a server is taken to be there."""
+        kind, _, file = self.database.partition(":///")
+        return not kind.startswith("sqlite") or Path(file.partition("?")[0]).is_file()
 
     @property
     def starter_dir(self) -> Path:

@@ -1,4 +1,8 @@
-"""`as2 keys`: who may ask `as2 serve`."""
+"""`as2 keys`: who may ask `as2 serve`.
+
+The context's `obj`, if whoever mounts these commands gives one, is called with each act and the key's name: the
+workbench records them in its audit log.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ def list_keys(context: typer.Context, folder: KeysDir = None, as_json: JsonFlag 
 
 
 @keys.command()
-def add(name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+def add(context: typer.Context, name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
     """Make a key and print it, once. From the first key on, every request needs one."""
     from as2core.serving.keys import add_key
 
@@ -54,18 +58,26 @@ def add(name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> Non
     else:
         echo(token)
         print_note("This is the only time it is shown.")
+    _report(context, "make an API key", name)
 
 
 @keys.command()
-def revoke(name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+def revoke(context: typer.Context, name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
     """Revoke a key; a running server refuses it at once."""
     from as2core.serving.keys import revoke_key
 
     key = revoke_key(_find(folder), name, datetime.now(UTC))
     print_json({"name": key.name, "revoked": key.revoked}) if as_json else echo(f"{name} is revoked")
+    _report(context, "revoke an API key", name)
 
 
 def _find(folder: Path | None) -> Path:
     from as2core.serving.keys import default_keys_dir
 
     return folder or default_keys_dir()
+
+
+def _report(context: typer.Context, act: str, name: str) -> None:
+    """At the end: a key is shown, and a revoked one refused, also where the record fails."""
+    if context.obj is not None:
+        context.obj(act, name)

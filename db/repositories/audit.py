@@ -1,10 +1,10 @@
-"""The audit log: rows are added and read, never changed."""
+"""The audit log: rows are added and read, never changed, and deleted only by age."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from db.models import AuditEvent
@@ -26,3 +26,13 @@ def list_events(
     if since is not None:
         statement = statement.where(AuditEvent.created >= since)
     return list(session.scalars(statement.order_by(AuditEvent.id.desc()).limit(limit)))
+
+
+def count_events(session: Session, *, before: datetime) -> int:
+    return session.scalar(select(func.count()).where(AuditEvent.created < before)) or 0
+
+
+def delete_events(session: Session, *, before: datetime) -> None:
+    """The database refuses unless an event of this or an earlier transaction says so (migration 0010)."""
+    session.flush()
+    session.execute(delete(AuditEvent).where(AuditEvent.created < before))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from app.workbench.settings import get_settings
+
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch, tmp_path):
     monkeypatch.setenv("AS2_HOME", str(tmp_path))
     monkeypatch.delenv("AS2_KEYS", raising=False)
-    return tmp_path
+    get_settings.cache_clear()
+    yield tmp_path
+    get_settings.cache_clear()
 
 
 def test_a_key_is_shown_once_listed_by_its_name_and_revoked(as2, as2_json):

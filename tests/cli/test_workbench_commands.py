@@ -531,3 +531,18 @@ def test_a_damaged_home_is_described_with_its_remedy(as2, articles, home):
     (home / "as2.db").write_bytes(b"x" * 9999)
     code, out, _ = as2("check")
     assert code == 1 and "is not a SQLite database" in out and "as2 restore FILE" in out
+
+
+def test_keys_made_and_revoked_are_in_the_audit_log_of_a_home_with_a_database(as2, as2_json, home):
+    as2("keys", "add", "before")
+    assert not (home / "as2.db").exists()
+    assert as2_json("audit")["events"] == []
+    code, key, _ = as2("keys", "add", "search")
+    as2("keys", "revoke", "search")
+    as2("keys", "revoke", "unknown")
+    events = [(e["actor"], e["act"], e["target"], e["detail"]) for e in as2_json("audit")["events"]]
+    assert events == [
+        ("command line", "revoke an API key", "search", ""),
+        ("command line", "make an API key", "search", ""),
+    ]
+    assert code == 0 and key.startswith("as2_")

@@ -54,10 +54,12 @@ def _end_sessions(frame: Frame, person_id: int) -> None:
 
 
 def _draw_log(frame: Frame) -> None:
+    days = frame.wb.settings.audit_days
     st.header("Audit log", anchor=False)
     st.caption(
-        "Promotions, changes of roles, deletions, log-ins, exports, imports, control of jobs, and what was refused. "
-        f"The newest {MAX_EVENTS} events; `as2 audit` lists all. Nothing here can be changed or deleted."
+        "Promotions, changes of roles, deletions, log-ins, exports, imports, control of jobs, API keys, and what was "
+        f"refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them here, and "
+        + (f"they are kept for {days} days." if days else "they are kept for good.")
     )
     events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
     rows = [(f"{e.created:%Y-%m-%d %H:%M}", e.actor, e.what, e.target, e.detail) for e in events]
