@@ -309,15 +309,6 @@ def test_an_update_of_low_rank_is_nothing_at_first_learns_alone_and_is_merged():
     assert not any("parametrizations" in n for n, _ in ranker.module.named_parameters())
 
 
-@pytest.mark.slow
-@pytest.mark.shared
-@pytest.mark.timeout(1200)
-def test_each_change_of_a_retrain_s_recipe_stands_beside_the_old_one():
-    made = rows(run_benchmark("adapt_recipe", "--quick"))
-    assert {"old", "prior", "prior, contrast", "prior, soft targets"} <= set(made)
-    assert 0 < number(made["prior"][1]) <= 1
-
-
 def test_a_verdict_is_wrong_where_the_other_is_better_or_neither():
     from decide import is_wrong
 

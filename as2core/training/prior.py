@@ -4,7 +4,7 @@
 Of labels drawn at random from a user's lists very few are correct, of those that the shipped cascade learnt from a
 third. Trained on the former as it is, a cascade spends its few steps on making every candidate less likely, with all
 its layers, and forgets their order. A constant within the loss says it beforehand. Off by default: where the field is
-new, it takes away as much (docs/label-efficiency.md).
+new, it takes away as much (docs/decisions/0040).
 
 Where we differ: the constant is not the log odds of the labels, since a base's logits may have any level. It is fitted,
 for each exit, so that the mean probability on what is trained is the share of correct labels there.
