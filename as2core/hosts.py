@@ -4,25 +4,74 @@ A page of another site can have its own name resolve to this machine (DNS rebind
 server as if it were its own; the requests give that away by their `Host`. A page can also open a WebSocket to any
 server; that one gives itself away by its `Origin`. So a request is answered if its host is a loopback name, the bound
 address or in the list, and if its origin, if it has one, is that very host or in the list.
+
+A browser is refused with a page that names the setting, anything else with JSON. The page holds the name that was asked
+for, which a stranger chooses: it is escaped and cut, and the page loads and runs nothing.
 """
 
+import html
 import ipaddress
 from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 VARIABLE = "AS2_ALLOWED_HOSTS"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_ADDRESS = ("0.0.0.0", "::")  # compared with, not bound  # nosec B104
 REFUSED_STATUS, REFUSED_CODE = 403, 1008  # of HTTP, of a WebSocket
+MAX_NAME_CHARS = 253  # of a name in the DNS
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Refused</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 sans-serif; max-width: 38rem; margin: 12vh auto; padding: 0 1.5rem; overflow-wrap: anywhere; }}
+h1 {{ font: 600 1.45rem serif; }}
+code {{ background: light-dark(#f3f1ec, #282522); padding: .1em .3em; border-radius: .3em; }}
+</style></head>
+<body><main>
+<h1>This server refused the request</h1>
+<p>{reason}</p>
+<p>{what}: <code>{name}</code></p>
+<p>If it is yours, whoever runs the server adds it to the setting <code>{variable}</code> and starts the server again.
+Several names stand with commas between them.</p>
+</main></body>
+</html>
+"""
 
 
 def parse_hosts(text: str) -> tuple[str, ...]:
     """The names of a list with commas or blanks."""
     return tuple(text.replace(",", " ").lower().split())
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`name` is what was refused, as the request has it, and `what` that is: a name or a page."""
+
+    reason: str
+    what: str
+    name: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.reason} {VARIABLE} lists further ones."
+
+
+def make_response(refusal: Refusal, accept: str) -> Response:
+    """A page for who accepts HTML; else JSON, as `as2 serve` gives its other errors."""
+    if "text/html" not in accept:
+        return JSONResponse({"detail": refusal.message, "message": refusal.message}, REFUSED_STATUS)
+    name = html.escape(refusal.name[:MAX_NAME_CHARS])
+    page = PAGE.format(reason=refusal.reason, what=refusal.what, name=name, variable=VARIABLE)
+    return HTMLResponse(page, REFUSED_STATUS, {"Content-Security-Policy": PAGE_POLICY})
 
 
 class HostGuard:
@@ -39,25 +88,25 @@ class HostGuard:
         self.own = {*LOOPBACK, address.strip("[]").lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or not (refusal := self.explain_refusal(Headers(scope=scope))):
+        if scope["type"] not in ("http", "websocket") or not (refusal := self.find_refusal(Headers(scope=scope))):
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await PlainTextResponse(refusal, REFUSED_STATUS)(scope, receive, send)
+            await make_response(refusal, Headers(scope=scope).get("accept", ""))(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": refusal})
+            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": refusal.message})
 
-    def explain_refusal(self, headers: Headers) -> str:
-        """Why a request with these headers is refused, "" if it is not."""
+    def find_refusal(self, headers: Headers) -> Refusal | None:
+        """Why a request with these headers is refused, None if it is not."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._is_host(_read_name(host)):
-            return f"This server does not answer to this name. {VARIABLE} lists further ones.\n"
+            return Refusal("This server does not answer to this name.", "The name", host)
         if (
             origin is None
             or origin.lower().partition("://")[2] == host.lower()
             or self._is_listed(_read_origin(origin))
         ):
-            return ""
-        return f"This server does not answer to pages of another site. {VARIABLE} lists further ones.\n"
+            return None
+        return Refusal("This server does not answer to pages of another site.", "The page", origin)
 
     def _is_host(self, name: str) -> bool:
         return name in self.own or (self.is_bound_to_all and _is_number(name)) or self._is_listed(name)

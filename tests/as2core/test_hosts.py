@@ -1,5 +1,6 @@
 """Which names a server answers to, and which pages may speak to it."""
 
+import lxml.html
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -79,3 +80,35 @@ def test_a_websocket_is_refused_alike():
     for headers in ({"host": "evil.example"}, {"host": "localhost", "origin": "http://evil.example"}):
         with pytest.raises(WebSocketDisconnect), client().websocket_connect("/ws", headers=headers):
             pass
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_a_browser_gets_a_page_that_says_what_was_refused_and_which_setting_allows_it():
+    response = client().get("/", headers={**BROWSER, "host": "labels.example.org:8501"})
+    assert response.status_code == 403 and response.headers["content-type"] == "text/html; charset=utf-8"
+    page = lxml.html.fromstring(response.text)
+    assert [code.text for code in page.iter("code")] == ["labels.example.org:8501", "AS2_ALLOWED_HOSTS"]
+    other = client().get("/", headers={**BROWSER, "host": "localhost", "origin": "http://evil.example"})
+    assert "<code>http://evil.example</code>" in other.text and "pages of another site" in other.text
+
+
+def test_the_page_runs_and_loads_nothing_whatever_the_name_is():
+    hostile = "<script src=//evil.example/x></script>&\"'" + 1000 * "x"
+    response = client().get("/", headers={**BROWSER, "host": hostile})
+    page = lxml.html.fromstring(response.text)
+    assert next(page.iter("code")).text == hostile[:253]
+    assert {e.tag for e in page.iter()} == {
+        *("html", "head", "meta", "title", "style", "body", "main", "h1", "p", "code"),
+    }
+    assert not {"src", "href", "action"} & {name for e in page.iter() for name in e.attrib}
+    assert "url(" not in response.text and "@import" not in response.text
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_client_gets_json():
+    for accept in ({}, {"accept": "application/json"}, {"accept": "*/*"}):
+        response = client().get("/", headers={**accept, "host": "labels.example.org"})
+        assert response.status_code == 403
+        assert "AS2_ALLOWED_HOSTS" in response.json()["message"] == response.json()["detail"]
