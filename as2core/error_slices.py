@@ -1,22 +1,25 @@
 """Questions grouped by what they share, so that errors show a pattern: the kind of question, its length, how many of
 its words the correct sentence has, its document.
 
-A question is in one slice of each group, and in none of a group that says nothing about it. Small slices differ by
-chance: whoever reads them needs an interval for each.
+A question is in one slice of each group, and in none of a group that says nothing about it. A user's own slices
+(`slice_rules`) may share questions. Small slices differ by chance, so each has an interval.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from as2core.metrics import wilson_interval
+from as2core.slice_rules import SliceRule
 from as2core.text import STOP_WORDS, tokenize
 from as2core.types import Question
 
 MAX_DOCUMENTS = 10  # the slices by document: those with the most questions
 MIN_DOCUMENT_QUESTIONS = 2
 SHORT_WORDS, MEDIUM_WORDS = 6, 10  # of a question, at most
+OWN = "own"  # the group of a user's slices
 KINDS = {"who": "who", "whom": "who", "whose": "who", "when": "when", "where": "where", "why": "why", "which": "what",
          "what": "what", "how": "how"}  # fmt: skip
 AUXILIARIES = frozenset(
@@ -33,9 +36,24 @@ class Slice:
     qids: tuple[str, ...]
 
 
-def slice_questions(questions: Sequence[Question]) -> tuple[Slice, ...]:
-    """By group, in each the slice with the most questions first."""
-    slices: list[Slice] = []
+@dataclass(frozen=True, slots=True)
+class SliceResult:
+    """One ranker on a slice: the share of its questions that are answered (a correct candidate is first) with Wilson's
+    95 % interval. `errors`: those that are not."""
+
+    group: str
+    name: str
+    questions: int
+    share: float
+    low: float
+    high: float
+    errors: tuple[str, ...]
+
+
+def slice_questions(questions: Sequence[Question], rules: Sequence[SliceRule] = ()) -> tuple[Slice, ...]:
+    """By group, the user's own first; in the others the slice with the most questions first. An own slice may be
+    empty."""
+    slices = [Slice(OWN, rule.name, tuple(q.qid for q in questions if rule.includes(q))) for rule in rules]
     for group, name_slice in GROUPS.items():
         members: dict[str, list[str]] = {}
         for q in questions:
@@ -45,6 +63,22 @@ def slice_questions(questions: Sequence[Question]) -> tuple[Slice, ...]:
         rows.sort(key=lambda row: (-len(row.qids), row.name))
         slices += rows
     return (*slices, *_slice_by_document(questions))
+
+
+def measure_slices(slices: Sequence[Slice], precisions: Mapping[str, float]) -> tuple[SliceResult, ...]:
+    """`precisions`: question id -> P@1; questions that are not in it are left out, and slices without others. By group;
+    in each the slice with the smallest share answered first."""
+    results = []
+    for row in slices:
+        qids = [qid for qid in row.qids if qid in precisions]
+        if not qids:
+            continue
+        errors = tuple(qid for qid in qids if precisions[qid] != 1)
+        right = len(qids) - len(errors)
+        low, high = wilson_interval(right, len(qids))
+        results.append(SliceResult(row.group, row.name, len(qids), right / len(qids), low, high, errors))
+    groups = list(dict.fromkeys(r.group for r in results))
+    return tuple(sorted(results, key=lambda r: (groups.index(r.group), r.share)))
 
 
 def find_kind(question: str) -> str:

@@ -162,6 +162,14 @@ def bootstrap(
     return float(interval.low), float(interval.high)
 
 
+def wilson_interval(count: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share, `count` of `n` (Wilson, 1927)."""
+    from scipy.stats import binomtest
+
+    interval = binomtest(count, n).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
 @dataclass(frozen=True, slots=True)
 class PairedTest:
     """`difference` is the mean of a minus the mean of b, with its bootstrap interval; wins are questions a does better.

@@ -28,7 +28,6 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
-from as2core.error_slices import Slice, slice_questions
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import (
@@ -115,7 +114,7 @@ class PairedResult:
 class ComparisonView:
     """Rankers over one labelled set. `unranked`: the means of the candidates' own order, no reranking. `per_question`:
     columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per
-    ranker. `correct`: qid -> the texts of its correct candidates; `slices`: the questions by what they share."""
+    ranker. `by_id`: the questions by their ids."""
 
     data: str
     setting: str
@@ -126,8 +125,7 @@ class ComparisonView:
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
     unranked: Mapping[str, float] = field(default_factory=dict)
-    correct: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    slices: tuple[Slice, ...] = ()
+    by_id: Mapping[str, Question] = field(default_factory=dict)
 
 
 def make_spec(cascade: str, ratio: float) -> str:
@@ -331,9 +329,10 @@ def make_view(
     one a candidate; `hidden`: pairs whose labels stay out of the ranks."""
     import pandas as pd
 
-    texts = {q.qid: q.text for q in questions}
+    by_id = {q.qid: q for q in questions}
     values = [
-        {"qid": qid, "question": texts.get(qid, ""), "ranker": name} | {m: by_qid[qid] for m, by_qid in metrics.items()}
+        {"qid": qid, "question": by_id[qid].text if qid in by_id else "", "ranker": name}
+        | {m: by_qid[qid] for m, by_qid in metrics.items()}
         for name, metrics in per_question.items()
         for qid in next(iter(metrics.values()), {})
     ]
@@ -344,11 +343,10 @@ def make_view(
         results=tuple(_from_row(row) for row in result["rows"]),
         paired=_read_pairs(result["paired"], per_question),
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
-        ranks=_Ranks({q.qid: q for q in questions}, scores, hidden),
+        ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
         unranked=measure_unranked(questions),
-        correct={q.qid: frozenset(c.text for c in q.candidates if c.label == 1) for q in questions},
-        slices=slice_questions(questions),
+        by_id=by_id,
     )
 
 

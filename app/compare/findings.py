@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from app.compare.comparison import CORPUS_PREFIX, ComparisonView
 from app.corpora.corpora import CorpusView, UnknownCorpus, find_corpus, get_corpus
 from app.labels.consensus import BINARY
-from app.labels.prevalence import wilson_interval
 from app.workbench.workbench import Workbench
+from as2core import error_slices
+from as2core.error_slices import SliceResult, slice_questions
+from as2core.slice_rules import SliceRule, read_slice_rules
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 
@@ -31,30 +33,16 @@ class Loss:
     qids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SliceResult:
-    """One ranker on a slice: the share of its questions that are answered with Wilson's 95 % interval. `errors`: those
-    that are not."""
-
-    group: str
-    name: str
-    questions: int
-    share: float
-    low: float
-    high: float
-    errors: tuple[str, ...]
-
-
 def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss, ...]:
     """Every question in one of them, in the order of the module's text."""
-    answers, unretrieved = _list_answers(view, ranker), _find_unretrieved(wb, view)
+    precisions, unretrieved = _list_precisions(view, ranker), _find_unretrieved(wb, view)
     cuts = next((r.cuts for r in view.results if r.ranker == ranker), ())
     by_drop = {qid for cut in cuts for qid in cut.lost}
     kinds: dict[str, list[str]] = {kind: [] for kind in (UNKNOWN, SEARCH, DROP, RANKER, ANSWERED)}
-    for qid, is_answered in answers.items():
-        if is_answered:
+    for qid, precision in precisions.items():
+        if precision == 1:
             kind = ANSWERED
-        elif not view.correct.get(qid):
+        elif not view.by_id[qid].positives:
             kind = UNKNOWN
         elif qid in unretrieved:
             kind = SEARCH
@@ -78,32 +66,28 @@ def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     return frozenset(
         qid
         for qid, text in texts.items()
-        if text in retrieved and not view.correct.get(qid, frozenset()) & retrieved[text]
+        if text in retrieved and not retrieved[text] & {c.text for c in view.by_id[qid].candidates if c.label == 1}
     )
 
 
-def measure_slices(view: ComparisonView, ranker: str) -> tuple[SliceResult, ...]:
-    """By group; in each the slice with the smallest share answered first."""
-    answers = _list_answers(view, ranker)
-    results = []
-    for row in view.slices:
-        qids = [qid for qid in row.qids if qid in answers]
-        if not qids:
-            continue
-        right = sum(answers[qid] for qid in qids)
-        low, high = wilson_interval(right, len(qids))
-        errors = tuple(qid for qid in qids if not answers[qid])
-        results.append(SliceResult(row.group, row.name, len(qids), right / len(qids), low, high, errors))
-    groups = list(dict.fromkeys(r.group for r in results))
-    return tuple(sorted(results, key=lambda r: (groups.index(r.group), r.share)))
+def load_slice_rules(wb: Workbench) -> tuple[SliceRule, ...]:
+    """The user's own slices; () without the file. Raises UnreadableFile, BadSetting."""
+    file = wb.settings.slices_file
+    return read_slice_rules(file) if file.exists() else ()
 
 
-def _list_answers(view: ComparisonView, ranker: str) -> dict[str, bool]:
-    """Question id -> whether this ranker's first candidate is correct; {} where its evaluation is gone."""
+def measure_slices(view: ComparisonView, ranker: str, rules: Sequence[SliceRule] = ()) -> tuple[SliceResult, ...]:
+    """As `error_slices.measure_slices`; `rules` are of the user's own slices."""
+    slices = slice_questions(list(view.by_id.values()), rules)
+    return error_slices.measure_slices(slices, _list_precisions(view, ranker))
+
+
+def _list_precisions(view: ComparisonView, ranker: str) -> dict[str, float]:
+    """Question id -> P@1: 1 if this ranker's first candidate is correct; {} where its evaluation is gone."""
     if "P@1" not in view.per_question:
         return {}
     rows = view.per_question[view.per_question["ranker"] == ranker]
-    return dict(zip(rows["qid"], rows["P@1"] == 1.0, strict=True))
+    return dict(zip(rows["qid"], rows["P@1"], strict=True))
 
 
 def find_target_corpus(wb: Workbench, view: ComparisonView, corpus_id: int) -> CorpusView:

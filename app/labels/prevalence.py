@@ -15,6 +15,7 @@ from app.labels.agreement import Estimate
 from app.labels.consensus import CORRECT, INCORRECT
 from app.labels.strategies import ADAPTIVE, RANDOM
 from app.workbench.workbench import Workbench
+from as2core.metrics import wilson_interval
 from db.repositories import labels as rows
 from db.repositories.pairs import Pair
 
@@ -43,14 +44,6 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
     estimates = {name: _estimate_share([[*by.values()] for by in pairs.values()]) for name, pairs in samples.items()}
     fair = estimates.get(RANDOM, Estimate(None, None, None, 0))
     return PrevalenceView(fair, tuple((q, estimates[q]) for q in ADAPTIVE if q in estimates))
-
-
-def wilson_interval(correct: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share."""
-    from scipy.stats import binomtest
-
-    interval = binomtest(correct, n).proportion_ci(0.95, method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def _estimate_share(pairs: Sequence[Sequence[str]]) -> Estimate:

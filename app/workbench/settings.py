@@ -95,6 +95,11 @@ class Settings(BaseSettings):
         return self.home / "gates"
 
     @property
+    def slices_file(self) -> Path:
+        """The user's own slices of labelled questions."""
+        return self.home / "slices.toml"
+
+    @property
     def graphs_dir(self) -> Path:
         return self.home / "graphs"
 

@@ -17,12 +17,13 @@ from as2core.terminal import echo, print_json, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
+    from as2core.error_slices import Slice
     from as2core.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What is written beside the table, and what it has to meet."""
+    """What is shown and written beside the table, and what it has to meet."""
 
     run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None
     qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None
@@ -33,6 +34,18 @@ class Files:
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the first ranker has to meet (TOML); else exit code 3.")
     ] = None
+    slices: Annotated[bool, typer.Option("--slices", help="Show P@1 by kind of question, length and so on.")] = False
+    slice_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Show it by your own slices as well (TOML).")
+    ] = None
+
+    def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
+        """() where none are to be shown. Raises UnreadableFile, BadSetting."""
+        from as2core.error_slices import slice_questions
+        from as2core.slice_rules import read_slice_rules
+
+        rules = read_slice_rules(self.slice_file) if self.slice_file else ()
+        return slice_questions(questions, rules) if self.slices or rules else ()
 
 
 def eval_(
@@ -63,6 +76,7 @@ def eval_(
     questions = apply_setting(read_questions(data, titles=titles), setting)[:limit]
     if not questions:
         raise BadSetting(f"{data} has no question in the setting {setting!r}: try --setting raw, or other data")
+    slices = files.slice(questions)
     results = {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
     _write_files(files, questions, results)
     source = {"data": data, "setting": setting, "titles": titles}
@@ -70,19 +84,26 @@ def eval_(
     if files.report:
         _write_report(files.report, source, questions, results, difference, checks)
     if as_json:
-        print_json(_describe_all(source, questions, results, difference) | ({"gate": checks} if checks else {}))
+        print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
     else:
         where = f"{data}, {setting}{'' if titles else ', without titles'}"
-        _print_all(where, questions, results, difference)
+        _print_all(where, questions, results, difference, slices)
         _print_checks(checks)
     enforce(checks)
 
 
-def _print_all(where: str, questions: Sequence[Question], results: dict[str, Evaluation], difference: float) -> None:
+def _print_all(
+    where: str,
+    questions: Sequence[Question],
+    results: dict[str, Evaluation],
+    difference: float,
+    slices: Sequence[Slice],
+) -> None:
     from as2core.metrics import measure_unranked
 
     for spec, result in results.items():
         _print_result(spec, result, questions, where)
+        _print_slices(result, slices)
     values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
     echo(f"no reranking, the order in the data: {values}")
     for pair, tests in _test_all(results, difference).items():
@@ -154,12 +175,16 @@ def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> 
 
 
 def _describe_all(
-    source: dict[str, object], questions: Sequence[Question], results: dict[str, Evaluation], difference: float
+    source: dict[str, object],
+    questions: Sequence[Question],
+    results: dict[str, Evaluation],
+    difference: float,
+    slices: Sequence[Slice],
 ) -> dict[str, object]:
     """The JSON: of one ranker its own, of several a list of them with the paired tests."""
     from as2core.metrics import measure_unranked
 
-    each = [{"ranker": spec, **cite(spec), **_describe(r, questions)} for spec, r in results.items()]
+    each = [{"ranker": spec, **cite(spec), **_describe(r, questions, slices)} for spec, r in results.items()]
     unranked = measure_unranked(questions)
     if len(each) == 1:
         identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
@@ -168,7 +193,8 @@ def _describe_all(
     return {**source, "rankers": each, "unranked": unranked, "comparisons": tests}
 
 
-def _describe(result: Evaluation, questions: Sequence[Question]) -> dict[str, object]:
+def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequence[Slice] = ()) -> dict[str, object]:
+    from as2core.error_slices import measure_slices
     from as2core.metrics import MEASURES, bounds
 
     unlabelled = _count_unlabelled(questions)
@@ -180,6 +206,7 @@ def _describe(result: Evaluation, questions: Sequence[Question]) -> dict[str, ob
         "intervals": _compute_intervals(result),
         "cuts": [asdict(cut) for cut in result.cuts],
         **({"unlabelled": unlabelled, "bounds": bounds(questions, result.scores)} if unlabelled else {}),
+        **({"slices": list(map(asdict, measure_slices(slices, result.per_question["P@1"])))} if slices else {}),
     }
 
 
@@ -233,6 +260,19 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
         )
     if result.relative_cost is not None:
         echo(f"cost: {result.relative_cost:.2f} of the monolithic model's")
+
+
+def _print_slices(result: Evaluation, slices: Sequence[Slice]) -> None:
+    from as2core.error_slices import measure_slices
+
+    if not slices:
+        return
+    measures = measure_slices(slices, result.per_question["P@1"])
+    rows = [{"slice": f"{r.group}: {r.name}", "P@1": r.share, **asdict(r)} for r in measures]
+    print_table(rows, ["slice", "questions", "P@1", "low", "high"])
+    names = {(r.group, r.name) for r in measures}
+    if empty := [row.name for row in slices if (row.group, row.name) not in names]:
+        echo(f"no question is in {', '.join(map(repr, empty))}")
 
 
 def _print_comparison(pair: tuple[str, str], tests: dict[str, dict[str, object]], difference: float) -> None:

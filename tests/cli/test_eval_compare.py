@@ -65,6 +65,23 @@ def test_what_takes_one_ranker_says_so_and_one_ranker_is_not_compared_with_itsel
     assert code == 1 and "give different ones" in err
 
 
+def test_slices_have_a_line_each_and_in_the_json_their_errors(as2, as2_json, data, tmp_path):
+    file = tmp_path / "slices.toml"
+    file.write_text('[[slice]]\nname = "mine"\nany = ["paris"]\n[[slice]]\nname = "yours"\nany = ["oslo"]\n')
+    document = as2_json("eval", "jaccard", "rr", data, "--slice-file", file)
+    own, other, length, *_ = document["rankers"][0]["slices"]
+    assert (own["group"], own["name"], own["questions"], own["errors"]) == ("own", "mine", 6, ["q0"])
+    assert own["share"] == pytest.approx(5 / 6) and own["low"] < 5 / 6 < own["high"]
+    assert (other["group"], length["group"]) == ("kind", "length")
+    out = as2("eval", "rr", data, "--slices")[1]
+    assert "kind: other" in out and "own" not in out
+    assert "no question is in 'yours'" in as2("eval", "rr", data, "--slice-file", file)[1]
+    assert "slices" not in as2_json("eval", "rr", data)
+    file.write_text("[[slice]]\nname = 3\n")
+    code, out, err = as2("eval", "rr", data, "--slice-file", file)
+    assert (code, out) == (1, "") and "slice 1 (line 1): give it a name" in err
+
+
 @pytest.fixture
 def titled(tmp_path):
     """Questions whose right sentence is known by its document's title alone."""

@@ -122,6 +122,22 @@ def test_another_corpus_ends_the_choice_of_questions(wb):
     assert "only" not in at.query_params and not [m for m in at.markdown if "that you chose" in m.value]
 
 
+def test_own_slices_are_measured_beside_the_others_and_a_mistake_in_their_file_hides_nothing_else(wb, job):
+    wb.settings.slices_file.write_text(
+        '[[slice]]\nname = "all"\nmin_words = 1\n[[slice]]\nname = "no one"\nany = ["qqq"]\n'
+    )
+    at = open_comparison(job)
+    slices = next(d.value for d in at.dataframe if "slice" in d.value.columns)
+    assert slices[["group", "slice"]].iloc[0].tolist() == ["own", "all"] and "kind" in set(slices["group"])
+    assert slices["questions"].iloc[0] == slices[slices["group"] == "kind"]["questions"].sum()
+    assert "None of these questions is in your slices no one." in texts(at)
+    assert "slices.toml in the home adds your own" in texts(at)
+    wb.settings.slices_file.write_text('[[slice]]\nname = "all"\n')
+    at = open_comparison(job)
+    assert "slice 1 (line 1) (all) has no condition" in at.error[0].value.replace("\\", "")
+    assert set(next(d.value for d in at.dataframe if "slice" in d.value.columns)["group"]) >= {"kind", "length"}
+
+
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
     for only in ("", "x", "1.x", "-1", "1..2", "9" * 30):
         at = open_page("label", {"corpus": "things", "queue": "tops", "only": only})

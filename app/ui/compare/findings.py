@@ -1,15 +1,20 @@
 """Where one ranker's questions were lost, by which they have something in common, and a link that labels them."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from app.compare import findings
 from app.compare.comparison import ComparisonView
-from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN, SliceResult
+from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import CorpusView
 from app.ui import navigation
+from app.ui.errors import boundary
 from app.ui.text import count, percent, plain
 from app.workbench.workbench import Workbench
+from as2core.error_slices import OWN, SliceResult
+from as2core.slice_rules import SliceRule
 
 TITLES = {
     UNKNOWN: "No correct sentence is known",
@@ -35,8 +40,9 @@ def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
     rows = [(TITLES[loss.kind], len(loss.qids), percent(len(loss.qids) / total)) for loss in losses]
     st.dataframe(pd.DataFrame(rows, columns=["questions", "number", "share"]), hide_index=True,
                  key="compare_losses")  # fmt: skip
-    slices = findings.measure_slices(view, ranker)
-    _draw_slices(slices)
+    rules = _load_rules(wb)
+    slices = findings.measure_slices(view, ranker, rules)
+    _draw_slices(slices, [rule.name for rule in rules])
     sets = {f"{count(len(loss.qids), 'question')} {CHOICES[loss.kind]}": loss.qids
             for loss in losses if loss.qids and loss.kind != ANSWERED}  # fmt: skip
     sets |= {f"{count(len(r.errors), 'error')} in {r.group}: {r.name}": r.errors for r in slices if r.errors}
@@ -44,7 +50,15 @@ def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
         _draw_link(wb, view, corpus, sets)
 
 
-def _draw_slices(slices: tuple[SliceResult, ...]) -> None:
+def _load_rules(wb: Workbench) -> tuple[SliceRule, ...]:
+    """Of the user's own slices; a file with a mistake is reported, and the others are shown."""
+    with boundary():
+        return findings.load_slice_rules(wb)
+    return ()
+
+
+def _draw_slices(slices: tuple[SliceResult, ...], own_names: Sequence[str]) -> None:
+    """`own_names`: of the user's slices, of which some may have no question here."""
     if not slices:
         return
     frame = pd.DataFrame(
@@ -56,8 +70,10 @@ def _draw_slices(slices: tuple[SliceResult, ...]) -> None:
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_slices")
     st.caption(
         "Answered: a correct candidate is first, with Wilson's 95 % interval. Of this many slices some look bad by "
-        "chance: trust those whose interval lies below the others'."
+        "chance: trust those whose interval lies below the others'. The file slices.toml in the home adds your own."
     )
+    if empty := [name for name in own_names if name not in {r.name for r in slices if r.group == OWN}]:
+        st.caption(f"None of these questions is in your slices {plain(', '.join(empty))}.")
 
 
 def _draw_link(wb: Workbench, view: ComparisonView, corpus: CorpusView, sets: dict[str, tuple[str, ...]]) -> None:

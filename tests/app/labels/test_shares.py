@@ -1,9 +1,9 @@
 import pytest
 
 from app.labels import agreement, guidelines, prevalence
-from app.labels.prevalence import wilson_interval
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.question_list import ListDesk
+from as2core.metrics import wilson_interval
 
 
 def test_wilsons_interval_of_ten_in_fifty():
