@@ -31,7 +31,8 @@ def open(
         try:
             prepare_home(settings)
         except OSError as e:
-            raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
+            variable = "AS2_HOME" if e.filename == str(settings.home) else "AS2_LOCAL_DIR"
+            raise DatabaseTrouble(f"cannot make the folder {e.filename}: {e.strerror}; set {variable}") from e
         database = open_database(settings.database)
     wb = Workbench(settings, database, models or LoadedModels.from_settings(settings), open_indexes(settings), clock)
     startup.update_paths(wb)

@@ -93,10 +93,10 @@ def _narrow_training(
 def embed_questions(
     wb: Workbench, texts: Sequence[str], *, known_only: bool = False, on_progress: OnProgress | None = None
 ) -> np.ndarray | None:
-    """Unit vectors of questions `(n, width)`, each embedded once a home; None if `known_only` and some are not yet."""
-    if known_only and not (wb.settings.home / "vectors.npz").exists():
+    """Unit vectors of questions `(n, width)`, each embedded once; None if `known_only` and some are not yet."""
+    if known_only and not (wb.settings.local / "vectors.npz").exists():
         return None
-    cache = VectorCache(wb.models.embedder, wb.settings.home)
+    cache = VectorCache(wb.models.embedder, wb.settings.local)
     if not known_only:
         cache.embed(texts, on_progress)
     return cache.get(texts) if cache.has_all(texts) else None

@@ -40,7 +40,7 @@ class AlreadyRunning(As2Error):
 def hold_worker_lock(settings: Settings, *, wait_seconds: float = 0) -> Iterator[None]:
     """Hold the worker lock: an exclusive SQLite transaction, which works alike on every system. Raises
     AlreadyRunning."""
-    settings.home.mkdir(parents=True, exist_ok=True)
+    settings.worker_lock.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(
         settings.worker_lock, timeout=wait_seconds, isolation_level=None, check_same_thread=False
     )
@@ -67,7 +67,7 @@ def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> su
     """Start a worker that outlives this process and ends after `idle` seconds without work, None for never; its output
     goes to `worker.log` in the home."""
     command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
-    settings.home.mkdir(parents=True, exist_ok=True)
+    settings.local.mkdir(parents=True, exist_ok=True)
     with settings.worker_log.open("ab") as out:
         process = subprocess.Popen(
             command,

@@ -1,6 +1,7 @@
-"""The home is its owner's alone: nobody else on the machine reads labels, names, documents or versions.
+"""The home, and what a machine has of it elsewhere, are their owner's alone: nobody else on the machine reads labels,
+names, documents or versions.
 
-The folder has the mode 0700 and its files 0600, from their creation on (by the process's umask) and, where a release
+A folder has the mode 0700 and its files 0600, from their creation on (by the process's umask) and, where a release
 before this one or somebody else made them, from the next start on. A folder that is shared on purpose (with the sticky
 bit, as /tmp) or belongs to somebody else keeps its mode; the files of ours in it don't.
 """
@@ -17,13 +18,14 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO  # what the group and everybody else may do
 
 
 def prepare_home(settings: Settings) -> None:
-    """Make the folder, take from others what they may do with it and its files, and set this process's umask so that
-    new files are alike. Raises OSError if the folder cannot be made."""
+    """Make the folders, take from others what they may do with them and their files, and set this process's umask so
+    that new files are alike. Raises OSError if a folder cannot be made."""
     os.umask(os.umask(OTHERS) | OTHERS)
-    settings.home.mkdir(parents=True, exist_ok=True)
+    for folder in (settings.home, settings.local):
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.name == "posix" and not folder.stat().st_mode & stat.S_ISVTX:
+            _close(folder)
     if os.name == "posix":
-        if not settings.home.stat().st_mode & stat.S_ISVTX:
-            _close(settings.home)
         for path in _list_files(settings):
             _close(path)
 
@@ -31,7 +33,7 @@ def prepare_home(settings: Settings) -> None:
 def _list_files(settings: Settings) -> Iterator[Path]:
     """Those that this program makes in the home, and a SQLite database elsewhere."""
     database = Path(settings.database.partition(":///")[2].partition("?")[0])
-    files = [settings.worker_log, settings.passages_file, settings.logits_file, settings.home / "vectors.npz"]
+    files = [settings.worker_log, settings.passages_file, settings.logits_file, settings.local / "vectors.npz"]
     if settings.database.startswith("sqlite"):
         files.append(database)
     for file in files:

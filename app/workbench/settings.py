@@ -17,7 +17,8 @@ REPO = Path(__file__).resolve().parents[2]
 
 
 class Settings(BaseSettings):
-    """`home` holds everything the app makes: database, versions, indexes, job folders.
+    """`home` holds everything the app makes: database, versions, indexes, job folders. `local_dir` holds this machine's
+    own part of it where several machines share the home: caches, prepared graphs, the worker's lock and log.
 
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of people who sign in for the first time, after the first person.
@@ -34,6 +35,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = REPO / ".as2"
+    local_dir: Path | None = None
     database_url: str = ""
     index_url: str = ""
     models_dir: Path = REPO / "models"
@@ -52,7 +54,7 @@ class Settings(BaseSettings):
     first_keep: int = Field(default=100, ge=1)
     exact_passages: int = Field(default=EXACT_LIMIT, ge=0)
 
-    @field_validator("home", "models_dir", "corpora_dir", "data_dir")
+    @field_validator("home", "local_dir", "models_dir", "corpora_dir", "data_dir")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return value and value.expanduser().absolute()
@@ -100,18 +102,23 @@ class Settings(BaseSettings):
         return self.home / "slices.toml"
 
     @property
+    def local(self) -> Path:
+        """What may be lost, or is of this machine alone. On a network volume SQLite's locks cannot be relied on."""
+        return self.local_dir or self.home
+
+    @property
     def graphs_dir(self) -> Path:
-        return self.home / "graphs"
+        return self.local / "graphs"
 
     @property
     def passages_file(self) -> Path:
         """Sentences as generative rankers read them; may be deleted at any time."""
-        return self.home / "passages.db"
+        return self.local / "passages.db"
 
     @property
     def logits_file(self) -> Path:
         """What versions scored in retrains; may be deleted at any time."""
-        return self.home / "logits.db"
+        return self.local / "logits.db"
 
     @property
     def versions_dir(self) -> Path:
@@ -124,7 +131,9 @@ class Settings(BaseSettings):
     @property
     def worker_lock(self) -> Path:
         """With PostgreSQL one a machine: workers of several machines may share the home."""
-        return self.home / ("worker.lock" if self.database.startswith("sqlite") else f"worker-{gethostname()}.lock")
+        if self.database.startswith("sqlite"):
+            return self.home / "worker.lock"
+        return self.local / f"worker-{gethostname()}.lock"
 
     @property
     def login_mark(self) -> Path:
@@ -133,12 +142,12 @@ class Settings(BaseSettings):
 
     @property
     def worker_log(self) -> Path:
-        return self.home / "worker.log"
+        return self.local / "worker.log"
 
     @property
     def worker_failure(self) -> Path:
         """A file that is there when the last worker ended by a fault."""
-        return self.home / "worker-failure.json"
+        return self.local / "worker-failure.json"
 
     @property
     def index_dir(self) -> Path:

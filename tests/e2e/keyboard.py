@@ -1,9 +1,10 @@
 """Waiting until the Label page hears the next key."""
 
+from conftest import PATIENCE
 from playwright.sync_api import Page, expect
 
 RANK = "Rank questions"
-WORKER_MS = 180_000  # a worker that has just started imports torch and loads its models first
+WORKER_MS = max(180_000, PATIENCE)  # a worker that has just started imports torch and loads its models first
 
 
 def wait_until_idle(page: Page) -> None:

@@ -19,16 +19,23 @@ ROOT = Path(__file__).parents[2]
 @contextmanager
 def serving(home: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """The app as `as2 app` serves it, without a worker; its address."""
+    with server_process(home, environment) as (url, _):
+        yield url
+
+
+@contextmanager
+def server_process(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The same with its process, for a test that kills it. Its log is written to `folder`."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]
-    with _process(command, environment, home / "server.log") as process:
+    with _process(command, environment, folder / "server.log") as process:
         url = f"http://127.0.0.1:{port}"
         give_up = time.monotonic() + 180
         while not is_healthy(url):
             if process.poll() is not None or time.monotonic() > give_up:
-                pytest.fail(f"the server did not start:\n{(home / 'server.log').read_text()[-3000:]}")
+                pytest.fail(f"the server did not start:\n{(folder / 'server.log').read_text()[-3000:]}")
             time.sleep(0.2)
-        yield url
+        yield url, process
 
 
 @contextmanager
