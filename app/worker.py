@@ -23,6 +23,7 @@ from app.ask.proposals import run_propose
 from app.bootstrap import open as open_workbench
 from app.compare.comparison import run_compare
 from app.compare.deciding import run_decision
+from app.compare.promotions import run_promotion
 from app.corpora.indexing import run_embed
 from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 RUNNERS: dict[str, Runner] = {
     "retrain": run_retrain,
     "compare": run_compare,
+    "promote": run_promotion,
     "decide": run_decision,
     "score": run_score,
     "propose": run_propose,

@@ -1,14 +1,20 @@
 """`as2 versions`: list model versions, and change which one is active."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Context, Exit, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
-from as2core.terminal import echo, print_json, print_note, print_table
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.types import Progress
+
+if TYPE_CHECKING:
+    from app.compare.gates import Report
 
 versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
@@ -56,13 +62,20 @@ def show(name: Name, as_json: JsonFlag = False) -> None:
     print_json({**card, "promotions": promotions})
 
 
+@contextmanager
+def _show_measuring() -> Iterator["Report"]:
+    """A bar over the gates that are measured."""
+    with show_progress("gates") as on_progress:
+        yield lambda share, message: on_progress(Progress(round(100 * share), 100, message))
+
+
 @versions.command()
 def check(name: Name, as_json: JsonFlag = False) -> None:
     """Check the gates that a version has to pass before it is promoted; exit code 3 if it misses one."""
     from app.compare import gates
 
-    with workbench(starter=False) as wb:
-        results = gates.check_version_gates(wb, name)
+    with workbench(starter=False) as wb, _show_measuring() as report:
+        results = gates.check_version_gates(wb, name, report)
     if as_json:
         print_json({"version": name, "gates": [{**asdict(r), "is_passed": r.is_passed} for r in results]})
     for result in results if not as_json else ():
@@ -86,8 +99,8 @@ def promote(
     """Make a version the active one of its kind, if it passes the gates."""
     from app.compare import gates
 
-    with workbench(starter=False) as wb:
-        view = gates.promote(wb, name, reason, ignores_gates=ignore_gates)
+    with workbench(starter=False) as wb, _show_measuring() as report:
+        view = gates.promote(wb, name, reason, ignores_gates=ignore_gates, report=report)
     print_json(view) if as_json else echo(f"{view.name} is active now")
 
 

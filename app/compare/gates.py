@@ -8,13 +8,14 @@ is used again, so a gate on the frozen benchmark costs no time after a retrain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.compare.comparison import load_questions
 from app.compare.rankers import check_ranker, note_trained_on
 from app.versions import promotion, registry
-from app.versions.evaluations import load_or_evaluate
+from app.versions.evaluations import has_evaluation, load_or_evaluate
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -23,9 +24,11 @@ from as2core.errors import BadSetting, UnknownData
 from as2core.evaluation import Evaluation
 from as2core.gate import Check, Gate, GateFailed, check_gate, read_gate
 from as2core.metrics import measure_each_unranked
+from as2core.types import Progress, Question
 
 ACTIVE = "active"
 NOT_CHECKED = ("active", "former", "shipped")  # states of versions that were in use
+Report = Callable[[float, str], None]  # a share from 0 to 1, and what is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +67,76 @@ def _read(file: Path) -> Gate:
     return gate
 
 
-def check_version_gates(wb: Workbench, name: str) -> list[GateResult]:
+def check_version_gates(wb: Workbench, name: str, report: Report | None = None) -> list[GateResult]:
     """Every gate for a version, whatever its state. Raises UnknownVersion, BadSetting, UnknownRanker, UnknownData,
     DamagedModel."""
     view = registry.get_version(wb, name)
-    return [_check(wb, view, title, gate) for title, gate in list_gates(wb, view.kind).items()]
+    gates = list_gates(wb, view.kind)
+    results = []
+    for place, (title, gate) in enumerate(gates.items()):
+
+        def report_gate(share: float, message: str, title: str = title, place: int = place) -> None:
+            if report is not None:
+                report((place + share) / len(gates), f"measuring the gate {title}: {message}")
+
+        results.append(_check(wb, view, title, gate, report_gate))
+    return results
 
 
-def _check(wb: Workbench, view: VersionView, title: str, gate: Gate) -> GateResult:
+def is_measured(wb: Workbench, version: VersionView) -> bool:
+    """Whether a promotion has nothing to measure. Raises as `check_version_gates`."""
+    if version.state in NOT_CHECKED:
+        return True
+    is_ready = True
+    for title, gate in list_gates(wb, version.kind).items():  # all of them: a mistake in one is told at the click
+        questions = _load_questions(wb, title, gate)
+        for name in _name_sides(wb, version, gate).values():
+            check_ranker(wb, name)
+            is_ready = is_ready and has_evaluation(wb, name, questions, gate.setting)
+    return is_ready
+
+
+def _load_questions(wb: Workbench, title: str, gate: Gate) -> list[Question]:
     questions = apply_setting(load_questions(wb, gate.data), gate.setting)
     if not questions:
         raise UnknownData(f"the gate {title}: {gate.data} has no question in the setting {gate.setting}")
+    return list(questions)
+
+
+def _name_sides(wb: Workbench, view: VersionView, gate: Gate) -> dict[str, str]:
+    """The version, then what the gate compares it with: the name in the gate -> the ranker."""
     names = {other: registry.get_active(wb, view.kind).name if other == ACTIVE else other for other in gate.others}
+    return {view.name: view.name, **names}
+
+
+def _check(wb: Workbench, view: VersionView, title: str, gate: Gate, report: Report) -> GateResult:
+    questions = _load_questions(wb, title, gate)
     results: dict[str, Evaluation] = {}
-    for side, name in {view.name: view.name, **names}.items():
+    sides = _name_sides(wb, view, gate)
+    for place, (side, name) in enumerate(sides.items()):
+
+        def on_progress(p: Progress, name: str = name, place: int = place) -> None:
+            share = (place + p.done / max(1, p.total)) / len(sides)
+            report(share, f"{name}, {p.done:,} of {p.total:,} questions")
+
         check_ranker(wb, name)
-        results[side] = load_or_evaluate(wb, name, questions, data=gate.data, setting=gate.setting)
+        report(place / len(sides), f"loading {name}")
+        results[side] = load_or_evaluate(
+            wb, name, questions, data=gate.data, setting=gate.setting, on_progress=on_progress
+        )
     checks = check_gate(gate.requirements, results, measure_each_unranked(questions))
     notes = note_trained_on(wb, view.name, [q.text for q in questions])
     return GateResult(title, gate.data, tuple(checks), tuple(notes))
 
 
 def promote(
-    wb: Workbench, name: str, reason: str = "", *, by: int | None = None, ignores_gates: bool = False
+    wb: Workbench,
+    name: str,
+    reason: str = "",
+    *,
+    by: int | None = None,
+    ignores_gates: bool = False,
+    report: Report | None = None,
 ) -> VersionView:
     """`promotion.promote` for a version that passes its gates. With `ignores_gates` one that misses some is promoted
     with a reason, which is stored with what was missed. Raises GateFailed, NeedsReason, and as `promotion.promote` and
@@ -94,7 +144,8 @@ def promote(
     view = registry.get_version(wb, name)
     with wb.read() as s:
         people.allow(s, by, "promote a version")
-    misses = [] if view.state in NOT_CHECKED else [r for r in check_version_gates(wb, name) if not r.is_passed]
+    results = [] if view.state in NOT_CHECKED else check_version_gates(wb, name, report)
+    misses = [r for r in results if not r.is_passed]
     if not misses:
         return promotion.promote(wb, name, reason, by=by)
     details = ". ".join(f"The gate {r.name} on {r.data} is missed: {r.misses}" for r in misses)

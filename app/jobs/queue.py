@@ -32,6 +32,7 @@ MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned o
 SLOTS: tuple[Mapping[str, int], ...] = (
     {"retrain": 30},
     {"compare": 20, "decide": 25},
+    {"promote": 40},
     {"doubt": 15, "propose": 12, "score": 10, "embed": 0},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}

@@ -86,8 +86,11 @@ def store_evaluation(wb: Workbench, name: str, questions: Sequence[Question], e:
     _store(wb, (hash_ranker(wb, name), hash_questions(questions), e.setting), name, data, to_record(e))
 
 
-def has_evaluation(wb: Workbench, name: str, questions: Sequence[Question]) -> bool:
-    return "cuts" in _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
+def has_evaluation(wb: Workbench, name: str, questions: Sequence[Question], setting: str = SETTING) -> bool:
+    """Whether `load_or_evaluate` computes nothing."""
+    return not list_destinations(name) and "cuts" in _load(
+        wb, hash_ranker(wb, name), hash_questions(questions), setting
+    )
 
 
 def load_or_measure(

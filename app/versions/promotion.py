@@ -29,8 +29,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
     """Make a version the active one of its kind. Raises UnknownVersion, DamagedModel if it cannot be loaded,
     NeedsReason for one that `needs_reason` if none is given, or NotAllowed for a viewer."""
     view = get_version(wb, name)
-    if needs_reason(wb, view) and not reason.strip():
-        raise NeedsReason(f"{view.name}: {view.objection}. Give a reason to promote it")
+    check_reason(wb, view, reason)
     wb.models.version(Path(view.path))
     with wb.write() as s:
         people.allow(s, by, "promote a version")
@@ -47,6 +46,12 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
     if is_new:
         rescore_queues(wb, view.kind)
     return get_version(wb, name)
+
+
+def check_reason(wb: Workbench, version: VersionView, reason: str) -> None:
+    """Raises NeedsReason."""
+    if needs_reason(wb, version) and not reason.strip():
+        raise NeedsReason(f"{version.name}: {version.objection}. Give a reason to promote it")
 
 
 def needs_reason(wb: Workbench, version: VersionView) -> bool:

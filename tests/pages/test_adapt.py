@@ -14,6 +14,7 @@ from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
 from app.jobs import retrain_rule
+from app.jobs.attempt import run_queued
 from app.labels import annotation, guidelines
 from app.ui import job as adapt_job
 from app.ui import wording
@@ -22,6 +23,7 @@ from app.ui.adapt import versions as adapt_versions
 from app.versions import promotion, registry
 from app.versions.registry import VersionView
 from app.workbench import people
+from app.worker import RUNNERS
 from as2core.metrics import PairedTest
 
 PAIRED_WORSE = {"difference": -0.04, "low": -0.07, "high": -0.01, "p": 0.01, "wins": 2, "losses": 14, "ties": 19}
@@ -488,6 +490,9 @@ def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a
     assert "Gates to pass first: release" in texts(at)
     assert not [c for c in at.checkbox if c.key == "adapt_ignore_gates"]
     at = at.button(key="adapt_promote").click().run()
+    assert "You can leave this page" in texts(at) and not [b for b in at.button if b.key == "adapt_promote"]
+    run_queued(wb, RUNNERS)
+    at = at.run()
     assert "starter-3 is not promoted. The gate release on labels:things is missed" in texts(at).replace("\\", "")
     assert registry.get_active(wb).name == "cascade"
     at.checkbox(key="adapt_ignore_gates").check()
@@ -504,12 +509,33 @@ def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a
 def test_the_dialog_too_asks_before_a_gate_is_passed_over(wb):
     put_gate(wb, 1.5)
     at = open_adapt().button(key=f"adapt_use_{THIRD}").click().run()
+    at = at.button(key="adapt_use_confirm").click().run()  # the gate is to be measured first: the card shows it
+    assert at.query_params["version"] == "starter-3" and "You can leave this page" in texts(at)
+    assert "The gates of starter-3 are being measured" in texts(at)
+    run_queued(wb, RUNNERS)
+    at = open_adapt().button(key=f"adapt_use_{THIRD}").click().run()
     at = at.button(key="adapt_use_confirm").click().run()
     assert "is missed" in texts(at) and registry.get_active(wb).name == "cascade"
     at.checkbox(key="adapt_use_ignore_gates").check()
     at.text_input(key="adapt_use_reason").input("a demo tomorrow")
     at.button(key="adapt_use_confirm").click().run()
     assert registry.get_active(wb).name == "starter-3"
+
+
+def test_a_click_on_a_version_whose_gates_are_not_measured_promotes_it_when_they_are_passed(wb):
+    put_gate(wb, 0.0)
+    at = open_adapt({"version": "starter-3"}).button(key="adapt_promote").click().run()
+    assert registry.get_active(wb).name == "cascade"
+    [progress] = at.get("progress")
+    assert progress.proto.text == "Waiting for the worker"
+    at.button(key="adapt_promotion_cancel").click().run()
+    run_queued(wb, RUNNERS)
+    at = open_adapt({"version": "starter-3"})
+    assert registry.get_active(wb).name == "cascade"
+    at.button(key="adapt_promote").click().run()  # and the page is left
+    run_queued(wb, RUNNERS)
+    assert registry.get_active(wb).name == "starter-3"
+    assert "starter-3 is in use." in texts(open_adapt({"version": "starter-3"})).replace("\\", "")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Literal
 
 import streamlit as st
 
-from app.compare import gates
-from app.ui import navigation, url
-from app.ui.adapt import files, selection
+from app.compare import promotions
+from app.ui import errors, navigation, url
+from app.ui.adapt import files, promote, selection
 from app.ui.errors import boundary, guarded
 from app.ui.page import Frame, announce
 from app.ui.text import plain
@@ -15,7 +15,6 @@ from app.versions import management, promotion, registry
 from app.versions.outcome import Outcome
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
-from as2core.gate import GateFailed
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[str, Colour, str]] = {
@@ -27,7 +26,6 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
-MISSED = "_adapt_gate_missed"  # of the session: the version that missed a gate when it was to be promoted
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 CLAIM = "claimed by the import"  # of figures that were not measured here
@@ -57,19 +55,21 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
-    if promotion.needs_reason(frame.wb, version) or st.session_state.get(MISSED) == version.name:
+    if promote.draw_job(frame, version):
+        return
+    if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):
         st.text_input(
             "To promote it all the same, give a reason", key="adapt_reason", max_chars=300,
             placeholder="for example: the held-out questions are from another domain",
         )  # fmt: skip
     if version.state == "former":
         st.caption("It was in use before.")
-    _name_gates(frame, version)
-    _offer_exception(version, CARD_CHOICE)
+    promote.name_gates(frame, version)
+    promote.offer_exception(frame, version, CARD_CHOICE)
     why = frame.explain_refusal("change versions")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
+                  args=(frame, version), disabled=bool(why), help=why)  # fmt: skip
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
@@ -108,9 +108,12 @@ def draw_list(frame: Frame) -> None:
     of_kind = [v for v in all_versions if v.kind == kind]
     active = next((v.name for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
+    under_way = promotions.list_under_way(frame.wb)
     for version, depth in tree(of_kind):
         other = version.parent if version.parent in usable else active
         _draw_version(frame, version, depth, _against(version.name, other))
+        if version.name in under_way:
+            st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
     files.draw_import(frame)
 
 
@@ -226,52 +229,34 @@ def _finish(message: str) -> None:
 
 @st.dialog("Change the version in use", on_dismiss=_close)
 def _use(frame: Frame, version: VersionView) -> None:
+    if DIALOG not in st.session_state:  # the click has been answered: the page below is to be drawn again
+        st.rerun()
     before = _find_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
     where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be used{instead}{where}")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))
-    reason = st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,
-                           placeholder="saved with the version")  # fmt: skip
-    _name_gates(frame, version)
-    if st.button("Use this version", type="primary", key="adapt_use_confirm"):
-        with boundary():
-            _promote_now(frame, version.name, reason, choice=DIALOG_CHOICE)
-            _finish(f"{version.name} is in use.")
-    _offer_exception(version, DIALOG_CHOICE)  # below what the click says
-
-
-def _promote_now(frame: Frame, name: str, reason: str, *, choice: str) -> None:
-    """If it passes its gates, or despite them where that was chosen in the checkbox `choice`. Raises GateFailed, after
-    which the choice is offered."""
-    ignores = bool(st.session_state.get(choice)) and st.session_state.get(MISSED) == name
-    try:
-        gates.promote(frame.wb, name, reason.strip(), by=frame.annotator.id, ignores_gates=ignores)
-    except GateFailed:
-        st.session_state[MISSED] = name
-        raise
-    st.session_state.pop(MISSED, None)
-
-
-def _name_gates(frame: Frame, version: VersionView) -> None:
-    """Which gates a promotion checks."""
-    if version.state not in gates.NOT_CHECKED:
-        with boundary():
-            if names := list(gates.list_gates(frame.wb, version.kind)):
-                st.caption(f"Gates to pass first: {plain(', '.join(names))}. Checking them may take a while.")
-
-
-def _offer_exception(version: VersionView, choice: str) -> None:
-    """After a miss: to promote it all the same."""
-    if st.session_state.get(MISSED) == version.name:
-        st.checkbox("Promote it although it misses a gate", key=choice, help="Takes a reason.")
+    st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,
+                  placeholder="saved with the version")  # fmt: skip
+    promote.name_gates(frame, version)
+    st.button("Use this version", type="primary", key="adapt_use_confirm", on_click=_confirm_use,
+              args=(frame, version))  # fmt: skip
+    errors.show_pending()
+    promote.offer_exception(frame, version, DIALOG_CHOICE)  # below what the click says
 
 
 @guarded
-def _promote(frame: Frame, name: str) -> None:
-    _promote_now(frame, name, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
-    announce(f"{name} is in use.")
+def _confirm_use(frame: Frame, version: VersionView) -> None:
+    """Closes the dialog; where gates have to be measured first, the card shows it."""
+    if promote.promote(frame, version, st.session_state.get("adapt_use_reason", ""), choice=DIALOG_CHOICE) is not None:
+        url.put(version=version.name)
+    _close()
+
+
+@guarded
+def _promote(frame: Frame, version: VersionView) -> None:
+    promote.promote(frame, version, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
 
 
 @guarded
