@@ -20,7 +20,17 @@ from as2core.types import OnProgress, Progress, Question
 MAX_PREPARATION_SECONDS = 600.0  # of an engine, before anything is scored
 BATCH_CANDIDATES = 500  # of several questions that share a run, for rankers that can
 
-__all__ = ["Cut", "Evaluation", "PairedTest", "bootstrap", "compute_intervals", "count_cuts", "evaluate", "paired_test"]
+__all__ = [
+    "Cut",
+    "Evaluation",
+    "PairedTest",
+    "bootstrap",
+    "compute_intervals",
+    "count_cuts",
+    "evaluate",
+    "join_evaluations",
+    "paired_test",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,25 @@ class Evaluation:
     seconds: float
     relative_cost: float | None
     cuts: tuple[Cut, ...] = ()
+
+
+def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
+    """One evaluation over the questions of several, of which no two have a question in common. It has the name and the
+    setting of the first, and neither cost nor cuts: the parts may be of different models."""
+    first = parts[0]
+    per_question = {
+        name: {q: x for part in parts for q, x in part.per_question[name].items()} for name in first.metrics
+    }
+    return Evaluation(
+        ranker=first.ranker,
+        setting=first.setting,
+        questions=sum(part.questions for part in parts),
+        metrics={name: float(np.mean([*values.values()])) for name, values in per_question.items()},
+        per_question=per_question,
+        scores={qid: scores for part in parts for qid, scores in part.scores.items()},
+        seconds=sum(part.seconds for part in parts),
+        relative_cost=None,
+    )
 
 
 def evaluate(

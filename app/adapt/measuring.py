@@ -60,13 +60,16 @@ class Measuring:
         finally:
             ranker.logits = None
 
-    def measure_base(self, questions: Sequence[Question]) -> Measurement:
-        stage = f"base {HELD_OUT}"
+    def measure_base(self, questions: Sequence[Question], stage: str = f"base {HELD_OUT}") -> Measurement:
         on_progress = self._follow(self.base.name, HELD_OUT, stage)
         with self.cache_logits(self.ranker, stage, questions):
             return evaluations.load_or_measure(
                 self.wb, self.base.spec, questions, data=HELD_OUT, ranker=self.ranker, on_progress=on_progress
             )
+
+    def measure_copy(self, copy: Ranker, questions: Sequence[Question]) -> Evaluation:
+        """A copy that judges training questions; its few pairs are not worth an engine's graphs."""
+        return evaluations.measure(copy, questions, on_progress=lambda _: self.reporter.job.check()).evaluation
 
     def measure_new(self, new: Ranker, questions: Sequence[Question]) -> Measurement:
         stage = f"new {HELD_OUT}"

@@ -14,7 +14,7 @@ from app.adapt.snapshot import sample_validation
 from app.adapt.splitting import Split
 from as2core.types import Progress, Question
 
-HELD_OUT = "held-out"  # beside the names of the benchmarks
+HELD_OUT, FOLDS = "held-out", "folds"  # beside the names of the benchmarks
 MIN_WEIGHT = 2.0  # weighted seconds of a stage before its pace counts
 SPREAD = 0.15  # the range is at least so much below and above the pace that was measured
 # weights, in seconds of two cores' work, from `python benchmarks/retrain_time.py`
@@ -117,7 +117,8 @@ class Work:
     """`steps` of the training, `evaluations` on the validation questions while it runs, `mean_evaluations` there of
     means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
     The base scores `anchor_questions` to keep its scores there. `judge_questions` are scored to find labels that look
-    wrong, `calibration_questions` to calibrate. `measured`: data that the base was measured on before."""
+    wrong, `calibration_questions` to calibrate. `copies` are trained, for `copy_steps` in all, to judge the
+    `judged_questions`. `measured`: data that the base was measured on before."""
 
     steps: int = 0
     evaluations: int = 0
@@ -126,6 +127,9 @@ class Work:
     anchor_questions: Sequence[Question] = ()
     judge_questions: Sequence[Question] = ()
     calibration_questions: Sequence[Question] = ()
+    copies: int = 0
+    copy_steps: int = 0
+    judged_questions: Sequence[Question] = ()
     measured: Collection[str] = ()
 
 
@@ -147,6 +151,9 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         "graphs": ENGINE_WEIGHT,
         "calibration": COMPLETE_WEIGHT * count_candidates(work.calibration_questions),
         f"new {HELD_OUT}": held_out,
+        f"base {FOLDS}": COMPLETE_WEIGHT * count_candidates(work.judged_questions),
+        FOLDS: work.copies * (TORCH_CANDIDATE_WEIGHT * count_candidates(work.anchor_questions) + validation)
+        + STEP_WEIGHT * work.copy_steps,
     }
     for name, weight in frozen.items():
         stages |= {f"base {name}": 0.0 if name in work.measured else weight, f"new {name}": weight}

@@ -43,14 +43,16 @@ class Reporter:
 
         return report
 
-    def control_judge(self, start: float, end: float, message: str) -> "RunControl":
-        """For the training of a judge, which is the part of the stage "judges" from `start` to `end`."""
+    def control_copy(self, stage: str, start: float, end: float, message: str) -> "RunControl":
+        """For the training of a copy, which is the part of the stage from `start` to `end`."""
         from as2core.training.loop import RunControl
 
         def report(event: dict) -> None:
             step, steps = event.get("step", 0), event.get("steps", 0)
             if steps:
-                self.advance("judges", start + (end - start) * step / steps, f"{message}, step {step} of {steps}")
+                self.advance(stage, start + (end - start) * step / steps, f"{message}, step {step} of {steps}")
+            elif "total" in event:
+                self.advance(stage, start, f"{message}, {event['done']:,} of {event['total']:,} questions read")
 
         return RunControl(report, self.job.should_stop, self.job.seconds)
 

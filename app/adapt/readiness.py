@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapt import label_selection, snapshot
+from app.adapt.cross_fitting import ENOUGH
 from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
 from app.corpora.corpora import get_corpus, list_corpora
@@ -19,7 +20,6 @@ from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
-FEW_HELD_OUT_QUESTIONS = 10
 FEW_CORRECT_SHARE = 0.05
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
@@ -194,8 +194,13 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings)
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."
         )
-    elif 0 < len(parts.held_out) < FEW_HELD_OUT_QUESTIONS:
-        warnings.append(f"Only {_are(len(parts.held_out))} held out: before and after will be uncertain.")
+    elif 0 < len(parts.held_out) < ENOUGH:
+        more = (
+            ": before and after will be uncertain."
+            if settings.is_fitted
+            else ". The card compares training questions as well, which takes about as long as the training."
+        )
+        warnings.append(f"Only {_are(len(parts.held_out))} held out{more}")
     if not parts.dev:
         warnings.append("There are no validation questions, so training will run for all its epochs.")
     only_correct = sum(bool(q.positives) and not q.negatives for q in parts.train)

@@ -107,13 +107,15 @@ class LeftOut:
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
     """What was trained on. `origins`: training questions by where they came from; `givers`: their labels by annotator.
-    Results of older programs lack both, and the numbers of labels."""
+    `cross_fitted_questions`: training questions on which before and after are compared, too (app.adapt.cross_fitting).
+    Results of older programs lack all these, and the numbers of labels."""
 
     questions: int = 0
     correct: int | None = None
     incorrect: int | None = None
     dev_questions: int = 0
     held_out_questions: int = 0
+    cross_fitted_questions: int = 0
     replayed_questions: int = 0
     origins: dict[str, int] = field(default_factory=dict)
     givers: dict[str, int] = field(default_factory=dict)
@@ -121,9 +123,10 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class RetrainReport:
-    """`before`, `after`, `intervals`, `paired` and `per_question` are of the held-out questions; `per_exit`: layer ->
-    AP there when nothing is dropped. `frozen` and `frozen_others` are the frozen benchmarks. `settings` are those of
-    the training, `weights` those of a fusion. `snapshot` is the hash of the labels."""
+    """`before`, `after`, `intervals`, `paired` and `per_question` are of the held-out questions, and of those that
+    were cross-fitted; `per_exit` is of the held-out ones: layer -> AP there when nothing is dropped. `frozen` and
+    `frozen_others` are the frozen benchmarks. `settings` are those of the training, `weights` those of a fusion.
+    `snapshot` is the hash of the labels."""
 
     version: str
     before: Metrics

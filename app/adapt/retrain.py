@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
+from app.adapt.cross_fitting import CrossFit, Fold, cross_fit, plan_folds
 from app.adapt.measuring import Measuring
-from app.adapt.pace import HELD_OUT, Work, plan_stages, weigh_judges
+from app.adapt.pace import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.progress import Reporter
 from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
@@ -84,8 +85,9 @@ class _Retrain:
             on_progress = self.reporter.begin("calibration", "calibrating the probabilities")
             result = training.calibrate_result(result, self._calibration_questions, on_progress)
         after = self.measuring.measure_new(result.ranker, questions)
+        crossed = self._cross_fit(ranker, self._plan_folds(labels.questions))
         benchmarks = self.measuring.evaluate_benchmarks(result.ranker, self.benchmarks)
-        report = self._report(BeforeAfter(before, after), benchmarks, labels, result)
+        report = self._report(BeforeAfter(before, after), crossed, benchmarks, labels, result)
         self.reporter.begin("saving", "saving the version")
         report = self._save(report, result)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
@@ -108,18 +110,33 @@ class _Retrain:
             from as2core.training.weight_mean import count_scored_shares
 
             settings = training.choose_train_settings(base, self.settings, len(parts.train))
-            replay = self.snapshot.replay
+            replay, folds = self.snapshot.replay, self._plan_folds(parts.train)
             is_mixed = settings.tuned_share is None
             work = replace(
                 work,
-                steps=training.count_steps(settings, len(parts.train) + (0 if settings.anchor else len(replay))),
+                steps=self._count_steps(base, parts.train),
                 evaluations=settings.epochs,
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
+                copies=len(folds),
+                copy_steps=sum(self._count_steps(base, fold.train) for fold in folds),
+                judged_questions=[q for fold in folds for q in fold.judged],
             )
         return plan_stages(parts, self.benchmarks, work)
+
+    def _count_steps(self, base: Ranker, train: Sequence[Question]) -> int:
+        settings = training.choose_train_settings(base, self.settings, len(train))
+        return training.count_steps(settings, len(train) + (0 if settings.anchor else len(self.snapshot.replay)))
+
+    def _plan_folds(self, train: Sequence[Question]) -> tuple[Fold, ...]:
+        """None for a fit of a few numbers."""
+        if self.settings.is_fitted:
+            return ()
+        vectors = snapshots.embed_questions(self.wb, [q.text for q in train], known_only=True)
+        held_out, trained_on = self.snapshot.parts.held_out, set(self.base.trained_on)
+        return plan_folds(train, held_out, trained_on=trained_on, vectors=vectors)
 
     @property
     def _calibration_questions(self) -> Sequence[Question]:
@@ -154,18 +171,36 @@ class _Retrain:
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
+    def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
+        """By copies of the base, trained as the version was."""
+
+        def measure_copy(fold: Fold, number: int) -> Evaluation:
+            message = f"training on a part of the questions to judge the others, {number + 1} of {len(folds)}"
+            control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
+            snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=fold.train))
+            folder = self.workdir / "folds" / str(number)
+            copy = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check()).ranker
+            return self.measuring.measure_copy(copy, fold.judged)
+
+        def measure_base(questions: Sequence[Question]) -> Evaluation:
+            return self.measuring.measure_base(questions, f"base {FOLDS}").evaluation
+
+        return cross_fit(folds, measure_base, measure_copy)
+
     def _report(
         self,
         held_out: BeforeAfter[Measurement],
+        crossed: CrossFit,
         benchmarks: dict[str, BeforeAfter[Evaluation]],
         labels: label_noise.FilteredLabels,
         result: training.TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
-        evaluations = held_out.map(lambda m: m.evaluation)
+        evaluations = crossed.add_to(held_out.map(lambda m: m.evaluation))
         figures = {data: sides.map(lambda e: e.metrics) for data, sides in benchmarks.items()}
         before, after = evaluations.before, evaluations.after
-        questions = [q for q in self.snapshot.parts.held_out if q.qid in after.per_question["AP"]]
+        all_questions = (*self.snapshot.parts.held_out, *crossed.questions)
+        questions = tuple(q for q in all_questions if q.qid in after.per_question["AP"])
         return RetrainReport(
             version="",
             base=self.base.name,
@@ -182,7 +217,7 @@ class _Retrain:
             reliability=held_out.map(lambda m: m.reliability),
             frozen=figures.pop(FROZEN, None),
             frozen_others=figures,
-            labels=_count_labels(self.snapshot),
+            labels=_count_labels(self.snapshot, len(crossed.questions)),
             left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,
@@ -239,7 +274,8 @@ class _Judges:
         settings = training.choose_judge_settings(self.judge, run.settings.seed)
         steps = training.count_steps(settings, len(half))
         run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
-        control = run.reporter.control_judge(JUDGE_SHARE * number, JUDGE_SHARE * (number + 1), message)
+        start, end = JUDGE_SHARE * number, JUDGE_SHARE * (number + 1)
+        control = run.reporter.control_copy("judges", start, end, message)
         folder = run.workdir / "judges" / str(number)
         copy = training.train_judge(self.judge, half, folder, seed=run.settings.seed, control=control)
         self.copies += 1
@@ -268,7 +304,7 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
     return RetrainReport.from_json({**record["result"], "version": row.name}) if row is not None else None
 
 
-def _count_labels(snapshot: Snapshot) -> LabelCounts:
+def _count_labels(snapshot: Snapshot, cross_fitted: int) -> LabelCounts:
     parts = snapshot.parts
     correct, incorrect = parts.train_labels
     return LabelCounts(
@@ -277,6 +313,7 @@ def _count_labels(snapshot: Snapshot) -> LabelCounts:
         incorrect=incorrect,
         dev_questions=len(parts.dev),
         held_out_questions=len(parts.held_out),
+        cross_fitted_questions=cross_fitted,
         replayed_questions=len(snapshot.replay),
         origins=dict(snapshot.origins),
         givers=dict(snapshot.givers),

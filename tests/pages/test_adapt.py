@@ -76,7 +76,7 @@ def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb
 
 def test_warnings_do_not_block(wb):
     at = open_adapt()
-    assert "held out: before and after will be uncertain" in texts(at)
+    assert "held out. The card compares training questions as well" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
 
@@ -424,6 +424,17 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     at = open_adapt({"job": str(job)})
     assert "Not reranked: the order of retrieval. Before is the shipped model." in texts(at)
     assert markup(at).count("not reranked</th><th>before</th>") == 1
+
+
+def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_out(wb):
+    result = stored.retrain_result()
+    result["labels"] = {**result["labels"], "held_out_questions": 5, "cross_fitted_questions": 30}
+    at = open_adapt({"job": str(put_retrain(wb, "done", result=result))})
+    said = texts(at)
+    assert "Only 5 questions held out would say little. Therefore 30 training questions are compared as well" in said
+    assert "With these 35 questions, a change of" in said
+    assert "Of 35 questions, **12** got a correct first sentence" in markup(at) + said
+    assert "5 held out, 30 of the training questions compared by copies." in markup(at)
 
 
 def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):

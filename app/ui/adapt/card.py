@@ -55,8 +55,8 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
         f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
     )
     st.markdown(plain(describe_test(report.paired)))
-    if power := describe_power(report):
-        st.caption(power)
+    if text := " ".join(filter(None, [describe_judges(report), describe_power(report)])):
+        st.caption(text)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _draw_metrics(report)
@@ -70,13 +70,33 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
 
+def count_questions(report: RetrainReport) -> str:
+    """`8 held-out questions`, or `20 questions` where not all of them are held out from the version."""
+    what = "question" if report.labels.cross_fitted_questions else "held-out question"
+    return count(len(report.per_question), what)
+
+
+def describe_judges(report: RetrainReport) -> str:
+    """By which models the questions were ranked, where the version did not rank them all; "" else."""
+    n = report.labels
+    if not n.cross_fitted_questions:
+        return ""
+    verb = "is" if n.cross_fitted_questions == 1 else "are"
+    return (
+        f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
+        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of the "
+        "model that was not trained on it. The copies learn from fewer questions than the version, so they show "
+        "somewhat less than it gains."
+    )
+
+
 def describe_power(report: RetrainReport) -> str:
     """What the held-out questions could have shown at all; "" where no question changed."""
-    smallest, n = report.detectable_difference, len(report.per_question)
+    smallest = report.detectable_difference
     if smallest is None:
         return ""
     return (
-        f"With these {count(n, 'held-out question')}, a change of {smallest:.3f} AP or more would have been seen "
+        f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen "
         "four times in five. A smaller one is likely to go unnoticed: label more questions to see it."
     )
 
@@ -182,7 +202,7 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
     questions = sorted(report.per_question, key=lambda q: (-abs(q.turn), -abs(q.change)))
     if not questions:
         return
-    st.markdown(describe_turns(questions))
+    st.markdown(describe_turns(report))
     best = next((q for q in questions if q.turn > 0 and not is_hidden(q, hidden)), None)
     if best is not None and report.version:
         navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, against=report.version)
@@ -191,7 +211,7 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
         _draw_list("Won", [q for q in questions if q.change > 0], hidden, "No question improved.")
     with right:
         _draw_list("Lost", [q for q in questions if q.change < 0], hidden, "No question got worse.")
-    title = f"All {count(len(questions), 'held-out question')}"
+    title = f"All {count_questions(report)}"
     with st.expander(title, icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")
         st.dataframe(
@@ -200,12 +220,12 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
         )  # fmt: skip
 
 
-def describe_turns(questions: Sequence[QuestionChange]) -> str:
+def describe_turns(report: RetrainReport) -> str:
     """How many first sentences became correct, and incorrect; Markdown."""
-    up, down = (sum(q.turn == turn for q in questions) for turn in (1, -1))
+    up, down = (sum(q.turn == turn for q in report.per_question) for turn in (1, -1))
     return (
-        f"**The same questions, before and after.** Of {count(len(questions), 'held-out question')}, **{up:,}** got a "
-        f"correct first sentence where it was incorrect before, and **{down:,}** lost one."
+        f"**The same questions, before and after.** Of {count_questions(report)}, **{up:,}** got a correct first "
+        f"sentence where it was incorrect before, and **{down:,}** lost one."
     )
 
 
@@ -319,4 +339,6 @@ def _describe_questions(report: RetrainReport) -> str:
         parts.append(count(n.dev_questions, "validation question"))
     if n.held_out_questions:
         parts.append(f"{n.held_out_questions:,} held out")
+    if n.cross_fitted_questions:
+        parts.append(f"{n.cross_fitted_questions:,} of the training questions compared by copies")
     return ", ".join(parts) + "." if parts else ""

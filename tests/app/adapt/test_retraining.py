@@ -122,7 +122,7 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id):
     ready = readiness.check_readiness(wb, corpus_id)
     assert result["version"] == f"cities-{job.id}"
     assert result["labels"]["questions"] == ready.train_questions
-    assert len(result["per_question"]) == ready.heldout_questions
+    assert len(result["per_question"]) == ready.heldout_questions + ready.train_questions  # cross-fitted
     made = next(v for v in registry.list_versions(wb) if v.name == result["version"])
     assert (made.state, made.parent, made.note, made.problem) == ("candidate", "cascade", "cities", "")
     assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
@@ -304,7 +304,8 @@ def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is
     assert first["version"] != second["version"]
     assert first["after"] == second["after"]
     assert first["snapshot"] == second["snapshot"]
-    assert len(made) == 6  # held out and frozen: base and version, then the second version alone
+    folds = 3
+    assert len(made) == 6 + 1 + 2 * folds  # held out and frozen: base, and both versions; the base, and each its copies
 
 
 def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(wb, corpus_id, monkeypatch):
@@ -622,7 +623,9 @@ def test_a_retrain_can_start_from_a_retrained_version(wb, corpus_id):
         wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(base=first["version"], epochs=1)).id
     ).result
     assert second["base"] == first["version"]
-    assert second["before"] == pytest.approx(first["after"])
+    on_held_out = {q["qid"]: q["after"] for q in first["per_question"][: first["labels"]["held_out_questions"]]}
+    assert {q["qid"]: q["before"] for q in second["per_question"]} == pytest.approx(on_held_out)
+    assert second["labels"]["cross_fitted_questions"] == 0  # its base has learnt from the training questions
     made = next(v for v in registry.list_versions(wb) if v.name == second["version"])
     assert made.parent == first["version"]
 
@@ -697,12 +700,12 @@ def test_one_class_alone_is_refused(wb, label, missing):
     assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
 
 
-def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
+def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     corpus, ready = readiness_of(wb, made_up(4))
     assert ready.is_ready
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
-    assert any("uncertain" in w for w in ready.warnings)
+    assert any("held out. The card compares training questions as well" in w for w in ready.warnings)
     assert readiness.start_retrain(wb, corpus).state == "queued"
 
 
