@@ -15,14 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from db.errors import BadValue, DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
+UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -39,7 +42,7 @@ class Database:
             self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=NORMAL", eager))
             self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL", eager))
         else:
-            self._reader = self._writer = self._durable = create_engine(_with_driver(self.url), pool_pre_ping=True)
+            self._reader = self._writer = self._durable = _postgres_engine(self.url)
         for engine in {self._reader, self._writer, self._durable}:
             event.listen(engine, "handle_error", _explain_value)
 
@@ -145,6 +148,27 @@ def _with_driver(url: URL) -> URL:
     if url.get_backend_name() not in ("postgresql", "postgres"):
         raise ValueError(url.drivername)
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
+
+
+def _postgres_engine(url: URL) -> Engine:
+    """A connection that lay unused for a while is tested before it is used, as the server may have gone meanwhile; to
+    test each would be a round trip a transaction, four a label."""
+    engine = create_engine(_with_driver(url))
+
+    @event.listens_for(engine, "checkin")
+    def _note(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info["unused since"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _test(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        since = record.info.get("unused since")
+        if since is not None and time.monotonic() - since > UNTESTED_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as e:
+                raise DisconnectionError from e  # the pool opens another one
+
+    return engine
 
 
 def _sqlite_engine(url: URL, *, begin: str, pragmas: tuple[str, ...]) -> Engine:

@@ -21,13 +21,13 @@ from sqlalchemy.orm import Session
 
 from app.jobs import retrain_rule
 from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
-from app.labels.guidelines import rules_of_corpus
+from app.labels.guidelines import rules_of, rules_of_corpus
 from app.labels.queues import Presentation, Seat, request_queue
 from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from db.models import WITHDRAWN, LabelEvent, Question, Sentence
+from db.models import WITHDRAWN, Corpus, LabelEvent, Question
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
@@ -144,7 +144,7 @@ def add_label(
             return _view(newest, changed=False)
         # an act of its own, to be undone; the label is still from the draw it was first given in
         columns |= {name: getattr(newest, name) for name in ("control", "arm", "model_says")}
-    if not question_rows.find_candidate_ids(s, pair[0], [pair[1]]):
+    if not queues.lock_candidate(s, *pair):
         place = NewCandidate(pair[1], question_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
         question_rows.put_candidates(s, pair[0], [place], origin="labelled")
     if newest is None or newest.label == WITHDRAWN:
@@ -157,25 +157,24 @@ def add_label(
 
 
 def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo") -> None:
-    """Whether one more may label the pair; a review takes a label more for what it asks about. Raises OverlapReached,
-    Gone."""
+    """Whether one more may label the pair, which is locked; a review takes a label more for what it asks about. Raises
+    OverlapReached, Gone."""
     if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
         return
-    queues.lock_candidate(s, *pair)
     others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
-    if len(others) >= rules_of_corpus(s, _find_corpus_id(s, pair)).overlap:
+    if len(others) >= rules_of(_find_corpus(s, pair)).overlap:
         raise OverlapReached("Others labelled this pair in the meantime. The next item follows.")
 
 
-def _find_corpus_id(s: Session, pair: Pair) -> int:
-    question, sentence = s.get(Question, pair[0]), s.get(Sentence, pair[1])
-    if question is None or sentence is None or question.corpus_id != sentence.corpus_id:
+def _find_corpus(s: Session, pair: Pair) -> Corpus:
+    corpus = question_rows.find_corpus_of_pair(s, pair)
+    if corpus is None:
         raise Gone("this question or sentence no longer exists: its corpus was changed or deleted; reload the page")
-    return question.corpus_id
+    return corpus
 
 
 def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
-    _find_corpus_id(s, (question_id, sentence_id))
+    _find_corpus(s, (question_id, sentence_id))
     require(s, annotator_id, "label")
 
 
@@ -220,6 +219,7 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
         before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
         if event.label == WITHDRAWN != label:
+            queues.lock_candidate(s, *pair)
             _check_overlap(s, pair, event.annotator_id)
         columns = rows.copy_presentation(source)  # it comes back as it was assigned
         reversals.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))

@@ -61,7 +61,11 @@ def read_rules(wb: Workbench, corpus_id: int) -> Rules:
 
 def rules_of_corpus(s: Session, corpus_id: int) -> Rules:
     """Within a session; the defaults for a corpus that is gone."""
-    corpus = s.get(Corpus, corpus_id)
+    return rules_of(s.get(Corpus, corpus_id))
+
+
+def rules_of(corpus: Corpus | None) -> Rules:
+    """The defaults where the corpus sets none."""
     return Rules(**((corpus.rules if corpus else None) or {}))
 
 

@@ -290,7 +290,7 @@ def question_at(
             is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
             label = own.get(pair)
             is_offered = row.asked or row.sentence_id == target
-            reasons = _explain(s, row, assignment, label, rules) if is_offered else ("", "")
+            reasons = _explain(s, row, assignment, label, rules, _count_candidates(s, row)) if is_offered else ("", "")
             items.append(ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None))
         version = _find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
     if assignment.is_blind:
@@ -422,7 +422,8 @@ def _build_item(
     # what brought it here once, its rank or its cut, may not be so any more
     queue = QUEUES.get(assignment.queue)
     is_current = not again or (queue is not None and (queue.is_review or queue.name == RANDOM))
-    reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules)
+    count = _count_candidates(s, row)
+    reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules, count)
     return QueueItem(
         **asdict(_read_candidate(row, own, reasons)),
         question_id=row.question_id,
@@ -430,7 +431,7 @@ def _build_item(
         before=before,
         after=after,
         assignment=assignment,
-        candidates=_count_candidates(s, row),
+        candidates=count,
         version=_find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),
@@ -453,13 +454,15 @@ def _read_candidate(row: Row, label: str | None, reasons: tuple[str, str]) -> Ra
     )
 
 
-def _explain(s: Session, row: Row, assignment: Assignment, own: str | None, rules: Rules) -> tuple[str, str]:
-    """Why the queue offers the pair, with scores and without. What others chose is revealed where one label is enough,
-    else once the reader's own is in."""
+def _explain(
+    s: Session, row: Row, assignment: Assignment, own: str | None, rules: Rules, count: int
+) -> tuple[str, str]:
+    """Why the queue offers the pair, ranked among `count`, with scores and without. What others chose is revealed
+    where one label is enough, else once the reader's own is in."""
     is_review = assignment.queue in QUEUES and QUEUES[assignment.queue].is_review
     evidence = Evidence(
         row,
-        _count_candidates(s, row),
+        count,
         flags=tuple((r.name, r.note) for r in reviews.list_flags(s, _pair(row))) if is_review else (),
         own=own,
         suspicion=reviews.find_suspicion(s, _pair(row)) if is_review else None,

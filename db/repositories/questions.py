@@ -10,7 +10,20 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from db.models import ASKED, Candidate, CurrentLabel, Document, ModelVersion, Question, Run, Score, Sentence, text_key
+from db.models import (
+    ASKED,
+    Candidate,
+    Corpus,
+    CurrentLabel,
+    Document,
+    ModelVersion,
+    Question,
+    Run,
+    Score,
+    Sentence,
+    text_key,
+)
+from db.repositories.pairs import Pair
 from db.repositories.statements import add_row, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
@@ -157,6 +170,13 @@ def _candidate_values(question_id: int, row: NewCandidate, origin: str, run_id: 
     values = {"question_id": question_id, "run_id": run_id, "origin": origin, **asdict(row)}
     cut = values.pop("cut")
     return values | (dict.fromkeys(CUT_COLUMNS) if cut is None else cut.columns())
+
+
+def find_corpus_of_pair(session: Session, pair: Pair) -> Corpus | None:
+    """The corpus that both the question and the sentence belong to."""
+    question_id, sentence_id = pair
+    of_both = select(Corpus).join(Question).join(Sentence, Sentence.corpus_id == Corpus.id)
+    return session.scalar(of_both.where(Question.id == question_id, Sentence.id == sentence_id))
 
 
 def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int] | None = None) -> dict[int, int]:

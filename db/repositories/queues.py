@@ -262,9 +262,11 @@ def _holds(session: Session, pair: Pair, condition: ColumnElement[bool]) -> bool
     return session.scalar(statement.where(is_on(Candidate, pair), condition)) is not None
 
 
-def lock_candidate(session: Session, question_id: int, sentence_id: int) -> None:
-    """Hold a pair for this transaction: two people who label it are taken one after the other."""
-    session.execute(select(Candidate.id).where(is_on(Candidate, (question_id, sentence_id))).with_for_update())
+def lock_candidate(session: Session, question_id: int, sentence_id: int) -> bool:
+    """Hold a pair for this transaction: two people who label it are taken one after the other. False if it is no
+    candidate."""
+    statement = select(Candidate.id).where(is_on(Candidate, (question_id, sentence_id))).with_for_update()
+    return session.scalar(statement) is not None
 
 
 def list_pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:

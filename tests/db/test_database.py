@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
@@ -194,3 +194,24 @@ def test_stock_is_taken_of_the_rows_that_came(database, add_document):
     with database.read() as s:
         known = s.scalar(text("SELECT reltuples FROM pg_class WHERE oid = 'sentence'::regclass"))
     assert known == 2
+
+
+@pytest.mark.postgres
+def test_a_connection_that_lay_unused_is_tested_and_one_that_was_just_used_is_not(database, monkeypatch):
+    if database.sqlite:
+        pytest.skip("a file has no connections that end")
+    pings = []
+    ping = database.engine.dialect.do_ping
+    monkeypatch.setattr(database.engine.dialect, "do_ping", lambda c: pings.append(c) or ping(c))
+    for _ in range(3):
+        with database.read() as s:
+            corpora.list_corpora(s)
+    assert not pings
+    monkeypatch.setattr("db.session.UNTESTED_SECONDS", -1.0)
+    with database.read() as s:
+        own = s.scalar(text("SELECT pg_backend_pid()"))
+    with create_engine(database.url).begin() as other:
+        other.execute(text(f"SELECT pg_terminate_backend({own})"))
+    with database.read() as s:
+        assert s.scalar(text("SELECT pg_backend_pid()")) != own
+    assert pings

@@ -1,0 +1,62 @@
+"""A label costs few round trips to the database: each is a wait where the database is another machine's."""
+
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+
+from app.jobs import retrain_rule
+from app.labels import annotation, queues
+from app.labels.queues import Seat
+
+PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for the overlap; the event
+EARLIER, LEASE, LOCK, OTHERS = 1, 1, 1, 1  # one's own newest, given back, the candidate, labels of others
+LABEL_STATEMENTS = PERSON + CORPUS + INSERT + EARLIER + LEASE + LOCK + OTHERS
+NEXT_STATEMENTS = 17  # the head of the queue, the lease, and the item with its context
+
+
+@contextmanager
+def counting(database):
+    """The statements that the database is sent, apart from those that begin and end transactions."""
+    statements = []
+
+    def note(_connection, _cursor, statement, *_):
+        statements.append(" ".join(statement.split()))
+
+    engines = {database._reader, database._writer, database._durable}
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    yield statements
+    for engine in engines:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def seat(wb, scored, ann):
+    return Seat(scored.id, ann.id, "uncertain")
+
+
+def give(wb, seat, item, label="incorrect"):
+    shown = item.present(item.assignment, item.version, scores=True, guideline=0)
+    pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
+    return annotation.give_label(wb, **pair, annotator_id=seat.annotator_id, label=label, presentation=shown)
+
+
+def test_storing_a_label_takes_a_statement_for_each_thing_to_look_at_and_one_to_write(wb, seat, monkeypatch):
+    monkeypatch.setattr(retrain_rule, "CHECK_SECONDS", 1e9)  # the first label looks whether a retrain is due
+    give(wb, seat, queues.next_item(wb, seat))
+    item = queues.next_item(wb, seat)
+    with counting(wb.database) as statements:
+        assert give(wb, seat, item).changed
+    assert len(statements) == LABEL_STATEMENTS, "\n".join(statements)
+    assert sum(s.startswith("INSERT") for s in statements) == INSERT
+
+
+def test_the_next_item_takes_as_many_statements_however_many_were_labelled(wb, seat):
+    counts = []
+    for _ in range(6):
+        with counting(wb.database) as statements:
+            item = queues.next_item(wb, seat)
+        counts.append(len(statements))
+        give(wb, seat, item)
+    assert max(counts) <= NEXT_STATEMENTS, counts
