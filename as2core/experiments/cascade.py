@@ -62,7 +62,7 @@ MARGIN = 0.01  # AP
 EXITS = range(5)
 MEMORY_BATCH, MEMORY_CANDIDATES = 84, 128  # the paper's: what fits at once, and what a question has
 GRID, PICTURE = "grid on starter-test", "cascade-grid.svg"
-ON_ALL = "shipped cascade on train, too"
+ON_ALL = "shipped cascade on all questions"
 SHIPPED, BEST, WORST = "shipped cascade", "grid, best schedule", "grid, worst schedule"
 SETTINGS = replace(ALL_PAIRS, learning_rate=5e-5, positives=2, negatives=6, exit_draw="all")
 TRANSFER = replace(PAPER, epochs=1)
