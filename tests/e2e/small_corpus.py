@@ -11,7 +11,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "corpora"
 QUESTIONS = {
     "starter": {"train": 15, "dev": 6, "test": 4},
-    "handbook": {"train": 24, "dev": 4, "test": 8},
+    "handbook": {"train": 24, "dev": 4, "test": 20},
 }
 OTHERS = 3
 
