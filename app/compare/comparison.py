@@ -34,6 +34,7 @@ from as2core.metrics import (
     adjust_by_holm,
     bounds,
     find_detectable_difference,
+    find_effect_size,
     find_sample_size,
     measure_unranked,
     to_ranks,
@@ -98,14 +99,16 @@ class RankerResult:
 @dataclass(frozen=True, slots=True)
 class PairedResult:
     """The paired test between two rankers; `test.difference` is the mean of a minus that of b. `holm`: its p for the
-    family of all pairs compared; `detectable`: the smallest difference that these questions would have shown in 80 of
-    100 cases; `sample_size`: how many questions a difference of `WANTED_DIFFERENCE` takes. None where not known."""
+    family of all pairs compared; `effect`: Cohen's d_z; `detectable`: the smallest difference that these questions
+    would have shown in 80 of 100 cases; `sample_size`: how many questions a difference of `WANTED_DIFFERENCE` takes.
+    None where not known."""
 
     a: str
     b: str
     metric: str
     test: PairedTest
     holm: float | None = None
+    effect: float | None = None
     detectable: float | None = None
     sample_size: int | None = None
 
@@ -360,7 +363,8 @@ def _read_pairs(
         differences = [a[qid] - b[qid] for qid in a if qid in b]
         detectable = find_detectable_difference(differences)
         size = find_sample_size(differences, WANTED_DIFFERENCE)
-        pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, detectable, size))
+        effect = find_effect_size(differences)
+        pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, effect, detectable, size))
     return tuple(pairs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -108,6 +108,8 @@ def _print_all(
     echo(f"no reranking, the order in the data: {values}")
     for pair, tests in _test_all(results, difference).items():
         _print_comparison(pair, tests, difference)
+    if len(results) > 2:
+        echo(f"holm: p corrected for these {len(results) - 1} comparisons (Holm)")
 
 
 def _print_checks(checks: Sequence[Check]) -> None:
@@ -220,13 +222,20 @@ def _compute_intervals(result: Evaluation) -> dict[str, tuple[float, float]]:
     return {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
 
 
-def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[str, str], dict[str, dict[str, object]]]:
-    """Pair -> measure -> the paired test, its p by Holm among all pairs, the smallest difference that these questions
-    would have shown, and how many such a `difference` takes."""
-    from as2core.metrics import MEASURES, adjust_by_holm, find_detectable_difference, find_sample_size, paired_test
+def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
+    """Pair -> measure -> the paired test, its p by Holm among all pairs, the effect size, the smallest difference that
+    these questions would have shown, and how many such a `difference` takes."""
+    from as2core.metrics import (
+        MEASURES,
+        adjust_by_holm,
+        find_detectable_difference,
+        find_effect_size,
+        find_sample_size,
+        paired_test,
+    )
 
     pairs = _pair_up(results)
-    tests: dict[tuple[str, str], dict[str, dict[str, object]]] = {pair: {} for pair in pairs}
+    tests: dict[tuple[str, str], dict[str, dict[str, Any]]] = {pair: {} for pair in pairs}
     for name in MEASURES:
         sides = [[results[spec].per_question[name] for spec in pair] for pair in pairs]
         in_order = [paired_test(a, b) for a, b in sides]
@@ -236,6 +245,7 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[s
             tests[pair][name] = {
                 **asdict(test),
                 "holm": p,
+                "effect": find_effect_size(values),
                 "detectable": find_detectable_difference(values),
                 "sample_size": find_sample_size(values, difference),
             }
@@ -275,10 +285,14 @@ def _print_slices(result: Evaluation, slices: Sequence[Slice]) -> None:
         echo(f"no question is in {', '.join(map(repr, empty))}")
 
 
-def _print_comparison(pair: tuple[str, str], tests: dict[str, dict[str, object]], difference: float) -> None:
+def _print_comparison(pair: tuple[str, str], tests: dict[str, dict[str, Any]], difference: float) -> None:
+    from as2core.metrics import name_effect
+
     echo()
     echo(f"{pair[0]} minus {pair[1]}, the mean of the differences over the same questions:")
-    columns = ["difference", "low", "high", "p", "holm", "wins", "losses", "ties", "detectable"]
+    columns = ["difference", "low", "high", "p", "holm", "effect", "wins", "losses", "ties", "detectable"]
     sizes = f"questions for {difference:g}"
     rows = [{"measure": name, sizes: test["sample_size"], **test} for name, test in tests.items()]
     print_table(rows, ["measure", *columns, sizes])
+    if (effect := tests["AP"]["effect"]) is not None:
+        echo(f"effect size of AP: {name_effect(effect)}, the mean is {abs(effect):.2f} of the spread between questions")

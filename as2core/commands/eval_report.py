@@ -53,7 +53,7 @@ def _table_of_measure(
         rows.append((r["ranker"], _format(mean), _format(low), _format(high), _draw(mean, low, high)))
     rows.append(("no reranking", _format(unranked), "", "", ""))
     html = _table(("ranker", "mean", "low", "high", "95 % interval"), rows)
-    columns = ("difference", "low", "high", "p", "holm", "detectable", "sample_size")
+    columns = ("difference", "low", "high", "p", "holm", "effect", "detectable", "sample_size")
     tests = [(f"{c['a']} minus {c['b']}", *(_format(c[measure][name]) for name in columns)) for c in comparisons]  # type: ignore[index]
     return html + (_table(("pair", *columns), tests) if tests else "")
 

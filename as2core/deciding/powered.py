@@ -50,7 +50,7 @@ def estimate_powered_mean(
         raise BadSetting(f"{n} labelled and {count} other questions: a powered mean needs two and one at least")
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     if power is None:
-        spread = float(np.concatenate([predictions, others]).var())
+        spread = float(np.concatenate([predictions, others]).var(ddof=1))
         power = float(np.cov(values, predictions)[0, 1] / ((1 + n / count) * spread)) if spread > 0 else 0.0
     errors = w * (values - power * predictions)
     mean = power * float(others.mean()) + float(errors.mean())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from as2core.errors import BadSetting
 from as2core.metrics import (
@@ -16,10 +17,12 @@ from as2core.metrics import (
     bootstrap,
     bounds,
     find_detectable_difference,
+    find_effect_size,
     find_sample_size,
     measure_each,
     measure_mean,
     measure_unranked,
+    name_effect,
     order,
     paired_test,
     to_ranks,
@@ -262,6 +265,35 @@ def test_what_never_differs_needs_no_number_and_a_difference_is_above_nothing():
     assert find_sample_size([0.2, 0.2], 0.02) is None
     with pytest.raises(BadSetting, match="difference 0"):
         find_sample_size([0.0, 1.0], 0)
+
+
+def test_the_effect_size_is_scipys_t_over_the_root_of_n_and_has_cohens_word():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(0.6, 0.2, 30), rng.normal(0.5, 0.2, 30)
+    assert find_effect_size(a - b) == pytest.approx(stats.ttest_rel(a, b).statistic / math.sqrt(30))
+    assert find_effect_size([1, 1, 0, 0, 0]) == pytest.approx(0.4 / math.sqrt(0.3))  # by hand
+    assert find_effect_size([0.5]) is None and find_effect_size([0.1, 0.1]) is None
+    assert [name_effect(d) for d in (0.0, -0.19, 0.2, -0.5, 0.79, 0.8, -3)] == [
+        "negligible", "negligible", "small", "medium", "medium", "large", "large"]  # fmt: skip
+
+
+def test_tukeys_hsd_misses_and_errs_where_rankers_vary_unlike_and_holm_does_not():
+    """Why comparisons are corrected by Holm. Of four rankers only the first two differ, and the last is unsteady. HSD
+    is for independent samples, so the means of the questions are taken out."""
+    rng, runs, n, pairs = np.random.default_rng(5), 60, 40, list(itertools.combinations(range(4), 2))
+    quantile = stats.studentized_range.ppf(0.95, 4, 4 * (n - 1))
+    holm, hsd = np.zeros((4, 4)), np.zeros((4, 4))  # how often each pair is called different
+    for _ in range(runs):
+        noise = np.array([0.05, 0.05, 0.05, 0.4])[:, None] * rng.normal(size=(4, n))
+        values = np.array([0.5, 0.53, 0.515, 0.515])[:, None] + noise + rng.normal(size=n)
+        rest, means = values - values.mean(0), values.mean(1)
+        limit = quantile * math.sqrt(rest.var(1, ddof=1).mean() / n)
+        p_values = adjust_by_holm([stats.ttest_rel(values[i], values[j]).pvalue for i, j in pairs])
+        for (i, j), p in zip(pairs, p_values, strict=True):
+            holm[i, j] += p < 0.05
+            hsd[i, j] += abs(means[i] - means[j]) > limit
+    assert holm[0, 1] > 2 * hsd[0, 1]
+    assert holm[2, 3] <= 0.05 * runs < hsd[2, 3]
 
 
 def test_holm_is_the_closed_test_of_bonferroni():

@@ -39,6 +39,7 @@ def test_two_rankers_are_compared_question_by_question(as2_json, data):
     assert test["AP"]["p"] == pytest.approx(np.mean(signs))
     sd = differences.std(ddof=1)
     assert test["AP"]["detectable"] == pytest.approx((1.959964 + 0.841621) * sd / np.sqrt(6), rel=1e-4)
+    assert test["AP"]["effect"] == pytest.approx(differences.mean() / sd)
     assert test["AP"]["low"] <= test["AP"]["difference"] <= test["AP"]["high"]
 
 
@@ -46,6 +47,7 @@ def test_the_terminal_shows_the_first_against_each_of_the_others(as2, data):
     code, out, _ = as2("eval", "jaccard", "rr", "wo-rr", data)
     assert code == 0
     assert "jaccard minus rr, " in out and "jaccard minus wo-rr, " in out and "rr minus" not in out.replace("wo-rr", "")
+    assert "holm: p corrected for these 2 comparisons (Holm)" in out and "effect size of AP: large, the mean is " in out
 
 
 def test_each_question_s_values_are_written_and_average_to_the_means(as2_json, data, tmp_path):

@@ -15,7 +15,7 @@ from app.compare import comparison
 from app.compare.comparison import Figure, PairedResult, RankerResult
 from app.ui.compare import results, setup
 from app.ui.compare import sweep as sweep_of
-from as2core.metrics import PairedTest
+from as2core.metrics import PairedTest, name_effect
 
 
 @pytest.fixture
@@ -138,6 +138,17 @@ def test_own_slices_are_measured_beside_the_others_and_a_mistake_in_their_file_h
     assert set(next(d.value for d in at.dataframe if "slice" in d.value.columns)["group"]) >= {"kind", "length"}
 
 
+def test_a_difference_that_is_chance_among_all_pairs_is_called_so():
+    test = PairedTest(0.05, 0.01, 0.09, 0.01, 20, 9, 30)
+    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.3, 0.31)])
+    assert "This is more than chance (p = 0.01). Corrected for all pairs, p = 0.300: it could be chance after" in text
+    assert "Effect size 0.31 (small)." in text
+    assert "Corrected for all pairs, p = 0.030. " in results.paired_table(
+        [PairedResult("a", "b", "AP", test, 0.03, 0.31)]
+    )
+    assert "Corrected" not in results.paired_table([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
+
+
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
     for only in ("", "x", "1.x", "-1", "1..2", "9" * 30):
         at = open_page("label", {"corpus": "things", "queue": "tops", "only": only})
@@ -165,6 +176,8 @@ def test_results_stay_for_whoever_opens_the_address(wb, job):
     assert "18 of 72 candidates have no label" in texts(at)
     test = next(p.test for p in view.paired if p.test.wins > 1)
     assert f"{test.wins} questions better, {test.losses} worse, {test.ties} the same" in markup(at)
+    pair = next(p for p in view.paired if p.test.wins > 1)
+    assert f"Effect size {pair.effect:.2f} ({name_effect(pair.effect)})." in markup(at)
 
 
 def test_where_correct_answers_were_dropped_is_told_with_the_questions(wb, job):

@@ -65,7 +65,7 @@ def describe_narrowing(narrowing: Narrowing) -> str:
         (narrowing.held_out, "held out for measuring"),
         (narrowing.dev, "for validation"),
         (narrowing.unlabelled, "without a label"),
-        (narrowing.unused, "kept out of training by their set"),
+        (narrowing.unused, "of a test part or a benchmark, never trained on"),
     )
     rest = ", ".join(f"{n:,} {what}" for n, what in others if n)
     questions = count(narrowing.questions, "question")

@@ -15,8 +15,11 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.sweep import describe_sweep, parse_ratio, split_sweeps, sweep_chart
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_test
+from app.versions.outcome import Outcome, find_outcome
+from as2core.metrics import name_effect
 
 VISIBLE_PAIRS = 6  # the others are in an expander
+MAX_P = 0.05  # of a difference that holds
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
@@ -138,8 +141,9 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
         return
     st.header("Is the difference significant?", anchor=False)
     st.caption(
-        "A paired randomisation test over the same questions. With many pairs, some differences are chance: Holm's p "
-        "is corrected for all pairs here."
+        "A paired randomisation test over the same questions. With many pairs, some differences are chance, so p is "
+        "also corrected for all pairs, by Holm's method. The effect size is the mean difference over its standard "
+        "deviation between questions (Cohen's d): it says how large a difference is, and p how certain."
     )
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
     rest = by_ratio[VISIBLE_PAIRS:]
@@ -163,14 +167,26 @@ def paired_table(pairs: Sequence[PairedResult]) -> str:
 
 
 def _describe_power(pair: PairedResult) -> str:
-    """What these questions could have shown, and what others would have to."""
-    holm = "" if pair.holm is None else f" Holm's p = {pair.holm:.3f}."
+    """Whether it holds among all pairs, how large it is, what these questions could have shown, and what others would
+    have to."""
+    text = _describe_correction(pair)
+    if pair.effect is not None:
+        text += f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
     if pair.detectable is None or pair.sample_size is None:
-        return holm
+        return text
     return (
-        f"{holm} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
+        f"{text} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
         f"{WANTED_DIFFERENCE:g} takes {count(pair.sample_size, 'question')}."
     )
+
+
+def _describe_correction(pair: PairedResult) -> str:
+    """What p becomes by Holm's method; "" where it stays, as for one pair alone."""
+    if pair.holm is None or pair.holm == pair.test.p:
+        return ""
+    is_undone = find_outcome(pair.test) is not Outcome.UNCLEAR and pair.holm >= MAX_P
+    p = "p < 0.001" if pair.holm < 0.001 else f"p = {pair.holm:.3f}"
+    return f" Corrected for all pairs, {p}{': it could be chance after all.' if is_undone else '.'}"
 
 
 def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:

@@ -65,6 +65,52 @@ def test_a_powered_mean_worked_by_hand():
     assert (found.mean, found.low) == pytest.approx((1.0, 1.0 - 1.959964 * error))
 
 
+ANSWERS, FORECASTS = [1, 0, 1, 1, 0, 1, 0, 1], [0.9, 0.2, 0.6, 0.8, 0.3, 0.4, 0.1, 0.7]
+REST, WEIGHTS = [0.5, 0.9, 0.1, 0.3, 0.8, 0.7, 0.2, 0.6], [2, 0.5, 1, 1, 0.5, 1, 1.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("settings", "low", "high"),
+    [
+        ({"power": 1.0}, 0.3620843032610693, 0.9129156967389307),
+        ({"power": 0.5}, 0.3549164183723149, 0.907583581627685),
+        ({"power": 0.0}, 0.28952609805303303, 0.960473901946967),
+        ({"weights": np.array(WEIGHTS)}, 0.39918708, 0.91331292),
+    ],
+)
+def test_a_powered_interval_is_that_of_the_authors_package(settings, low, high):
+    """`ppi_mean_ci(ANSWERS, FORECASTS, REST, alpha=0.05, lam=..., w=...)` of ppi-python 0.2.3. It divides squares by
+    n and we by n - 1, so with 8 of each its intervals are shorter by the root of 7/8."""
+    found = estimate_powered_mean(ANSWERS, FORECASTS, REST, **settings)
+    assert found.mean == pytest.approx((low + high) / 2)
+    assert (found.high - found.low) * (7 / 8) ** 0.5 == pytest.approx(high - low)
+
+
+def test_the_power_that_is_chosen_makes_the_variance_least():
+    y, f, rest = (np.array(x, dtype=float) for x in (ANSWERS, FORECASTS, REST[:5]))
+    spread, n, count = np.concatenate([f, rest]).var(ddof=1), len(y), len(rest)
+    covariance = np.cov(y, f)[0, 1]
+    grid = np.linspace(
+        -1, 2, 300_001
+    )  # PPI++, of lambda: (var y - 2 lambda cov + lambda^2 var f) / n + lambda^2 var f / N
+    variance = (y.var(ddof=1) - 2 * grid * covariance + grid**2 * spread) / n + grid**2 * spread / count
+    best = grid[variance.argmin()]
+    chosen, fixed = (estimate_powered_mean(y, f, rest, power=power) for power in (None, best))
+    assert (chosen.mean, chosen.low) == pytest.approx((fixed.mean, fixed.low), abs=1e-5)
+
+
+def test_weighted_intervals_hold_the_mean_of_what_the_draws_were_not_made_by():
+    """Half of the questions are of one kind, of which four fifths of the draws are."""
+    rng, runs, held = np.random.default_rng(1), 1000, 0
+    for _ in range(runs):
+        kind, rest = (rng.random(80) < 0.8).astype(float), (rng.random(600) < 0.5).astype(float)
+        values = 0.4 * kind + rng.normal(0.1, 0.3, 80)  # 0.3 on average
+        weights = np.where(kind == 1, 0.5 / 0.8, 0.5 / 0.2)
+        found = estimate_powered_mean(values, 0.5 * kind, 0.5 * rest, weights=weights)
+        held += found.low <= 0.3 <= found.high
+    assert 0.93 <= held / runs <= 0.97
+
+
 def test_without_power_it_is_the_mean_of_the_labelled():
     values = np.array([0.2, 0.9, 0.4, 0.4])
     found = estimate_powered_mean(values, values[::-1], np.ones(9), power=0.0)
