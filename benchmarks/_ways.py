@@ -9,6 +9,7 @@ from pathlib import Path
 import _peers
 
 from as2core.cascade.schedule import DropSchedule
+from as2core.cores import count_cores
 from as2core.rankers.cascade import CascadeRanker, build_first_stage
 from as2core.rankers.catalog import get
 from as2core.rankers.first_stage import FirstStage
@@ -102,6 +103,19 @@ class Ways:
             FLASH: onnx_runtime(True, batch=None, ordered=False),
         }
         return {name: way for name, way in made.items() if name != CROSS or _peers.has("sentence_transformers")}
+
+    @cached_property
+    def openvino(self) -> dict[str, Way]:
+        """Its ways of running the whole model; needs the packages openvino and nncf."""
+        files = {
+            "float32": self.exported[0],
+            "int8 weights, dynamic quantisation": _peers.compress(self.exported[0]),
+            "ONNX Runtime's int8 file": self.exported[1],
+        }
+        return {
+            f"OpenVINO, {name}": _texts(_peers.openvino(self.torch, path, streams=count_cores()))
+            for name, path in files.items()
+        }
 
     @cached_property
     def _ours(self) -> dict[str, Callable[[], Way]]:

@@ -2,6 +2,7 @@
 
     python benchmarks/serving.py                  some minutes on two idle cores; writes docs/performance.md
     python benchmarks/serving.py --infinity PATH  infinity too; PATH is the `infinity_emb` command of its environment
+    python benchmarks/serving.py --memory         the memory of each alone, before and after some of the load
     python benchmarks/serving.py --tiny           a minute, to see that it runs; writes nothing
 
 Every client is a thread with a connection of its own that sends its next request as soon as it has the answer to the
@@ -86,6 +87,10 @@ class Server:
     url: str
     path: str
     process: psutil.Process
+
+    def measure_memory(self) -> float:
+        """What is resident of the process, in megabytes."""
+        return self.process.memory_info().rss / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,19 +281,45 @@ def make_tables(servers: list[Server], found: dict[tuple[str, object], list[Load
                 f"{first / speed:.2f} x |"
             )
     lines += ["", "| server | memory after the load (MB) |", "|---|---|"]
-    lines += [f"| {s.name} | {s.process.memory_info().rss / 1e6:,.0f} |" for s in servers]
+    lines += [f"| {s.name} | {s.measure_memory():,.0f} |" for s in servers]
+    return [*lines, ""]
+
+
+def measure_memory(servers: list[tuple[str, Callable[[int], list[str]], str]]) -> list[str]:
+    """The resident memory of each, started alone: a table of megabytes."""
+    lines = [
+        "| server | started (MB) | 16 clients of 10 | 2 beside long ones | 16 clients of 10 again |",
+        "|---|---|---|---|---|",
+    ]
+    requests = Requests()
+    for name, command, path in servers:
+        port = free_port()
+        with start(name, command(port), port, path) as server:
+            cells = [server.measure_memory()]
+            for is_long in (False, True, False):
+                if is_long:
+                    put_beside_long(server, requests, 30.0)
+                else:
+                    put_under_load(server, requests, 16, 10, 20.0)
+                cells.append(server.measure_memory())
+        lines.append(f"| {name} | {' | '.join(f'{megabytes:,.0f}' for megabytes in cells)} |")
+        print(lines[-1], file=sys.stderr, flush=True)
     return [*lines, ""]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--infinity", metavar="PATH", help="the command `infinity_emb`")
     arguments = parser.parse_args()
     plan = TINY if arguments.tiny else FULL
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers = []
-        for name, command, path in list_servers(Path(folder), arguments.infinity):
+        listed, servers = list_servers(Path(folder), arguments.infinity), []
+        if arguments.memory:
+            print("\n".join(measure_memory(listed)))
+            return
+        for name, command, path in listed:
             port = free_port()
             servers.append(stack.enter_context(start(name, command(port), port, path)))
         found = measure(servers, plan)

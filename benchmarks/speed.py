@@ -7,8 +7,9 @@
 Rounds are interleaved (every way once, then again) with another question each round; medians are told, and ratios of
 medians. sentence-transformers is a peer where it is installed (the extra `bench`). Its ONNX backend needs a package
 that asks for an older transformers, so its way of running, and FlashRank's, are done here by hand: torch's export of
-the same weights, quantised or optimised by ONNX Runtime, run with its own thread pool. WikiQA, TREC-QA and the other
-sets that very many sentences are taken from are read from AS2_BENCH_DATA, or from ../shared/data beside the repository.
+the same weights, quantised or optimised by ONNX Runtime, run with its own thread pool. OpenVINO is a peer where
+`openvino` and `nncf` are installed; no extra has them. WikiQA, TREC-QA and the other sets that very many sentences are
+taken from are read from AS2_BENCH_DATA, or from ../shared/data beside the repository.
 """
 
 from __future__ import annotations
@@ -30,26 +31,25 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _texts import JUDGES
+from _peers import has
+from _texts import DATA, JUDGES
 from _texts import sentences as more_sentences
-from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
+from _traces import measure_ap, restrict, run_all, run_complete
+from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, WHOLE_TORCH, Way, Ways
 
 from as2core.cascade.engine_onnx import BATCH_TOKENS, session
-from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace
 from as2core.cores import count_cores
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.data.source import write_text
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
 from as2core.metrics import measure_mean, order
-from as2core.rankers.cascade import CascadeRanker
-from as2core.rankers.first_stage import with_first
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
+SQUAD = "squad/train-v1.1.json.gz"
 SETS = {"starter-dev": "starter-dev", **JUDGES}
-PARTS = ("times", "profile", "ap", "together", "memory", "growth")
+PARTS = ("times", "openvino", "profile", "ap", "together", "memory", "growth")
 BASIC = "`cascade:drop_ratio=0.3`"
 # what the picture shows: a way's colour, and the most candidates it is given
 GROWING = {LOOP: (GREY, 1000), FLASH: (ORANGE, 3000), BASIC: (BLUE, 10_000), BM25: (GREEN, 10_000)}
@@ -106,6 +106,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), sizes)
         for part in wanted:
+            if part == "openvino" and (missing := list_missing()):
+                print(f"OpenVINO is left out: {', '.join(missing)} not at hand (pip install openvino nncf)\n")
+                continue
             lines = [
                 f"Printed and written by `python benchmarks/speed.py --only {part}`, on {count_cores()} cores. The "
                 "machine is shared with others, so compare only the ratios within one run.",
@@ -136,6 +139,28 @@ class Bench:
         lines = self._times(sizes.few, few)[0]
         more, medians = self._times(sizes.many, many)
         return [*lines, *more, *self._limit(sizes.many, medians[BASE])]
+
+    def openvino(self) -> list[str]:
+        """OpenVINO's ways of the whole model beside ours, over sentences of SQuAD."""
+        n, rounds = self.sizes.few, self.sizes.rounds[0] * 3
+        questions = [q for q in load_questions(str(DATA / SQUAD)).questions if q.positives][:1000]
+        sentences = list({c.text: Candidate(c.text, c.text) for q in questions for c in q.candidates}.values())[:n]
+        ours = (INT8, INT8.replace("32", "8"), WHOLE_TORCH, BASE, BASIC)
+        ways = {**self.ways.openvino, **{name: self.ways[name] for name in ours}}
+        whole = {name: way(questions[0].text, sentences) for name, way in ways.items() if name != BASIC}  # warm, too
+        taken = interleaved(ways, [(questions[r].text, sentences) for r in range(rounds)])
+        medians = {name: statistics.median(t) for name, t in taken.items()}
+        best = min(t for name, t in medians.items() if name.startswith("OpenVINO"))
+        lines = [
+            f"### OpenVINO, one question, {n:,} sentences of SQuAD, medians of {rounds} rounds",
+            "",
+            "| way | ms | speed-up over the best OpenVINO | largest difference from torch, logit |",
+            "|---|---|---|---|",
+        ]
+        for name, t in medians.items():
+            apart = f"{np.abs(whole[name] - whole[WHOLE_TORCH]).max():.2f}" if name in whole else ""
+            lines.append(f"| {name} | {t * 1000:,.0f} | {best / t:.2f} | {apart} |")
+        return [*lines, ""]
 
     def ap(self) -> list[str]:
         """Whether int8 ranks as float32, and what dropping and a first stage cost."""
@@ -211,12 +236,12 @@ class Bench:
             "|---|---|---|---|---|---|" + "---|" * len(RATIOS),
         ]
         for name, questions in self.sets().items():
-            real, small = (_complete(r, questions) for r in (self.ways.torch, self.ways.onnx))
-            ap_real, ap = _ap(questions, real), _ap(questions, small)
+            real, small = (run_complete(r, questions) for r in (self.ways.torch, self.ways.onnx))
+            ap_real, ap = measure_ap(questions, real), measure_ap(questions, small)
             both = [(a.exits[-1].scores, b.exits[-1].scores) for a, b in zip(real, small, strict=True)]
             top = np.mean([order(a)[0] == order(b)[0] for a, b in both])
             apart = np.mean(np.concatenate([np.abs(a - b) for a, b in both]))
-            dropped = [_ap(questions, [t.replay(self.ways.schedule(r)) for t in small]) - ap for r in RATIOS]
+            dropped = [measure_ap(questions, [t.replay(self.ways.schedule(r)) for t in small]) - ap for r in RATIOS]
             cells = [name, str(len(questions)), f"{ap_real:.1f}", f"{ap:.1f}", f"{top:.1%}", f"{apart:.3f}"]
             lines.append(f"| {' | '.join([*cells, *(f'{d:+.1f}' for d in dropped)])} |")
         return [*lines, ""]
@@ -231,9 +256,9 @@ class Bench:
         ]
         schedule = self.ways.schedule(ratio)
         for name, questions in self.sets().items():
-            real, small = (_runs(r, questions, schedule) for r in (self.ways.torch, self.ways.onnx))
+            real, small = (run_all(r, questions, schedule) for r in (self.ways.torch, self.ways.onnx))
             top = np.mean([a.ranking()[0] == b.ranking()[0] for a, b in zip(real, small, strict=True)])
-            cells = f"{_ap(questions, real):.1f} | {_ap(questions, small):.1f} | {top:.1%}"
+            cells = f"{measure_ap(questions, real):.1f} | {measure_ap(questions, small):.1f} | {top:.1%}"
             lines.append(f"| {name} | {len(questions)} | {cells} |")
         return [*lines, ""]
 
@@ -259,8 +284,8 @@ class Bench:
         """AP of so many starter questions over `n` candidates: their own, and other questions' as distractors."""
         questions = apply_setting(load_questions("starter-test").questions, "clean")[:asked]
         pooled = [replace(q, candidates=self._pooled(q, n)) for q in questions]
-        traces = [_complete(self.ways.onnx, [q])[0] for q in pooled]
-        ap = _ap(pooled, traces)
+        traces = [run_complete(self.ways.onnx, [q])[0] for q in pooled]
+        ap = measure_ap(pooled, traces)
         lines = [
             f"### Change of AP, {n:,} candidates ({len(pooled)} starter-test questions)",
             "",
@@ -276,8 +301,10 @@ class Bench:
                 if name != "none":
                     cut = [self.ways.first(name, keep).cut(q.text, q.candidates) for q in pooled]
                     triples = zip(traces, cut, pooled, strict=True)
-                    left = [t if c is None else _restricted(t, c, q.candidates) for t, c, q in triples]
-                lost = [_ap(pooled, [t.replay(self.ways.schedule(r)) for t in left]) - ap for r in (0.0, *RATIOS)]
+                    left = [t if c is None else restrict(t, c, q.candidates) for t, c, q in triples]
+                lost = [
+                    measure_ap(pooled, [t.replay(self.ways.schedule(r)) for t in left]) - ap for r in (0.0, *RATIOS)
+                ]
                 label = name if name == "none" else f"{name}, keeps {keep}"
                 lines.append(f"| {label} | {' | '.join(f'{d:+.1f}' for d in lost)} |")
         return [*lines, ""]
@@ -424,6 +451,11 @@ class Bench:
         ]
 
 
+def list_missing() -> list[str]:
+    """What the comparison with OpenVINO needs and is not here."""
+    return [p for p in ("openvino", "nncf") if not has(p)] + ([] if (DATA / SQUAD).exists() else [SQUAD])
+
+
 def interleaved(ways: dict[str, Way], asked: Sequence[tuple[str, list[Candidate]]]) -> dict[str, list[float]]:
     """Seconds of every way, once a round."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
@@ -449,28 +481,6 @@ def _peak(way: str, n: int, folder: Path) -> int:
     """Peak memory in MB of a process that does this once."""
     command = [sys.executable, __file__, "--peak", way, str(n), str(folder)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
-
-
-def _complete(ranker: CascadeRanker, questions: Sequence[Question]) -> list[CascadeTrace]:
-    return _runs(ranker, questions, DropSchedule.constant(0.0, exits=len(ranker.exits)))
-
-
-def _runs(ranker: CascadeRanker, questions: Sequence[Question], schedule: DropSchedule) -> list[CascadeTrace]:
-    return [ranker.trace(q.text, q.candidates, schedule) for q in questions]
-
-
-def _ap(questions: Sequence[Question], traces: Sequence[CascadeTrace]) -> float:
-    scores = {q.qid: t.scores() for q, t in zip(questions, traces, strict=True)}
-    return 100 * measure_mean(questions, scores, ("AP",))["AP"]
-
-
-def _restricted(trace: CascadeTrace, cut, candidates: Sequence[Candidate]) -> CascadeTrace:
-    """The complete trace as if the first stage had let only its choice in."""
-    entered = np.setdiff1d(cut.alive, cut.dropped)
-    everyone, again = np.arange(len(entered)), np.flatnonzero(np.isin(entered, trace.exits[-1].again))
-    exits = tuple(replace(e, alive=everyone, scores=e.scores[entered], again=everyone[:0]) for e in trace.exits)
-    exits = (*exits[:-1], replace(exits[-1], again=again))
-    return with_first(replace(trace, lengths=trace.lengths[entered], exits=exits), cut, candidates)
 
 
 def _int8_peak(folder: Path) -> float:
