@@ -51,7 +51,7 @@ def draw_job(frame: Frame, version: VersionView) -> bool:
     elif has_missed(frame.wb, version) and job.result.get("miss"):
         st.error(plain(job.result["miss"]), icon=":material/block:")
     elif job.state in ("failed", "lost"):
-        st.error(f"It was not promoted: {plain(job.error)}", icon=":material/error:")
+        st.error(f"{plain(version.name)} was not promoted: {plain(job.error)}", icon=":material/error:")
     return job.is_active
 
 
@@ -61,7 +61,8 @@ def _draw_progress(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
         st.progress(min(1.0, max(0.0, job.progress)), text=plain(message))
         if job.is_active:
             draw_cancel_or_retry(wb, job, "adapt_promotion", person)
-    st.caption("It is promoted as soon as it passes its gates. You can leave this page.")
+    name = plain(job.settings["version"])
+    st.caption(f"{name} is promoted as soon as it passes its gates. You can leave this page.")
     draw_wait_and_error(wb, job)
 
 

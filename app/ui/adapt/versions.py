@@ -52,11 +52,11 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
     claim = f"{CLAIM}: " if version.is_imported else ""
     verdict = f"{claim}{version.change.headline}. " if version.change else ""
+    if promote.draw_job(frame, version):
+        return
     st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
-    if promote.draw_job(frame, version):
-        return
     if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):
         st.text_input(
             "To promote it all the same, give a reason", key="adapt_reason", max_chars=300,
