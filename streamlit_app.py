@@ -8,7 +8,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config, net_util
 
-from app.security import ClosedRoutes, SecurityHeaders
+from app.security import ClosedRoutes, LogoutGuard, SecurityHeaders
 from app.ui.errors import on_script_error
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
@@ -32,6 +32,7 @@ middleware = [
     Middleware(SecurityHeaders),
     Middleware(HostGuard, address=config.get_option("server.address") or ANY_ADDRESS[0], names=hosts),
     Middleware(ClosedRoutes),
+    Middleware(LogoutGuard),
     Middleware(UploadGuard),
     Middleware(StartScript),
 ]

@@ -5,7 +5,7 @@ Streamlit compiles Vega expressions and component code in the browser, so script
 what the policy buys is that text which slipped through as markup can neither load nor send anything elsewhere.
 """
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +24,8 @@ HEADERS = {
 # Streamlit answers these to everybody, before the log-in, too: how many sessions there are and what they hold in
 # memory, a second way to drive the app, and whether its script fails
 CLOSED_ROUTES = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")
+LOGOUT_ROUTE = "/auth/logout"  # Streamlit's; a GET, so that a link of any site would log somebody out
+OWN_SITES = ("same-origin", "none")  # of Sec-Fetch-Site: a page of this server, the address bar
 
 
 class SecurityHeaders:
@@ -59,5 +61,20 @@ class ClosedRoutes:
                 await PlainTextResponse("There is nothing here.\n", 404)(scope, receive, send)
             else:
                 await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        await self.app(scope, receive, send)
+
+
+class LogoutGuard:
+    """ASGI middleware that answers 403 where a page of another site leads to the log-out. Browsers say so in a header
+    that no page can set, but not over plain HTTP."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_logout = scope["type"] == "http" and scope["path"].endswith(LOGOUT_ROUTE)
+        if is_logout and Headers(scope=scope).get("sec-fetch-site", OWN_SITES[0]) not in OWN_SITES:
+            await PlainTextResponse("Log out on a page of this server.\n", 403)(scope, receive, send)
             return
         await self.app(scope, receive, send)

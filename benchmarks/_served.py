@@ -74,6 +74,15 @@ def _article(candidate: dict) -> str:
 def app(environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str] | None = None) -> Iterator[str]:
     """`as2 app` of the checkout `root` over the environment's home, from the first answer of its server on; its
     address. `command` is another server, to which the port is added."""
+    with run_app(environment, root, command) as (url, _):
+        yield url
+
+
+@contextmanager
+def run_app(
+    environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str] | None = None
+) -> Iterator[tuple[str, int]]:
+    """The same, with the process's id."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [*(command or [*AS2, "app", "--port"]), str(port)]
@@ -86,7 +95,7 @@ def app(environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str
                     errors.seek(0)
                     raise SystemExit(f"the app did not start:\n{errors.read()[-2000:]}")
                 time.sleep(0.02)
-            yield url
+            yield url, process.pid
         finally:
             process.terminate()
             process.wait(60)

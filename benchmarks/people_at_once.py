@@ -1,86 +1,190 @@
-"""Twenty people ask and label at once: how long they wait, and whether the probes that a container or a proxy sends are
-still answered in time.
+"""Twenty people ask and label at once: how long they wait, whether the probes of a container or a proxy are answered in
+time, and what their sessions cost in memory, while they are there and after they left.
 
-    python benchmarks/people_at_once.py                            20 people for 60 seconds
-    python benchmarks/people_at_once.py --people 5 --seconds 10    prints; --write puts it into docs/performance.md
+    python benchmarks/people_at_once.py                              20 people for 120 seconds
+    python benchmarks/people_at_once.py --people 5 --seconds 30      prints; --write puts it into docs/performance.md
 
-The pages' server runs as it does for `as2 app`. The people are threads in its process, as their sessions would be: each
-asks a question of the starter corpus, labels three of its sentences and pauses. What a browser and the drawing of pages
-cost is not in it. A probe in another process asks for /_stcore/health four times a second; a container takes one of
-more than five seconds for a failure (Dockerfile).
+`as2 app` serves a home of its own with the starter corpus. Each person is a session of its pages (`_pages.py`: the
+messages of a browser, without what a browser draws): they ask a question, read, label its answer, label two sentences
+on Label and begin again. The server does everything that it does for browsers; the browsers' own work is not in it. A
+probe asks for /_stcore/health four times a second; a container takes one of more than five seconds for a failure
+(Dockerfile). The people and the probe run beside the server, on the same cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import re
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import cycle, islice
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 import _served
 import numpy as np
+from _pages import PageError, PageSession
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.experiments.base import write_section
 
-PEOPLE, SECONDS = 20, 60.0
-PAUSE_SECONDS = 2.0  # of each person, after an answer and after labelling
-LABELS = 3  # of an answer
+PEOPLE, SECONDS = 20, 120.0
+READ_SECONDS = 10.0  # an answer, before it is labelled
+LABEL_SECONDS = 3.0  # a sentence, before a key is pressed
+LEFT_SECONDS = 150.0  # Streamlit keeps a session for two minutes, for a browser that connects again
 PROBE_SECONDS, TIMEOUT_SECONDS = 0.25, 5.0
 QUESTIONS = ROOT / "corpora" / "starter" / "test.jsonl"
+ASK, FIELD, BUTTON = "", "as2_question_", "FormSubmitter:as2_ask"
+KINDS = {
+    "open": "the page Ask, opened",
+    "answer": "a question, until the answer is shown",
+    "complete": "a question, until the page is complete",
+    "label on Ask": "a label on Ask, stored and shown",
+    "label": "a label on Label, stored and the next sentence shown",
+    "probe": "a probe",
+}
 HEAD = "| what | n | p50 ms | p95 ms | longest ms |\n|---|---|---|---|---|"
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """Milliseconds of every question, label and probe; `errors` of people, as they would see them; `late`: probes that
-    took longer than a container waits."""
+    """`load`: processes that wanted the cores before it began. `waits`: milliseconds by kind. `errors` as people see
+    them. `memory`: MB of the server before anybody came, with everybody there, and `left` seconds
+    after they left."""
 
-    asks: Sequence[float]
-    labels: Sequence[float]
-    probes: Sequence[float]
-    errors: Sequence[str]
-
-    @property
-    def late(self) -> int:
-        return sum(ms > TIMEOUT_SECONDS * 1000 for ms in self.probes)
+    people: int
+    load: float
+    left: float
+    waits: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    errors: list[str] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
 
     def format(self) -> str:
-        rows = [("a question, answered", self.asks), ("a label, stored", self.labels), ("a probe", self.probes)]
-        lines = [
+        rows = [
             f"| {name} | {len(ms)} | {np.percentile(ms, 50):.0f} | {np.percentile(ms, 95):.0f} | {max(ms):.0f} |"
-            for name, ms in rows
-            if len(ms)
+            for name, ms in ((name, self.waits[kind]) for kind, name in KINDS.items())
+            if ms
         ]
-        return "\n".join(
-            [HEAD, *lines, "", f"Probes over {TIMEOUT_SECONDS:g} s: {self.late}. Errors: {len(self.errors)}."]
+        late = sum(ms > TIMEOUT_SECONDS * 1000 for ms in self.waits["probe"])
+        before, during, after = self.memory
+        each = (during - before) / self.people
+        memory = (
+            f"The server's memory: {before:,.0f} MB before they came, {during:,.0f} MB with them ({each:.1f} MB each), "
+            f"{after:,.0f} MB {self.left:.0f} seconds after they left."
         )
+        load = f"When it began, {self.load:.1f} processes wanted the {os.cpu_count()} cores."
+        health = f"Probes over {TIMEOUT_SECONDS:g} s: {late}. Errors: {len(self.errors)}."
+        return "\n".join([f"{load} {health} {memory}", "", HEAD, *rows])
 
 
-def measure(home: Path, *, people: int, seconds: float) -> LoadResult:
+def measure(home: Path, *, people: int, seconds: float, left: float = LEFT_SECONDS) -> LoadResult:
     """Serve a home of its own, let them work, and probe meanwhile."""
-    results = home / "people.json"
-    command = [sys.executable, __file__, "--results", str(results), "--people", str(people), "--seconds", str(seconds)]
-    environment = _served.environment(home, ROOT / "corpora")
-    with _served.app(environment, command=[*command, "--serve"]) as url:
-        probes = []
-        while not results.exists():
-            if (home / "started").exists():
-                probes.append(probe(f"{url}/_stcore/health"))
-            time.sleep(PROBE_SECONDS)
-        content = json.loads(results.read_text())
-    return LoadResult(content["asks"], content["labels"], probes, content["errors"])
+    result = LoadResult(people, os.getloadavg()[0], left)
+    texts = [q.text for q in jsonl.read(QUESTIONS)[0]]
+    with _served.run_app(_served.environment(home, ROOT / "corpora")) as (url, process):
+        server = _find_server(process)
+        _warm_up(url, texts)
+        result.memory.append(read_memory(server))
+        with _probing(url, result.waits["probe"]):
+            until = time.monotonic() + seconds
+            sessions = [
+                threading.Thread(target=_sit, args=(url, f"person {i}", texts[i:] + texts[:i], until, result))
+                for i in range(people)
+            ]
+            for session in sessions:
+                session.start()
+            time.sleep(max(0.0, until - time.monotonic()))
+            result.memory.append(read_memory(server))
+            for session in sessions:
+                session.join()
+        time.sleep(left)
+        result.memory.append(read_memory(server))
+    return result
+
+
+def _warm_up(url: str, texts: Sequence[str]) -> None:
+    """The first visitor imports the starter corpus, the first questions load models and build the engine."""
+    session = PageSession(url, "first")
+    for text in texts[:3]:
+        session.open(ASK)
+        session.submit(text, FIELD, BUTTON, _is_answer)
+        session.rest(READ_SECONDS)
+    session.close()
+
+
+def _is_answer(element) -> bool:
+    return element.WhichOneof("type") == "html" and 'class="as2-answer' in element.html.body
+
+
+def _sit(url: str, name: str, texts: Sequence[str], until: float, result: LoadResult) -> None:
+    """One person, who asks these questions in turn until it is time, and leaves."""
+    try:
+        session = PageSession(url, name)
+        for text in cycle(texts):
+            if time.monotonic() > until:
+                break
+            try:
+                _work(session, text, result.waits)
+            except PageError as e:
+                result.errors.append(str(e))
+        session.close()
+    except Exception as e:  # the benchmark's table has to say that somebody was thrown out
+        result.errors.append(f"{type(e).__name__}: {e}")
+
+
+def _work(session: PageSession, text: str, waits: dict[str, list[float]]) -> None:
+    """A question, a label for its answer, and two labels on the page Label."""
+    with _timed(waits["open"]):
+        session.open(ASK)
+    with _timed(waits["complete"]):
+        shown = session.submit(text, FIELD, BUTTON, _is_answer)
+    if shown is not None:
+        waits["answer"].append(shown * 1000)
+    session.rest(READ_SECONDS)
+    if session.has("as2_label_answer_correct"):
+        with _timed(waits["label on Ask"]):
+            session.click("as2_label_answer_correct")
+    session.rest(LABEL_SECONDS)
+    session.open("label")
+    for name in ("label_incorrect", "label_correct"):
+        session.rest(LABEL_SECONDS)
+        if session.has(name):  # not where a queue is empty
+            with _timed(waits["label"]):
+                session.click(name)
+    session.rest(LABEL_SECONDS)
+
+
+@contextmanager
+def _timed(milliseconds: list[float]) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    milliseconds.append((time.perf_counter() - began) * 1000)
+
+
+@contextmanager
+def _probing(url: str, milliseconds: list[float]) -> Iterator[None]:
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.wait(PROBE_SECONDS):
+            milliseconds.append(probe(f"{url}/_stcore/health"))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def probe(url: str) -> float:
@@ -94,100 +198,39 @@ def probe(url: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-# --- in the server's process -----------------------------------------------------------------------------------------
+def _find_server(app: int) -> int:
+    """The process of the pages among the children of `as2 app`."""
+    for status in Path("/proc").glob("[0-9]*/status"):
+        command = (status.parent / "cmdline").read_bytes()
+        if f"\nPPid:\t{app}\n" in status.read_text() and b"streamlit_app.py" in command:
+            return int(status.parent.name)
+    raise SystemExit("the server's process was not found: this benchmark reads /proc")
 
 
-def serve(port: int, results: Path, people: int, seconds: float) -> None:
-    import uvicorn
-
-    threading.Thread(target=work, args=(results, people, seconds), daemon=True).start()
-    uvicorn.Server(uvicorn.Config("streamlit_app:app", port=port, log_level="error", access_log=False)).run()
-
-
-def work(results: Path, people: int, seconds: float) -> None:
-    """All of them, from the moment the models are loaded; what they waited is written at once when they are done."""
-    from app import bootstrap
-    from app.ask import asking
-    from app.exchange.starter import ensure_starter
-
-    wb = bootstrap.open()
-    corpus = ensure_starter(wb)
-    assert corpus is not None
-    asking.preload(wb)
-    texts = [q.text for q in jsonl.read(QUESTIONS)[0]]
-    asking.ask(wb, corpus.id, texts[-1])  # the first one builds the engine
-    tally, until = Tally(), time.monotonic() + seconds
-    (results.parent / "started").touch()
-    sessions = [
-        threading.Thread(target=_sit, args=(wb, corpus.id, f"person {i}", texts[i:] + texts[:i], until, tally))
-        for i in range(people)
-    ]
-    for session in sessions:
-        session.start()
-    for session in sessions:
-        session.join()
-    partial = results.with_suffix(".part")
-    partial.write_text(json.dumps(asdict(tally)))
-    partial.rename(results)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Of all people together, in milliseconds."""
-
-    asks: list[float] = field(default_factory=list)
-    labels: list[float] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-def _sit(wb: Workbench, corpus_id: int, name: str, texts: Sequence[str], until: float, tally: Tally) -> None:
-    """One person, who asks these questions in turn."""
-    from app.ask import asking
-    from app.labels import annotation
-    from app.labels.annotation import Presentation
-    from app.workbench import people
-    from as2core.errors import As2Error
-
-    me = people.sign_in(wb, name)
-    for number, text in enumerate(cycle(texts)):
-        if time.monotonic() > until:
-            return
-        try:
-            began = time.perf_counter()
-            view = asking.ask(wb, corpus_id, text, store_later=True)
-            tally.asks.append((time.perf_counter() - began) * 1000)
-            time.sleep(PAUSE_SECONDS)
-            for sentence in islice(view.candidates, LABELS):
-                pair = {"question_id": view.question_id, "sentence_id": sentence.sentence_id, "annotator_id": me.id}
-                label = ("correct", "incorrect")[number % 2]
-                began = time.perf_counter()
-                annotation.give_label(wb, **pair, label=label, presentation=Presentation(queue="ask"))
-                tally.labels.append((time.perf_counter() - began) * 1000)
-            time.sleep(PAUSE_SECONDS)
-        except As2Error as e:
-            tally.errors.append(str(e))
+def read_memory(process: int) -> float:
+    """MB of a process that belong to no file."""
+    content = Path(f"/proc/{process}/status").read_text()
+    found = re.search(r"RssAnon:\s+(\d+) kB", content)
+    assert found is not None
+    return int(found[1]) / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--left", type=float, default=LEFT_SECONDS, help="seconds until the memory after they left")
     parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    parser.add_argument("--serve", type=int, metavar="PORT", help=argparse.SUPPRESS)
-    parser.add_argument("--results", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        serve(options.serve, options.results, options.people, options.seconds)
-        return
     with tempfile.TemporaryDirectory() as folder:
-        result = measure(Path(folder), people=options.people, seconds=options.seconds)
+        result = measure(Path(folder), people=options.people, seconds=options.seconds, left=options.left)
     print(result.format())
     for error in sorted(set(result.errors)):
         print(error)
     if options.write:
         about = f"{options.people} people for {options.seconds:g} seconds."
         made = "Printed and written by `python benchmarks/people_at_once.py --write`."
-        write_section(ROOT / "docs" / "performance.md", "people-at-once", f"{about}\n\n{result.format()}\n\n{made}")
+        write_section(ROOT / "docs" / "performance.md", "people-at-once", f"{about} {made}\n\n{result.format()}")
 
 
 if __name__ == "__main__":

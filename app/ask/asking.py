@@ -21,6 +21,7 @@ from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
+from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
@@ -174,6 +175,7 @@ def ask(
     with ExitStack() as urgency:
         if early is not None:
             urgency.enter_context(ANSWERS.hold())
+            urgency.enter_context(QUESTIONS.take(partial(_report_wait, on_progress)))
         model = loading.load_version(wb, settings.get("version", "active"))
 
         def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
@@ -221,6 +223,11 @@ def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestio
     )
 
 
+def _report_wait(on_progress: OnProgress | None, ahead: int) -> None:
+    if on_progress is not None:
+        on_progress(Progress(0, 0, f"waiting for {ahead} earlier {'question' if ahead == 1 else 'questions'}"))
+
+
 def _make_early_run(
     model: loading.LoadedVersion, typed: str, early: EarlyAnswer, urgency: ExitStack
 ) -> EarlyRun[RankedQuestion]:
@@ -229,6 +236,7 @@ def _make_early_run(
             early.show(_make_answer(model, typed, result))
         urgency.close()
         ANSWERS.wait()
+        urgency.enter_context(QUESTIONS.take())  # the rest is another piece of work, behind questions without an answer
 
     return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
 

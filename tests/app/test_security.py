@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
-from app.security import HEADERS, ClosedRoutes, SecurityHeaders
+from app.security import HEADERS, LOGOUT_ROUTE, ClosedRoutes, LogoutGuard, SecurityHeaders
 
 
 def run(coroutine):
@@ -94,8 +95,32 @@ def test_the_app_has_these_layers_and_streamlit_the_routes_that_they_close():
 
     import streamlit_app
 
-    assert {ClosedRoutes, SecurityHeaders} <= {layer.cls for layer in streamlit_app.middleware}
+    assert {ClosedRoutes, LogoutGuard, SecurityHeaders} <= {layer.cls for layer in streamlit_app.middleware}
     routes = [starlette_routes.ROUTE_METRICS, starlette_routes.ROUTE_SCRIPT_HEALTH]
     routes += [v for k, v in vars(starlette_agent_routes).items() if k.startswith("_ROUTE_AGENT_")]
     assert len(routes) == 5  # another one in a later version shows here
     assert [run(open_route(f"/{route}"))["status"] for route in routes] == [404] * 5
+
+
+@pytest.mark.parametrize(
+    ("site", "path", "status"),
+    [
+        ("same-origin", "/auth/logout", 200),  # the button
+        ("none", "/auth/logout", 200),  # typed
+        ("", "/auth/logout", 200),  # plain HTTP, where browsers do not say
+        ("cross-site", "/auth/logout", 403),
+        ("same-site", "/base/auth/logout", 403),  # another name of the same domain
+        ("cross-site", "/oauth2callback", 200),  # the provider leads back
+        ("cross-site", "/label", 200),  # a link to a page
+    ],
+)
+def test_another_site_logs_nobody_out(site, path, status):
+    headers = {"sec-fetch-site": site} if site else {}
+    client = TestClient(LogoutGuard(PlainTextResponse("ok")))
+    assert client.get(path, headers=headers).status_code == status
+
+
+def test_the_guarded_log_out_is_where_streamlit_has_it():
+    from streamlit.user_info import AUTH_LOGOUT_ENDPOINT
+
+    assert AUTH_LOGOUT_ENDPOINT == LOGOUT_ROUTE
