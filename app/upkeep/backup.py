@@ -1,4 +1,5 @@
-"""A home as one file, and back: the database, the versions and the jobs' folders.
+"""A home as one file, and back: the database, the versions, the jobs' folders, and what somebody wrote by hand or made
+keys of: without the gates of promotions or the keys of `as2 serve`, a restored home would let pass what this one stops.
 
 It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
 and graphs are derived and not in it. Only SQLite's database is; PostgreSQL has pg_dump.
@@ -25,11 +26,12 @@ from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
 from db.session import open_database
 
-FORMAT = 1
+FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
-FOLDERS = ("versions", "jobs")
+KEYS = "keys"
+FOLDERS = ("versions", "jobs", "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
-LOGIN_MARK = "login-required"
+FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
 
 
@@ -94,15 +96,15 @@ def _write(
 
 
 def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
-    for folder in (settings.versions_dir, settings.jobs_dir):
-        for path in sorted(folder.rglob("*")):
+    for folder in FOLDERS:
+        for path in sorted((settings.home / folder).rglob("*")):
             inside = path.relative_to(settings.home)
             is_partial = any(p.startswith(".") for p in inside.parts)  # what is being written now
             if path.is_file() and not path.is_symlink() and not is_partial:
                 yield path, inside.as_posix()
-    for mark in (*settings.home.glob(MARKS), settings.login_mark):
-        if mark.is_file():
-            yield mark, mark.name
+    for file in (*settings.home.glob(MARKS), *(settings.home / name for name in FILES)):
+        if file.is_file():
+            yield file, file.name
 
 
 def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = None) -> None:
@@ -175,7 +177,7 @@ def _read_manifest(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> 
     if content is None:
         raise UnreadableFile("it does not begin with a manifest")
     manifest = json.loads(content.read(MAX_MANIFEST_BYTES))
-    if manifest["format"] != FORMAT:
+    if manifest["format"] not in (FORMAT, *OLDER_FORMATS):
         raise UnreadableFile(f"its format is {manifest['format']!r}, this program reads {FORMAT}")
     return manifest
 
@@ -183,7 +185,7 @@ def _read_manifest(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> 
 def _check_member(member: tarfile.TarInfo) -> None:
     """Raises UnreadableFile for a name that no backup has."""
     path = PurePosixPath(member.name)
-    is_known = path.parts[0] in FOLDERS or member.name in (DATABASE, LOGIN_MARK) or path.match(MARKS)
+    is_known = path.parts[0] in FOLDERS or member.name in (DATABASE, *FILES) or path.match(MARKS)
     if not is_known or not member.isfile() or ".." in path.parts:
         raise UnreadableFile(f"it holds {member.name!r}")
 
@@ -198,17 +200,19 @@ def _check_database(file: Path, backup: Path) -> None:
 
 
 def _replace_folders(settings: Settings, folder: Path) -> None:
-    """Each version and each job as in the backup; others stay."""
+    """Each version, job and gate as in the backup; others stay. A key that is there stays as it is: it may be revoked
+    since."""
     for kind in FOLDERS:
         for path in sorted((folder / kind).rglob("*")):
             target = settings.home / path.relative_to(folder)
-            if path.is_file():
+            if path.is_file() and not (kind == KEYS and target.exists()):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 path.replace(target)
     for mark in settings.home.glob(MARKS):
         mark.unlink()
-    for mark in (*folder.glob(MARKS), *folder.glob(LOGIN_MARK)):
-        mark.replace(settings.home / mark.name)
+    for file in (*folder.glob(MARKS), *(folder / name for name in FILES)):
+        if file.is_file():
+            file.replace(settings.home / file.name)
 
 
 def _replace_database(database: Path, copy: Path) -> None:

@@ -16,10 +16,12 @@ from app.jobs import queue
 from app.jobs.process import hold_worker_lock
 from app.labels import annotation
 from app.upkeep import backup
+from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
 from app.workbench.settings import Settings
 from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.serving.keys import KeyRing, add_key, revoke_key
 
 SIGNS = ("correct", "incorrect", "unsure")
 
@@ -73,6 +75,37 @@ def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
         again = asking.ask(other, towers.id, QUESTIONS[0])
         assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
         assert other.settings.removed_mark("handbook").exists()
+
+
+def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoked(wb, settings, clock, tmp_path):
+    home, keys = settings.home, settings.home / "keys"
+    (home / "gates").mkdir()
+    (home / "gates" / "frozen.toml").write_text("a gate")
+    (home / "slices.toml").write_text("a slice")
+    token = add_key(keys, "chat", clock())
+    back_up(wb, tmp_path / "monday.tar")
+
+    elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    restore(elsewhere, tmp_path / "monday.tar")
+    assert (elsewhere.home / "gates" / "frozen.toml").read_text() == "a gate"
+    assert (elsewhere.home / "slices.toml").read_text() == "a slice"
+    ring = KeyRing(elsewhere.home / "keys")
+    assert ring.is_required and ring.find_client(token) == "chat"
+
+    (home / "slices.toml").write_text("another slice")
+    revoke_key(keys, "chat", clock())
+    restore(settings, tmp_path / "monday.tar")
+    assert (home / "slices.toml").read_text() == "a slice"
+    assert KeyRing(keys).find_client(token) is None
+
+
+def test_a_backup_of_the_older_format_is_still_read(wb, towers, settings, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(backup, "FORMAT", 1)
+        back_up(wb, tmp_path / "older.tar")
+    elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    restore(elsewhere, tmp_path / "older.tar")
+    assert (elsewhere.home / "as2.db").is_file()
 
 
 def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_before(
