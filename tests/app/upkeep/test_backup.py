@@ -16,7 +16,6 @@ from app.jobs import queue
 from app.jobs.process import hold_worker_lock
 from app.labels import annotation
 from app.upkeep import backup
-from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
 from app.workbench.settings import Settings
