@@ -338,3 +338,31 @@ def test_every_server_is_put_under_the_same_load():
     table = rows(run_benchmark("serving", "--tiny"))
     assert table["2"][:2] == ["2", "FastAPI around CrossEncoder"]  # the last row; clients, then documents and server
     assert number(table["2"][2]) > 0
+
+
+def test_the_similarity_of_input_embeddings_is_what_a_loop_over_tokens_computes():
+    from input_embeddings import InputEmbeddingRanker
+
+    from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
+    from as2core.types import Candidate
+
+    backbone = load_backbone(DEFAULT_BACKBONE)
+    texts = ["the tower was finished", "a loaf of bread", "the tower"]
+    tokens = [set(backbone.tokenizer.tokenize(t)) for t in texts]
+
+    def embed(token):
+        row = backbone.embeddings.word_embeddings.weight[backbone.tokenizer.convert_tokens_to_ids(token)]
+        return row.detach().numpy() / np.linalg.norm(row.detach().numpy())
+
+    def weigh(token):
+        n = sum(token in t for t in tokens)
+        return np.log1p((3 - n + 0.5) / (n + 0.5))
+
+    question = ["which", "tower"]
+    weights = [weigh(q) for q in question]
+    expected = [
+        sum(w * max(embed(q) @ embed(t) for t in some) for q, w in zip(question, weights, strict=True)) / sum(weights)
+        for some in tokens
+    ]
+    scores = InputEmbeddingRanker(backbone, "max").score("which tower", [Candidate(t, t) for t in texts])
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
