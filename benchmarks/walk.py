@@ -5,7 +5,8 @@
 
 The machine's part is measured: PDFs printed by a browser, the real commands, the real worker, a home of its own. The
 person's part is reckoned from the seconds below, since no person walks here: the labels are given through the same
-services that the page's keys call, by somebody who knows the starter corpus's answers.
+services that the page's buttons call, by somebody who knows the answers. The documents are the handbook's, whose words
+no shipped model knows. The questions of its train part that are not asked show what the labels brought.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -28,25 +30,28 @@ from _served import browser
 from app import bootstrap
 from app.ask import asking
 from app.ask import proposals as proposing
+from app.ask.asking import AskView
 from app.corpora import corpora
 from app.jobs import queue
-from app.labels import annotation as labelling
-from app.labels import queues
+from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
-from app.ranking import scoring
-from app.versions import registry
+from app.labels.strategies import ASK
+from app.versions import loading, registry
 from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
-from as2core.data import jsonl
+from as2core.data.catalog import load_questions
 from as2core.data.documents import read_documents
+from as2core.evaluation import Evaluation, evaluate
 from as2core.experiments.base import write_section
+from as2core.metrics import order, paired_test
+from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
-STARTER = ROOT / "corpora" / "starter"
-CORPUS = "handbook"
-DECIDING, TYPING, READING, CARD = 8, 12, 20, 120  # a person's seconds: a proposal, a question, a list, the card
+ARTICLES = ROOT / "corpora" / "handbook" / "articles"
+CORPUS = "company"
+DECIDING, TYPING, READING, CARD = 8, 12, 6, 120  # a person's seconds: a proposal, a question, a sentence, the card
+READ_AT_MOST = 10  # sentences of a list
 
 
 @dataclass
@@ -69,7 +74,7 @@ class Walk:
         lines = ["| step | machine | person |", "|---|---|---|"]
         lines += [f"| {what} | {_time(machine)} | {_time(person)} |" for what, machine, person in self.steps]
         machine, person = (sum(s[i] for s in self.steps) for i in (1, 2))
-        labelling = sum(s[2] for s in self.steps if s[0].startswith(("Accept", "Type", "Label")))
+        labelling = sum(s[2] for s in self.steps if s[0].startswith(("Accept", "Type")))
         whole = machine + person
         return [
             *lines,
@@ -84,18 +89,17 @@ def _time(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def print_pdfs(folder: Path, n: int | None) -> list[str]:
-    """Articles that no shipped model was trained on, as a browser prints them; their titles."""
+def print_pdfs(folder: Path, n: int | None) -> set[str]:
+    """The handbook's documents, as a browser prints them; their titles."""
     folder.mkdir()
-    found = [d for file in sorted((STARTER / "articles").glob("*.md")) for d in read_documents(file)]
-    chosen = [d for d in found if d.meta.get("split") == "dev"][:n]
+    documents = [d for file in sorted(ARTICLES.glob("*.md"))[:n] for d in read_documents(file)]
     with browser() as started:
         page = started.new_page()
-        for d in chosen:
+        for d in documents:
             body = "".join(f"<p>{escape(p)}</p>" for p in d.text.split("\n\n"))
             page.set_content(f"<title>{escape(d.title)}</title><h1>{escape(d.title)}</h1>{body}")
             page.pdf(path=folder / f"{d.id}.pdf", format="A4")
-    return [d.title for d in chosen]
+    return {d.title for d in documents}
 
 
 def as2(home: Path, *arguments: str) -> str:
@@ -110,43 +114,40 @@ def as2(home: Path, *arguments: str) -> str:
 class Person:
     """Knows which sentences answer, and works through the services that the pages call."""
 
-    def __init__(self, wb: Workbench, corpus_id: int, titles: list[str], asks: int) -> None:
-        self.wb, self.corpus, self.me = wb, corpus_id, people.sign_in(wb, "newcomer").id
-        known = [q for q in jsonl.read(STARTER / "dev.jsonl")[0] if q.positives]
-        self.asks = [q for q in known if any(c.label == 1 and c.title in titles for c in q.candidates)][:asks]
-        self.right = {q.text: [_bare(c.text) for c in q.candidates if c.label == 1] for q in self.asks}
+    def __init__(self, wb: Workbench, corpus_id: int, asks: list[Question]) -> None:
+        self.wb, self.corpus, self.asks = wb, corpus_id, asks
+        self.me = people.sign_in(wb, "newcomer").id
+        self.labels = 0
 
     def decide(self) -> int:
         """Take every proposed question; how many there were."""
-        shown = proposing.waiting(self.wb, self.corpus).shown
+        shown = proposing.list_waiting(self.wb, self.corpus).listed
         for p in shown:
             proposing.accept(self.wb, p.id, annotator_id=self.me)
-            self.right[p.text] = [_bare(p.sentence)]
+        self.labels += len(shown)
         return len(shown)
 
-    def type_questions(self) -> int:
-        for q in self.asks:
-            asking.ask(self.wb, self.corpus, q.text)
-        return len(self.asks)
+    def ask_and_label(self) -> int:
+        """Ask every question, and read its candidates from the top to the first correct one; how many were read."""
+        return sum(self._read(q, asking.ask(self.wb, self.corpus, q.text)) for q in self.asks)
 
-    def label(self) -> tuple[int, int]:
-        """Go through the lists, question by question: (lists, labels)."""
-        lists = given = 0
-        passed: list[int] = []
-        while (asked := queues.next_question(self.wb, Seat(self.corpus, self.me, "tops"), skips=passed)) is not None:
-            passed.append(asked.question_id)
-            free = [r for r in asked.rows if r.free and r.label is None]
-            answers = [r for r in free if any(_same(_bare(r.text), a) for a in self.right.get(asked.question, ()))]
-            for label, some in (("correct", answers), ("incorrect", [r for r in free if r not in answers])):
-                if some:
-                    shown = {
-                        r.sentence_id: Presentation(asked.version, r.rank, queue=asked.assignment.queue) for r in some
-                    }
-                    labelling.give_labels(
-                        self.wb, question_id=asked.question_id, annotator_id=self.me, label=label, presentations=shown
-                    )
-            lists, given = lists + 1, given + len(free)
-        return lists, given
+    def _read(self, question: Question, view: AskView) -> int:
+        answers = [_bare(c.text) for c in question.candidates if c.label == 1]
+        for read, i in enumerate(order(view.trace.scores())[:READ_AT_MOST].tolist(), start=1):
+            sentence = view.candidates[i]
+            is_correct = any(_same(_bare(sentence.text), a) for a in answers)
+            annotation.give_label(
+                self.wb,
+                question_id=view.question_id,
+                sentence_id=sentence.sentence_id,
+                annotator_id=self.me,
+                label="correct" if is_correct else "incorrect",
+                presentation=Presentation(version=view.version, rank=read, queue=ASK),
+            )
+            self.labels += 1
+            if is_correct:
+                break
+        return read
 
 
 def _bare(text: str) -> str:
@@ -173,40 +174,62 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
               lambda: as2(home, "ingest", str(folder / "pdfs"), "--corpus", CORPUS), person=30)  # fmt: skip
     wb = bootstrap.open(Settings(home=home))
     corpus = corpora.find_corpus(wb, CORPUS)
-    me = Person(wb, corpus.id, titles, asks)
+    known = [q for q in load_questions("handbook-train").questions if q.positives]
+    about = [q for q in known if all(c.title in titles for c in q.candidates if c.label == 1)]
+    asked = random.Random(0).sample(about, min(asks, len(about)))
+    me = Person(wb, corpus.id, asked)
     path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
     path.step(f"Propose {proposals} questions (Data)",
               lambda: wait(wb, proposing.start(wb, corpus.id, number=proposals, seed=0).id), person=15)  # fmt: skip
-    decided = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
-    typed = path.step("Type own questions (Ask)", me.type_questions, person=lambda n: n * TYPING)
-    path.step("Rank the questions (Label)", lambda: wait(wb, scoring.start_scoring(wb, corpus.id).id), person=5)
-    lists, given = path.step("Label whole lists (Label)", me.label, person=lambda done: done[0] * READING)
+    accepted = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
+    path.step(f"Type {len(asked)} questions, label from the top to the answer (Ask)", me.ask_and_label,
+              person=lambda read: len(asked) * TYPING + read * READING)  # fmt: skip
     result = json.loads(path.step(f"`as2 adapt --corpus {CORPUS}`",
                                   lambda: as2(home, "adapt", "--corpus", CORPUS, "--json"), person=15))  # fmt: skip
-    before, after = result["before"]["AP"], result["after"]["AP"]
     reason = ["--reason", "a walk"] if result["objection"] else []
     path.step("Read the card and promote (Adapt)",
               lambda: as2(home, "versions", "promote", result["version"], *reason), person=CARD)  # fmt: skip
-    question = me.asks[0].text
-    path.step("Ask again", lambda: as2(home, "ask", question, "--corpus", CORPUS), person=TYPING)
-    answering = registry.get_active(wb).name
+    path.step("Ask again", lambda: as2(home, "ask", asked[0].text, "--corpus", CORPUS), person=TYPING)
+    before, after = (loading.load_version(wb, name).ranker for name in (result["base"], "active"))
+    ids = {q.qid for q in asked}
+    others = {
+        "questions about the same documents": [q for q in known if q.qid not in ids],
+        "questions about other documents": list(load_questions("handbook-test").questions),
+    }
+    path.note = " ".join([
+        f"{accepted} proposed and {len(asked)} typed questions, {me.labels} labels.",
+        *(compare(evaluate(before, questions), evaluate(after, questions), name) for name, questions in others.items()),
+        describe_card(result),
+        f"`{registry.get_active(wb).name}` is the active version.",
+    ])  # fmt: skip
     wb.close()
-    print(f"{decided} proposals, {typed} questions typed, {lists} lists, {given} labels; "
-          f"AP on {result['labels']['held_out_questions']} held-out questions {before:.3f} -> {after:.3f}; "
-          f"{answering} answers")  # fmt: skip
-    path.note = (
-        f"{decided} proposed and {typed} typed questions, {lists} lists, {given:,} labels. On the "
-        f"{result['labels']['held_out_questions']} held-out questions, AP went from {before:.3f} to {after:.3f}. "
-        f"`{answering}` is the active version."
-    )
+    print(path.note)
     return path
+
+
+def compare(before: Evaluation, after: Evaluation, name: str) -> str:
+    """AP before and after on questions that were not asked, and the paired difference with its 95 % interval."""
+    test = paired_test(after.per_question["AP"], before.per_question["AP"])
+    return (
+        f"On {after.questions} other {name}, AP went from {before.metrics['AP']:.3f} to {after.metrics['AP']:.3f} "
+        f"({test.difference:+.3f}; {test.low:+.3f} to {test.high:+.3f})."
+    )
+
+
+def describe_card(result: dict) -> str:
+    n, before, after = result["labels"], result["before"]["AP"], result["after"]["AP"]
+    return (
+        f"The retrain learnt from {n['questions']} questions with {n['correct']} correct sentences; "
+        f"{n['dev_questions']} were for validation. On its card, AP on {n['held_out_questions']} held-out questions and "
+        f"{n['cross_fitted_questions']} compared by copies went from {before:.3f} to {after:.3f}."
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
     given = parser.parse_args()
-    size = {"pdfs": 3, "proposals": 3, "asks": 8} if given.tiny else {"pdfs": None, "proposals": 15, "asks": 30}
+    size = {"pdfs": 12, "proposals": 3, "asks": 12} if given.tiny else {"pdfs": None, "proposals": 15, "asks": 30}
     with tempfile.TemporaryDirectory() as folder:
         done = walk(Path(folder), **size)
     print("\n".join(done.table()))
