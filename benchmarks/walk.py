@@ -220,8 +220,8 @@ def describe_card(result: dict) -> str:
     n, before, after = result["labels"], result["before"]["AP"], result["after"]["AP"]
     return (
         f"The retrain learnt from {n['questions']} questions with {n['correct']} correct sentences; "
-        f"{n['dev_questions']} were for validation. On its card, AP on {n['held_out_questions']} held-out questions and "
-        f"{n['cross_fitted_questions']} compared by copies went from {before:.3f} to {after:.3f}."
+        f"{n['dev_questions']} were for validation. On its card, AP on {n['held_out_questions']} held-out questions "
+        f"and {n['cross_fitted_questions']} compared by copies went from {before:.3f} to {after:.3f}."
     )
 
 
