@@ -100,17 +100,17 @@ class PageSession:
         run.fragment_id, run.is_auto_rerun = fragment, is_poll
         run.widget_states.widgets.extend(changes.values())
         patience = POLL_PATIENCE_SECONDS if is_poll else PATIENCE_SECONDS
-        began, shown = time.monotonic(), None
+        began, seconds = time.monotonic(), None
         self._socket.send(message.SerializeToString())
         while (remaining := began + patience - time.monotonic()) > 0:
             if (answer := self._receive(remaining)) is None:
                 continue
             element = self._take(answer)
-            if shown is None and is_shown is not None and element is not None and is_shown(element):
-                shown = time.monotonic() - began
+            if seconds is None and is_shown is not None and element is not None and is_shown(element):
+                seconds = time.monotonic() - began
             ended = answer.WhichOneof("type") == "script_finished"
             if ended and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
-                return shown
+                return seconds
         if not is_poll:
             raise PageError(f"no end within {PATIENCE_SECONDS:g} seconds")
         self._polls.pop(fragment, None)

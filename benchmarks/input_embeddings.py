@@ -53,8 +53,8 @@ class InputEmbeddingRanker:
         self.table = table / np.linalg.norm(table, axis=1, keepdims=True).clip(1e-9)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        asked, *texts = token_ids(self.tokenizer, [question, *(c.titled_text for c in candidates)], 256, special=False)
-        if not asked or not texts:
+        tokens, *texts = token_ids(self.tokenizer, [question, *(c.titled_text for c in candidates)], 256, special=False)
+        if not tokens or not texts:
             return np.zeros(len(texts), np.float32)
         begins = np.cumsum([0, *map(len, texts)])[:-1]
         vocabulary, places = np.unique(np.concatenate([*texts, [0]]).astype(int), return_inverse=True)
@@ -64,16 +64,16 @@ class InputEmbeddingRanker:
         counts = np.bincount(held, minlength=len(vocabulary))
         idf = np.log1p((len(texts) - counts + 0.5) / (counts + 0.5))
         weights = np.array([idf[i] if i < len(vocabulary) and vocabulary[i] == t else math.log(2 * len(texts) + 2)
-                            for t, i in zip(asked, np.searchsorted(vocabulary, asked), strict=True)])  # fmt: skip
+                            for t, i in zip(tokens, np.searchsorted(vocabulary, tokens), strict=True)])  # fmt: skip
         rows = self.table[vocabulary]  # (different tokens, width)
         if self.pool == "mean":
-            whole = weights @ self.table[asked]
+            whole = weights @ self.table[tokens]
             sums = np.zeros((len(texts), rows.shape[1]))
             np.add.at(sums, owners, rows[places] * idf[places, None])
             norms = np.linalg.norm(sums, axis=1) * np.linalg.norm(whole)
             return (sums @ whole / norms.clip(1e-9)).astype(np.float32)
-        likeness = (self.table[asked] @ rows.T)[:, places]  # (question tokens, all tokens)
-        best = np.zeros((len(asked), len(texts)))
+        likeness = (self.table[tokens] @ rows.T)[:, places]  # (question tokens, all tokens)
+        best = np.zeros((len(tokens), len(texts)))
         full = np.array([len(t) > 0 for t in texts])
         best[:, full] = np.maximum.reduceat(likeness, begins[full], axis=1)
         return (weights @ best / weights.sum()).astype(np.float32)
@@ -85,7 +85,7 @@ class Trial:
     def __init__(self, folder: Path, *, quick: bool) -> None:
         self.ways, self.limit, self.rounds = Ways(folder), 3 if quick else None, 1 if quick else 9
         self.pooled = {10: (3, 5)} if quick else KEEPS
-        self.asked = {n: 2 if quick else (40 if n <= 100 else 20) for n in self.pooled}
+        self.repeats = {n: 2 if quick else (40 if n <= 100 else 20) for n in self.pooled}
         backbone = self.ways.torch.backbone
         self.stages: dict[str, Ranker] = {
             name: InputEmbeddingRanker(backbone, name.split()[-1])
@@ -135,7 +135,7 @@ class Trial:
         for n, keeps in self.pooled.items():
             some = [
                 replace(q, candidates=(*q.candidates, *others[: max(0, n - len(q.candidates))]))
-                for q in questions[: self.asked[n]]
+                for q in questions[: self.repeats[n]]
             ]
             whole = run_complete(self.ways.onnx, some)
             ap = measure_ap(some, whole)
@@ -158,23 +158,23 @@ class Trial:
         return [*lines, *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()), ""]
 
     def time_stages(self) -> list[str]:
-        asked = [q.text for q in load_questions("starter-dev").questions]
+        questions = [q.text for q in load_questions("starter-dev").questions]
         counts = tuple(self.pooled)
         rows: dict[str, list[str]] = {name: [] for name in [*self.stages, "the first two layers", "the whole model"]}
         for n in counts:
             candidates = [Candidate(t, t) for t in read_sentences(n)]
-            taken: dict[str, list[float]] = {name: [] for name in rows}
+            times: dict[str, list[float]] = {name: [] for name in rows}
             for ranker in self.stages.values():
-                ranker.score(asked[-1], candidates)  # warm; vectors are stored from now on
+                ranker.score(questions[-1], candidates)  # warm; vectors are stored from now on
             for r in range(self.rounds):
                 for name, ranker in self.stages.items():
                     began = time.perf_counter()
-                    ranker.score(asked[r], candidates)
-                    taken[name].append(time.perf_counter() - began)
-                trace = self.ways.onnx.trace(asked[r], candidates, self.ways.schedule(0.0))
-                taken["the first two layers"].append(trace.exits[0].seconds)
-                taken["the whole model"].append(sum(e.seconds for e in trace.exits))
-            for name, seconds in taken.items():
+                    ranker.score(questions[r], candidates)
+                    times[name].append(time.perf_counter() - began)
+                trace = self.ways.onnx.trace(questions[r], candidates, self.ways.schedule(0.0))
+                times["the first two layers"].append(trace.exits[0].seconds)
+                times["the whole model"].append(sum(e.seconds for e in trace.exits))
+            for name, seconds in times.items():
                 rows[name].append(f"{statistics.median(seconds) * 1000:,.0f}")
         lines = [
             f"Milliseconds, medians of {self.rounds} interleaved rounds:",

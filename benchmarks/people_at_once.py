@@ -146,9 +146,9 @@ def _work(session: PageSession, text: str, waits: dict[str, list[float]]) -> Non
     with _timed(waits["open"]):
         session.open(ASK)
     with _timed(waits["complete"]):
-        shown = session.submit(text, FIELD, BUTTON, _is_answer)
-    if shown is not None:
-        waits["answer"].append(shown * 1000)
+        seconds = session.submit(text, FIELD, BUTTON, _is_answer)
+    if seconds is not None:
+        waits["answer"].append(seconds * 1000)
     session.rest(READ_SECONDS)
     if session.has("as2_label_answer_correct"):
         with _timed(waits["label on Ask"]):

@@ -121,11 +121,11 @@ class Person:
 
     def decide(self) -> int:
         """Take every proposed question; how many there were."""
-        shown = proposing.list_waiting(self.wb, self.corpus).listed
-        for p in shown:
+        proposals = proposing.list_waiting(self.wb, self.corpus).listed
+        for p in proposals:
             proposing.accept(self.wb, p.id, annotator_id=self.me)
-        self.labels += len(shown)
-        return len(shown)
+        self.labels += len(proposals)
+        return len(proposals)
 
     def ask_and_label(self) -> int:
         """Ask every question, and read its candidates from the top to the first correct one; how many were read."""
@@ -174,30 +174,30 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
               lambda: as2(home, "ingest", str(folder / "pdfs"), "--corpus", CORPUS), person=30)  # fmt: skip
     wb = bootstrap.open(Settings(home=home))
     corpus = corpora.find_corpus(wb, CORPUS)
-    known = [q for q in load_questions("handbook-train").questions if q.positives]
-    about = [q for q in known if all(c.title in titles for c in q.candidates if c.label == 1)]
-    asked = random.Random(0).sample(about, min(asks, len(about)))
-    me = Person(wb, corpus.id, asked)
+    train = [q for q in load_questions("handbook-train").questions if q.positives]
+    about = [q for q in train if all(c.title in titles for c in q.candidates if c.label == 1)]
+    questions = random.Random(0).sample(about, min(asks, len(about)))
+    me = Person(wb, corpus.id, questions)
     path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
     path.step(f"Propose {proposals} questions (Data)",
               lambda: wait(wb, proposing.start(wb, corpus.id, number=proposals, seed=0).id), person=15)  # fmt: skip
     accepted = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
-    path.step(f"Type {len(asked)} questions, label from the top to the answer (Ask)", me.ask_and_label,
-              person=lambda read: len(asked) * TYPING + read * READING)  # fmt: skip
+    path.step(f"Type {len(questions)} questions, label from the top to the answer (Ask)", me.ask_and_label,
+              person=lambda read: len(questions) * TYPING + read * READING)  # fmt: skip
     result = json.loads(path.step(f"`as2 adapt --corpus {CORPUS}`",
                                   lambda: as2(home, "adapt", "--corpus", CORPUS, "--json"), person=15))  # fmt: skip
     reason = ["--reason", "a walk"] if result["objection"] else []
     path.step("Read the card and promote (Adapt)",
               lambda: as2(home, "versions", "promote", result["version"], *reason), person=CARD)  # fmt: skip
-    path.step("Ask again", lambda: as2(home, "ask", asked[0].text, "--corpus", CORPUS), person=TYPING)
+    path.step("Ask again", lambda: as2(home, "ask", questions[0].text, "--corpus", CORPUS), person=TYPING)
     before, after = (loading.load_version(wb, name).ranker for name in (result["base"], "active"))
-    ids = {q.qid for q in asked}
+    ids = {q.qid for q in questions}
     others = {
-        "questions about the same documents": [q for q in known if q.qid not in ids],
+        "questions about the same documents": [q for q in train if q.qid not in ids],
         "questions about other documents": list(load_questions("handbook-test").questions),
     }
     path.note = " ".join([
-        f"{accepted} proposed and {len(asked)} typed questions, {me.labels} labels.",
+        f"{accepted} proposed and {len(questions)} typed questions, {me.labels} labels.",
         *(compare(evaluate(before, questions), evaluate(after, questions), name) for name, questions in others.items()),
         describe_card(result),
         f"`{registry.get_active(wb).name}` is the active version.",
@@ -228,12 +228,12 @@ def describe_card(result: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
-    given = parser.parse_args()
-    size = {"pdfs": 12, "proposals": 3, "asks": 12} if given.tiny else {"pdfs": None, "proposals": 15, "asks": 30}
+    arguments = parser.parse_args()
+    size = {"pdfs": 12, "proposals": 3, "asks": 12} if arguments.tiny else {"pdfs": None, "proposals": 15, "asks": 30}
     with tempfile.TemporaryDirectory() as folder:
         done = walk(Path(folder), **size)
     print("\n".join(done.table()))
-    if not given.tiny:
+    if not arguments.tiny:
         head = ["Printed and written by `python benchmarks/walk.py`.", ""]
         write_section(ROOT / "docs" / "walk.md", "walk", "\n".join([*head, *done.table(), "", done.note]))
 

@@ -21,6 +21,15 @@ def wait_for_listener(page: Page) -> None:
     page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
 
 
+def sign(page: Page, name: str) -> None:
+    """Give a name, which the page's labels are signed with from then on."""
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(name)
+    field.press("Enter")
+    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
+    wait_until_idle(page)
+
+
 def open_queue(page: Page, url: str, item: str) -> None:
     """Open a queue, and have its questions ranked if nothing in it is ranked yet."""
     page.goto(url)

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from keyboard import open_queue, wait_until_idle
+from keyboard import open_queue, sign, wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -15,14 +15,6 @@ CONFLICT = '[data-testid="as2-conflict"]'
 @pytest.fixture
 def page(small_page, small_worker) -> Page:
     return small_page
-
-
-def sign(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
-    wait_until_idle(page)
 
 
 def open_label(page: Page, url: str, name: str) -> None:

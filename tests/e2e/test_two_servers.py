@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import small_corpus
 from conftest import PATIENCE, QUIET, find_browser
-from keyboard import RANK, WORKER_MS, open_queue, wait_until_idle
+from keyboard import RANK, WORKER_MS, open_queue, sign, wait_until_idle
 from playwright.sync_api import Browser, Page, expect
 from postgres_server import find_postgres, serve_postgres
 from serving import ROOT, free_port, server_process, working
@@ -148,14 +148,6 @@ def person(browser: Browser, site: Site, address: str) -> Iterator[Page]:
     page.set_default_timeout(PATIENCE)
     yield page
     own.close()
-
-
-def sign(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
-    wait_until_idle(page)
 
 
 def press(page: Page, key: str) -> None:

@@ -86,7 +86,7 @@ def describe_judges(report: RetrainReport) -> str:
         f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
         f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of the "
         "model that was not trained on it. The copies learn from fewer questions than the version, so they show "
-        "somewhat less than it gains."
+        "somewhat less than it gains. The exits and the calibration are of the held-out questions alone."
     )
 
 
