@@ -201,8 +201,6 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings)
             else ". The card compares training questions as well, which takes about as long as the training."
         )
         warnings.append(f"Only {_are(len(parts.held_out))} held out{more}")
-    if not parts.dev:
-        warnings.append("There are no validation questions, so training will run for all its epochs.")
     only_correct = sum(bool(q.positives) and not q.negatives for q in parts.train)
     if only_correct:
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")

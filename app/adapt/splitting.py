@@ -29,6 +29,7 @@ from as2core.types import Question
 MIN_JACCARD = 0.8  # of the words
 MIN_COSINE = 0.88  # rewordings of one question have some .92, different questions of one article below .8
 HELD_OUT_SHARE, DEV_SHARE = 0.25, 0.15  # of the undivided questions
+MIN_DEV = 20  # validation questions; fewer would steer a training by chance, and are trained on instead
 CHUNK_ROWS = 1024  # vectors compared with all others at a time
 
 Embed = Callable[[Sequence[str]], np.ndarray | None]
@@ -143,7 +144,8 @@ def _pair_by_meaning(vectors: np.ndarray) -> Iterator[tuple[int, int]]:
 def _draw(
     groups: Sequence[Sequence[LabelledQuestion]], *, need_dev: bool, hold_out: bool = True
 ) -> tuple[list[LabelledQuestion], list[LabelledQuestion], list[LabelledQuestion]]:
-    """Train, dev and held-out questions by each group's digest; every part that is needed gets at least one."""
+    """Train, dev and held-out questions by each group's digest. The held-out part gets at least one question; the dev
+    part has MIN_DEV that can be ranked well or badly, or none."""
     by_digest = sorted(groups, key=_hash_to_unit)
     sides: dict[str, list[Sequence[LabelledQuestion]]] = {"held": [], "dev": [], "train": []}
     for group in by_digest:
@@ -155,21 +157,21 @@ def _draw(
         else:
             sides["train"].append(group)
     if hold_out:
-        _ensure_both(sides, "held")
-    if need_dev and len(sides["train"]) > 2:
-        _ensure_both(sides, "dev")
-    train, dev, held_out = ([x for g in sides[s] for x in g] for s in ("train", "dev", "held"))
+        _ensure_a_held_out(sides)
+    if sum(_has_both(x) for g in sides["dev"] for x in g) < MIN_DEV:
+        sides["train"] += sides.pop("dev")
+    train, dev, held_out = ([x for g in sides.get(s, ()) for x in g] for s in ("train", "dev", "held"))
     return train, dev, held_out
 
 
-def _ensure_both(sides: dict[str, list[Sequence[LabelledQuestion]]], side: str) -> None:
-    """If a side has no question with labels of both kinds, it gets the first of the training side that has them."""
-    if any(_has_both(x) for g in sides[side] for x in g):
+def _ensure_a_held_out(sides: dict[str, list[Sequence[LabelledQuestion]]]) -> None:
+    """If no held-out question has labels of both kinds, the first of the others that has them is held out."""
+    if any(_has_both(x) for g in sides["held"] for x in g):
         return
     usable = [g for g in sides["train"] if any(_has_both(x) for x in g)]
     if len(usable) > 1:
         sides["train"].remove(usable[0])
-        sides[side].append(usable[0])
+        sides["held"].append(usable[0])
 
 
 def _hash_to_unit(group: Sequence[LabelledQuestion]) -> float:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.adapt import label_selection, readiness, snapshot
+from app.adapt import label_selection, readiness, snapshot, splitting
 from app.adapt.label_selection import LabelSelection, add_presumed
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
@@ -98,7 +98,8 @@ def split_ids(wb, corpus_id, questions=()):
     return tuple({ids[q.qid] for q in part} for part in (parts.train, parts.dev, parts.held_out))
 
 
-def test_chosen_questions_narrow_the_training_and_nothing_else(wb, corpus_id):
+def test_chosen_questions_narrow_the_training_and_nothing_else(wb, corpus_id, monkeypatch):
+    monkeypatch.setattr(splitting, "MIN_DEV", 1)
     unlabelled = asking.ask(wb, corpus_id, "who was first?").question_id
     train, dev, held_out = split_ids(wb, corpus_id)
     assert len(train) > 2 and dev and held_out

@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.adapt import label_noise, label_selection, measuring, readiness, training
+from app.adapt import label_noise, label_selection, measuring, readiness, splitting, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
@@ -100,6 +100,12 @@ def wb(tmp_path, tiny, clock, database_url):
     opened = bootstrap.open(settings, TinyModels(tiny), clock)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def validated(monkeypatch):
+    """So few questions as there are here are kept for validation, too."""
+    monkeypatch.setattr(splitting, "MIN_DEV", 1)
 
 
 @pytest.fixture
@@ -230,7 +236,7 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corp
     assert judges == ["cascade"]
 
 
-def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, corpus_id):
+def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, corpus_id, validated):
     calls = []
 
     def listen(job):
@@ -283,7 +289,7 @@ def test_nothing_goes_on_for_long_without_a_report(wb, corpus_id, monkeypatch):
     assert (most["steps"], most["graphs"], most["judges"]) == (1, 1, 1)
 
 
-def test_the_events_tell_the_training_as_it_goes(wb, corpus_id):
+def test_the_events_tell_the_training_as_it_goes(wb, corpus_id, validated):
     job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id)
     kinds = [e["kind"] for e in job.events]
     assert kinds[0] == "start"
@@ -375,7 +381,7 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
     assert result["version"] == f"cities-{job.id}"
 
 
-def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, corpus_id, monkeypatch):
+def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, corpus_id, monkeypatch, validated):
     from app.adapt.retrain import run_retrain
 
     def a_hundred_seconds_a_step(job):
@@ -506,7 +512,7 @@ def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learn
     assert registry.load_card(wb, result["version"])["data"]["origins"] == {"imported": result["labels"]["questions"]}
 
 
-def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, corpus_id):
+def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, corpus_id, validated):
     job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
     lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]

@@ -7,12 +7,16 @@ from hypothesis import given as for_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from app.adapt.splitting import group_near_duplicates, split
+from app.adapt.splitting import MIN_DEV, group_near_duplicates, split
 from app.labels.consensus import LabelledQuestion
 from as2core.text import tokenize
 from as2core.types import Candidate, Question
 
-THINGS = "tower bridge river bread violin comet glacier castle printing insulin volcano compass".split()
+THINGS = (
+    "tower bridge river bread violin comet glacier castle printing insulin volcano compass harbour lantern "
+    "saddle cinema orchard telescope quarry parliament umbrella sextant windmill cathedral aqueduct barometer chimney "
+    "dictionary elevator furnace gondola hammock igloo jigsaw kettle lighthouse monsoon notebook oracle"
+).split()
 ASKED = ["who built the {}", "when did the first {} appear", "how large is a {}", "why does the {} matter to people"]
 
 
@@ -36,12 +40,26 @@ def qids(questions) -> set[str]:
 
 
 def test_a_question_is_in_one_part_only_and_none_is_lost():
-    parts = split(many(48))
+    parts = split(many(150))
     train, dev, held = map(qids, (parts.train, parts.dev, parts.held_out))
-    assert train | dev | held == {f"q{i}" for i in range(48)}
-    assert len(train) + len(dev) + len(held) == 48
-    assert 6 <= len(held) <= 18
-    assert len(train) > len(held) > 0 < len(dev)
+    assert train | dev | held == {f"q{i}" for i in range(150)}
+    assert len(train) + len(dev) + len(held) == 150
+    assert 25 <= len(held) <= 50
+    assert len(train) > len(held)
+    assert len(dev) >= MIN_DEV
+
+
+def test_too_few_questions_for_validation_are_trained_on_and_those_held_out_stay_so():
+    few, many_ = split(many(80)), split(many(150))
+    assert few.dev == ()
+    assert qids(few.train) & qids(many_.dev)
+    assert qids(few.held_out) <= qids(many_.held_out)
+
+
+def test_only_validation_questions_that_can_be_ranked_count():
+    texts = [a.format(t) for t in THINGS for a in ASKED]
+    unranked = [make_question(i, texts[i], labels="--" if i % 4 else "+-") for i in range(150)]
+    assert split(unranked).dev == ()
 
 
 def test_what_is_held_out_stays_held_out_when_labels_are_added():
@@ -114,7 +132,6 @@ def test_without_questions_of_ones_own_the_given_dev_part_is_held_out():
     parts = split(given)
     assert parts.borrowed == "dev"
     assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 2 == 1}
-    assert len(parts.dev) >= 1
     assert qids(parts.train) | qids(parts.dev) == {f"q{i}" for i in range(24) if i % 2 == 0}
 
 
