@@ -3,11 +3,14 @@
     python benchmarks/handbook.py                     100 train questions, one seed: some minutes on two cores
     python benchmarks/handbook.py --questions 20 --seeds 3
     python benchmarks/handbook.py --recipes now one-by-one     two recipes, compared
+    python benchmarks/handbook.py --questions 0 --synonyms     what synonyms bring without a label: two minutes
 
 Of some of `handbook-train` one correct sentence each is labelled, as on the tour, and the shipped cascade learns from
 them with a retrain's settings, without validation questions. It is measured before and after on `handbook-test`, whose
 documents no train question is about, on the train questions that it did not learn from, which are about the same
-documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests.
+documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests. With --synonyms, the questions
+about the handbook are read with `corpora/handbook/synonyms.txt` in training and measuring, and what that alone brings
+is printed first.
 
 The recipes are those of `_recipes.py`.
 """
@@ -28,7 +31,10 @@ from as2core.evaluation import Evaluation, evaluate
 from as2core.metrics import paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
+from as2core.synonyms import Synonyms
 from as2core.types import Question
+
+SYNONYMS = Path(__file__).parents[1] / "corpora" / "handbook" / "synonyms.txt"
 
 
 def main() -> None:
@@ -36,6 +42,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100, help="train questions with one label each")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--recipes", nargs="+", choices=[*RECIPES], default=["now"])
+    parser.add_argument("--synonyms", action="store_true", help="read the questions with the handbook's synonyms")
     arguments = parser.parse_args()
     train, test, frozen = (
         load_questions(name).questions for name in ("handbook-train", "handbook-test", "starter-test")
@@ -43,6 +50,14 @@ def main() -> None:
     train = [q for q in train if q.positives]
     base = get("cascade")
     assert isinstance(base, CascadeRanker)
+    if arguments.synonyms:
+        asked, synonyms = [*test, *train], Synonyms.read(SYNONYMS)
+        test, train = synonyms.expand_all(test), [*synonyms.expand_all(train)]
+        changed = sum(a.text != b.text for a, b in zip(asked, [*test, *train], strict=True))
+        title = f"{len(synonyms.words)} synonyms, {changed} of the questions have one; all"
+        report(title, evaluate(base, asked), evaluate(base, [*test, *train]))
+    if not arguments.questions:
+        return
     whole = {"other documents": test, "starter-test": [q for q in frozen if q.positives]}
     before = {name: evaluate(base, questions) for name, questions in whole.items()}
     for seed in range(arguments.seeds):

@@ -6,7 +6,8 @@
 The machine's part is measured: PDFs printed by a browser, the real commands, the real worker, a home of its own. The
 person's part is reckoned from the seconds below, since no person walks here: the labels are given through the same
 services that the page's buttons call, by somebody who knows the answers. The documents are the handbook's, whose words
-no shipped model knows. The questions of its train part that are not asked show what the labels brought.
+no shipped model knows; the person writes down what these mean. The questions that are not asked show what the synonyms
+and the labels brought.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -45,12 +46,16 @@ from as2core.data.documents import read_documents
 from as2core.evaluation import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.metrics import order, paired_test
+from as2core.rankers.base import Ranker
+from as2core.synonyms import Synonyms
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
-ARTICLES = ROOT / "corpora" / "handbook" / "articles"
+HANDBOOK = ROOT / "corpora" / "handbook"
+ARTICLES, SYNONYMS = HANDBOOK / "articles", HANDBOOK / "synonyms.txt"
 CORPUS = "company"
-DECIDING, TYPING, READING, CARD = 8, 12, 6, 120  # a person's seconds: a proposal, a question, a sentence, the card
+# a person's seconds: a synonym, a proposal, a question, a sentence, the card
+NAMING, DECIDING, TYPING, READING, CARD = 6, 8, 12, 6, 120
 READ_AT_MOST = 10  # sentences of a list
 
 
@@ -74,13 +79,13 @@ class Walk:
         lines = ["| step | machine | person |", "|---|---|---|"]
         lines += [f"| {what} | {_time(machine)} | {_time(person)} |" for what, machine, person in self.steps]
         machine, person = (sum(s[i] for s in self.steps) for i in (1, 2))
-        labelling = sum(s[2] for s in self.steps if s[0].startswith(("Accept", "Type")))
+        labelling = sum(s[2] for s in self.steps if s[0].startswith(("Write", "Accept", "Type")))
         whole = machine + person
         return [
             *lines,
             f"| **total** | {_time(machine)} | {_time(person)} |",
             "",
-            f"Total {_time(whole)}; questions and labels take {labelling / whole:.0%} of it.",
+            f"Total {_time(whole)}; synonyms, questions and labels take {labelling / whole:.0%} of it.",
         ]
 
 
@@ -179,6 +184,10 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     questions = random.Random(0).sample(about, min(asks, len(about)))
     me = Person(wb, corpus.id, questions)
     path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
+    synonyms = Synonyms.read(SYNONYMS)
+    path.step(f"Write {len(synonyms.words)} synonyms (Data)",
+              lambda: as2(home, "synonyms", str(SYNONYMS), "--corpus", CORPUS),
+              person=NAMING * len(synonyms.words))  # fmt: skip
     path.step(f"Propose {proposals} questions (Data)",
               lambda: wait(wb, proposing.start(wb, corpus.id, number=proposals, seed=0).id), person=15)  # fmt: skip
     accepted = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
@@ -198,7 +207,7 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     }
     path.note = " ".join([
         f"{accepted} proposed and {len(questions)} typed questions, {me.labels} labels.",
-        *(compare(evaluate(before, questions), evaluate(after, questions), name) for name, questions in others.items()),
+        *(compare(before, after, synonyms, questions, name) for name, questions in others.items()),
         describe_card(result),
         f"`{registry.get_active(wb).name}` is the active version.",
     ])  # fmt: skip
@@ -207,13 +216,21 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     return path
 
 
-def compare(before: Evaluation, after: Evaluation, name: str) -> str:
-    """AP before and after on questions that were not asked, and the paired difference with its 95 % interval."""
-    test = paired_test(after.per_question["AP"], before.per_question["AP"])
+def compare(before: Ranker, after: Ranker, synonyms: Synonyms, questions: Sequence[Question], name: str) -> str:
+    """AP on questions that were not asked: at first, with the synonyms, and after the labels as well, with the paired
+    differences and their 95 % intervals."""
+    read = synonyms.expand_all(questions)
+    first, meant, adapted = evaluate(before, questions), evaluate(before, read), evaluate(after, read)
     return (
-        f"On {after.questions} other {name}, AP went from {before.metrics['AP']:.3f} to {after.metrics['AP']:.3f} "
-        f"({test.difference:+.3f}; {test.low:+.3f} to {test.high:+.3f})."
+        f"On {adapted.questions} other {name}, AP is {first.metrics['AP']:.3f} at first, {meant.metrics['AP']:.3f} with "
+        f"the synonyms ({_difference(meant, first)}), and {adapted.metrics['AP']:.3f} after the labels as well "
+        f"({_difference(adapted, meant)})."
     )
+
+
+def _difference(after: Evaluation, before: Evaluation) -> str:
+    test = paired_test(after.per_question["AP"], before.per_question["AP"])
+    return f"{test.difference:+.3f}; {test.low:+.3f} to {test.high:+.3f}"
 
 
 def describe_card(result: dict) -> str:

@@ -86,13 +86,15 @@ def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Map
 
 class Corpus(Entity):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
-    labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself."""
+    labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself. `synonyms`: lines of
+    words and what they mean in its documents."""
 
     __table_args__ = NO_ID_TWICE
     name: Mapped[str] = mapped_column(unique=True)
     digest: Mapped[str] = mapped_column(default="")
     rules: Mapped[JsonObject | None]
     automatic: Mapped[JsonObject | None]
+    synonyms: Mapped[str] = mapped_column(default="", server_default="")
 
 
 class Document(Base):

@@ -169,6 +169,10 @@ def draw_above(answer: Answer) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
+        if answer.read != answer.question:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption(f"Read as: {plain(answer.read)}", width="content")
+                navigation.to("data", "Synonyms", view="synonyms")
         draw_hints(answer)
         draw_meaning_state(frame, answer)
 

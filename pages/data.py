@@ -3,14 +3,14 @@
 import streamlit as st
 
 from app.ui import url
-from app.ui.data import corpora, documents, labels, proposals, question_list, questions
+from app.ui.data import corpora, documents, labels, proposals, question_list, questions, synonyms
 from app.ui.page import page
 
 frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
-VIEWS = {"corpora": "Corpora", "documents": "Documents", "questions": "Questions", "proposals": "Proposals",
-         "labels": "Labels"}  # fmt: skip
-DRAWN_FOR_A_CORPUS = {"documents": documents, "questions": questions, "proposals": proposals}
+VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms", "questions": "Questions",
+         "proposals": "Proposals", "labels": "Labels"}  # fmt: skip
+DRAWN_FOR_A_CORPUS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals}
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
     url.put(doc=None, search=None, sentence=None)

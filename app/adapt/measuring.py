@@ -91,9 +91,10 @@ class Measuring:
         return sides
 
     def measure_baselines(
-        self, corpus_id: int, kind: str, questions: Sequence[Question], before: Metrics
+        self, corpus_id: int, kind: str, asked: Sequence[Question], questions: Sequence[Question], before: Metrics
     ) -> tuple[Baseline, ...]:
-        """`before`: the base's."""
+        """Of the questions as they were asked, by which retrieval stored its order, and as rankers read them. `before`:
+        the base's."""
 
         def measure(name: str) -> Metrics:
             ranker = load_ranker(self.wb, name)
@@ -105,7 +106,7 @@ class Measuring:
                 )
             return measurement.evaluation.metrics
 
-        retrieval = baselines.measure_retrieval(self.wb, corpus_id, questions)
+        retrieval = baselines.measure_retrieval(self.wb, corpus_id, asked)
         shipped = baselines.measure_shipped(self.wb, kind, (self.base.name, before), measure)
         return (retrieval, shipped) if shipped else (retrieval,)
 

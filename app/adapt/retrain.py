@@ -70,7 +70,7 @@ class _Retrain:
         self.benchmarks = load_benchmarks(self.wb)
 
     def run(self) -> RetrainReport:
-        job, questions = self.job, self.snapshot.parts.held_out
+        job, questions = self.job, self.snapshot.read(self.snapshot.parts.held_out)
         job.progress(0.0, f"loading {self.base.name}")
         ranker = self.base.load()
         self.reporter = Reporter(job, self._plan(ranker))
@@ -103,7 +103,7 @@ class _Retrain:
         """The weights of the stages, before anything is known of the run but its data."""
         spec, parts = self.base.spec, self.snapshot.parts
         measured = [data for data, qs in self.benchmarks.items() if evaluations.has_evaluation(self.wb, spec, qs)]
-        if evaluations.has_measurement(self.wb, spec, parts.held_out):
+        if evaluations.has_measurement(self.wb, spec, self.snapshot.read(parts.held_out)):
             measured.append(HELD_OUT)
         work = Work(measured=measured, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
@@ -141,7 +141,8 @@ class _Retrain:
     @property
     def _calibration_questions(self) -> Sequence[Question]:
         """Completely labelled ones that no training sees: the person's, or else the shipped ones."""
-        return training.select_complete(self.snapshot.parts.dev) or load_starter(self.wb, "dev")
+        own = training.select_complete(self.snapshot.parts.dev)
+        return self.snapshot.read(own) or load_starter(self.wb, "dev")
 
     @property
     def _uses_all_labels(self) -> bool:
@@ -168,7 +169,7 @@ class _Retrain:
         self.reporter.begin("preparation", "preparing the training")
         control = self.reporter.control_training()
         on_progress = self.reporter.follow("training", "scoring the training questions")
-        snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
+        snapshot = self.snapshot.prepare_training(labels.questions)
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
@@ -177,13 +178,13 @@ class _Retrain:
         def measure_copy(fold: Fold, number: int) -> Evaluation:
             message = f"training on a part of the questions to judge the others, {number + 1} of {len(folds)}"
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
-            snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=fold.train))
+            snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
             copy = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check()).ranker
-            return self.measuring.measure_copy(copy, fold.judged)
+            return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged))
 
         def measure_base(questions: Sequence[Question]) -> Evaluation:
-            return self.measuring.measure_base(questions, f"base {FOLDS}").evaluation
+            return self.measuring.measure_base(self.snapshot.read(questions), f"base {FOLDS}").evaluation
 
         return cross_fit(folds, measure_base, measure_copy)
 
@@ -211,7 +212,7 @@ class _Retrain:
             intervals=evaluations.map(lambda e: compute_intervals(e.per_question)),
             per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
             baselines=self.measuring.measure_baselines(
-                self.corpus_id, self.settings.version_kind, questions, before.metrics
+                self.corpus_id, self.settings.version_kind, questions, self.snapshot.read(questions), before.metrics
             ),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),

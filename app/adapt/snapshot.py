@@ -13,17 +13,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from app.adapt import label_selection, splitting
 from app.adapt.settings import RetrainSettings
 from app.labels.consensus import LabelledQuestion
+from app.ranking.synonyms import read_synonyms
 from app.versions.benchmarks import load_benchmarks, load_starter
 from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
+from as2core.synonyms import Synonyms
 from as2core.training.mining import VectorCache
 from as2core.types import OnProgress, Question
 
@@ -42,7 +45,8 @@ class Composition:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A composition as it was written down, and its SHA-256. `origins`: how many of the training questions were asked,
+    """A composition as it was written down, and its SHA-256. Its questions are as they were asked; `read` makes them
+    those that a ranker reads, with the corpus's synonyms. `origins`: how many of the training questions were asked,
     proposed, imported; `givers`: who gave how many of their labels. Both empty in one of an older program."""
 
     parts: splitting.Split
@@ -51,6 +55,14 @@ class Snapshot:
     digest: str
     origins: Mapping[str, int]
     givers: Mapping[str, int]
+    synonyms: Synonyms
+
+    def read(self, questions: Sequence[Question]) -> tuple[Question, ...]:
+        return self.synonyms.expand_all(questions)
+
+    def prepare_training(self, train: Sequence[Question]) -> Self:
+        """With these training questions, and validation questions, as a ranker reads them."""
+        return replace(self, parts=replace(self.parts, train=self.read(train), dev=self.read(self.parts.dev)))
 
     @property
     def training_questions(self) -> list[Question]:
@@ -128,6 +140,7 @@ def freeze(
         head = {
             "choice": settings.choice.to_json(),
             "origins": dict(Counter(x.origin for x in train).most_common()),
+            "synonyms": str(read_synonyms(wb, corpus_id)),
             "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
         }
         by_part = zip(PARTS, (whole.parts.train, whole.parts.dev, whole.parts.held_out, whole.replay), strict=True)
@@ -150,13 +163,15 @@ def read(file: Path) -> Snapshot:
         raise NotEnoughLabels("labels were withdrawn: nothing is left to train on, or to hold out")
     head = json.loads(first)
     train, dev, held_out, replay = (tuple(parts[part]) for part in PARTS)
+    synonyms = Synonyms.parse(head.get("synonyms", ""))
     return Snapshot(
         splitting.Split(train, dev, held_out),
         replay,
         label_selection.LabelSelection.from_json(head["choice"]),
-        hash_questions([*train, *dev, *held_out, *replay]),
+        hash_questions([*synonyms.expand_all([*train, *dev, *held_out]), *replay]),
         head.get("origins", {}),
         head.get("givers", {}),
+        synonyms,
     )
 
 

@@ -21,6 +21,7 @@ from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
+from app.ranking.synonyms import read_synonyms
 from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
@@ -46,10 +47,12 @@ MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, wha
 class Answer:
     """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
     is by `trace.scores()`, `(n,)`; `answered` is whether any reaches `threshold` or leads clearly, which means nothing
-    unless `is_calibrated`. `hints` are sentences for the reader on the question (its length, its language). `typed`:
-    the question as typed, where its spelling was corrected, else "". `awaits_vectors` as in `retrieval.Retrieval`."""
+    unless `is_calibrated`. `read`: the question as search and rankers read it. `hints` are sentences for the reader on
+    the question (its length, its language). `typed`: the question as typed, where its spelling was corrected, else "".
+    `awaits_vectors` as in `retrieval.Retrieval`."""
 
     question: str
+    read: str
     candidates: tuple[RetrievedSentence, ...]
     trace: CascadeTrace
     probability: np.ndarray
@@ -211,13 +214,14 @@ def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestio
     ranker = scoring.as_cascade(model)
     return Answer(
         question=result.question,
+        read=result.read,
         candidates=result.candidates,
         trace=result.trace,
         probability=result.probability,
         threshold=float(ranker.threshold),
         is_calibrated=ranker.is_calibrated,
         answer_calibration=ranker.answer_calibration,
-        hints=_list_hints(result.question, model),
+        hints=_list_hints(result.read, model),
         typed=typed if tokenize(result.question) != tokenize(typed) else "",
         awaits_vectors=result.awaits_vectors,
     )
@@ -275,11 +279,11 @@ def count_whole_words(cut: str, text: str) -> int:
 def _correct_spelling(
     wb: Workbench, corpus_id: int, text: str, sentences: Sequence[RetrievedSentence], model: loading.LoadedVersion
 ) -> str:
-    """By the words of what was retrieved and those the ranker knows."""
+    """By the words of what was retrieved, the corpus's synonyms, and those the ranker knows."""
     with wb.read() as s:
         if rows.find_question(s, corpus_id, text):
             return text
-    texts = [*(f.text for f in sentences), *{f.title for f in sentences}]
+    texts = [*(f.text for f in sentences), *{f.title for f in sentences}, *read_synonyms(wb, corpus_id).words]
     return correct_spelling(text, texts, scoring.as_cascade(model).known_words)
 
 
@@ -297,7 +301,7 @@ def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     NaN for those that the first stage dropped. Answers that are being made go first. Raises DamagedModel."""
     ANSWERS.wait()
     model = loading.load_version(wb, kind=registry.GENERATIVE)
-    scores = scoring.score_entered(model, view.question, view.candidates, view.trace.entered)
+    scores = scoring.score_entered(model, view.read, view.candidates, view.trace.entered)
     run_id, candidates = view.run.get()
     scoring.store_generative(wb, run_id, model.id, candidates, scores)
     return scores
@@ -312,7 +316,7 @@ def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: 
     seconds = np.zeros((1 + rounds, 2))
     for place in np.ndindex(seconds.shape):
         started = time.perf_counter()
-        ranker.trace(view.question, candidates, schedules[place[1]])
+        ranker.trace(view.read, candidates, schedules[place[1]])
         seconds[place] = time.perf_counter() - started
     full, dropping = np.median(seconds[1:], axis=0)
     return MeasuredTimes(float(full), float(dropping))

@@ -40,8 +40,8 @@ def attribute_score(wb: Workbench, view: AskView, position: int) -> Attribution:
     """What each word of the candidate's sentence adds to its final score. Raises DamagedModel, UnknownVersion."""
     ranker = scoring.as_cascade(loading.load_version(wb, view.version))
     [candidate] = scoring.as_candidates([view.candidates[position]])
-    key = ("score", view.question, candidate.title, candidate.text)
-    return _get_or_compute(ranker, key, lambda: ranker.attribute(view.question, candidate))
+    key = ("score", view.read, candidate.title, candidate.text)
+    return _get_or_compute(ranker, key, lambda: ranker.attribute(view.read, candidate))
 
 
 def compare_words(wb: Workbench, view: AskView, position: int) -> list[WordGain]:
@@ -52,12 +52,12 @@ def compare_words(wb: Workbench, view: AskView, position: int) -> list[WordGain]
 
     def explain(positions: list[int]) -> Explanation:
         here = [texts[i] for i in positions]
-        return _get_or_compute(ranker, ("words", view.question, *here), lambda: ranker.explain(view.question, here))
+        return _get_or_compute(ranker, ("words", view.read, *here), lambda: ranker.explain(view.read, here))
 
     all_entered = explain(entered)
     one = all_entered.log_p[entered.index(position)] if position in entered else explain([position]).log_p[0]
     gains = one - np.mean(all_entered.log_p, axis=0, dtype=np.float64)
-    return [WordGain(view.question[a:b], g) for (a, b), g in zip(all_entered.spans, gains.tolist(), strict=True)]
+    return [WordGain(view.read[a:b], g) for (a, b), g in zip(all_entered.spans, gains.tolist(), strict=True)]
 
 
 def _get_or_compute(ranker: object, key: Key, compute: Callable[[], T]) -> T:

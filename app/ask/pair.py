@@ -86,7 +86,7 @@ def rank_side(wb: Workbench, view: AskView, name: str) -> PairSide:
 def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ...]]:
     model = LoadedVersion(0, view.version, ranker)
     cascade = scoring.as_cascade(model)
-    ranking = scoring.rank(model, view.question, scoring.as_candidates(view.candidates))
+    ranking = scoring.rank(model, view.read, scoring.as_candidates(view.candidates))
     answer = replace(
         view,
         trace=ranking.trace,
@@ -103,10 +103,10 @@ def _score(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ..
     candidates = scoring.as_candidates(view.candidates)
     stages: tuple[ExitRecord, ...] = ()
     if isinstance(ranker, KeepsTrace):
-        own = ranker.trace(view.question, candidates)
+        own = ranker.trace(view.read, candidates)
         scores, stages = own.scores(), own.stages
     else:
-        scores = ranker.score(view.question, candidates)
+        scores = ranker.score(view.read, candidates)
     trace = scoring.trace_from_scores([(1, np.asarray(scores, dtype=np.float32))])
     return replace(view, trace=trace, probability=scores, is_calibrated=False, answer_calibration=None), stages
 

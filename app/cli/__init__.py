@@ -7,7 +7,21 @@ from pathlib import Path
 
 from typer import Typer
 
-from app.cli import adapt, ask, audit, context, documents, jobs, labels, people, processes, propose, upkeep, versions
+from app.cli import (
+    adapt,
+    ask,
+    audit,
+    context,
+    documents,
+    jobs,
+    labels,
+    people,
+    processes,
+    propose,
+    synonyms,
+    upkeep,
+    versions,
+)
 from as2core.commands import keys
 from as2core.types import Question
 
@@ -19,6 +33,7 @@ def register(cli: Typer) -> None:
         ask.ask,
         adapt.adapt,
         documents.reindex,
+        synonyms.synonyms,
         processes.app,
         processes.worker,
         upkeep.check,

@@ -60,6 +60,8 @@ def ask(
             view = ask(wb, source.id, question, on_progress=on_progress)
         if view.typed:
             print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
+        if view.read != view.question:
+            print_note(f"read as: {view.read}")
         for note in (*view.hints, *view.notes):
             print_note(note)
         run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
@@ -82,6 +84,7 @@ def to_document(
     return {
         "question": view.question,
         "typed": view.typed or view.question,
+        "read": view.read,
         "corpus": corpus,
         "version": view.version,
         "answered": view.answered,

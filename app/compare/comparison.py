@@ -22,6 +22,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import consensus
+from app.ranking.synonyms import describe_synonyms, read_synonyms
 from app.versions import loading
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
 from app.workbench import people
@@ -41,6 +42,7 @@ from as2core.metrics import (
 )
 from as2core.rankers.base import Ranker, bind_questions, list_untrained
 from as2core.rankers.catalog import list_destinations
+from as2core.synonyms import Synonyms
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as EvaluationRow
 from db.models import JsonObject
@@ -49,6 +51,7 @@ from db.repositories import versions as rows
 if TYPE_CHECKING:
     import pandas as pd
 
+SYNONYMS = "synonyms.txt"  # of the job's folder
 CORPUS_PREFIX = "labels:"  # of a data set that is a corpus's labels
 SAMPLE_SEED = 0
 WANTED_DIFFERENCE = 0.02  # that comparisons are planned for
@@ -149,6 +152,13 @@ def load_questions(wb: Workbench, data: str) -> list[Question]:
     return list(datasets.load_questions(data, corpora=wb.settings.corpora_dir).questions)
 
 
+def read_synonyms_of(wb: Workbench, data: str) -> Synonyms:
+    """A corpus's; a shipped set and a file have none. Raises UnknownCorpus."""
+    if not data.startswith(CORPUS_PREFIX):
+        return Synonyms()
+    return read_synonyms(wb, find_corpus(wb, data.removeprefix(CORPUS_PREFIX)).id)
+
+
 def start_compare(
     wb: Workbench,
     rankers: Sequence[str],
@@ -185,17 +195,20 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     """The background job: every ranker over the frozen set, then the tests between them."""
     settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
     questions = _freeze_questions(job, settings)
+    synonyms = _read_frozen_synonyms(job)
+    read = synonyms.expand_all(questions)
     evaluations: dict[str, Evaluation] = {}
     rankers: dict[str, Ranker] = {}
     keys: dict[str, str] = {}
-    notes = _note_unlabelled(questions)
+    notes = [*_note_unlabelled(questions), *describe_synonyms(synonyms)]
     for place, name in enumerate(settings.rankers):
         try:
             keys[name] = hash_ranker(job.wb, name)
             job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
             ranker = loading.load_ranker(job.wb, name)
-            bind_questions(ranker, questions)
-            evaluations[name] = _evaluate(job, settings, questions, place, ranker, notes)
+            bind_questions(ranker, read)
+            evaluations[name] = _evaluate(job, settings, read, place, ranker, notes)
+            notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
         except As2Error as e:
@@ -205,14 +218,14 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     if not evaluations:
         raise As2Error(" ".join(notes))
     job.progress(EVALUATION_SHARE, "measuring the time")
-    seconds = time_in_turns(rankers, questions, check=job.check)
+    seconds = time_in_turns(rankers, read, check=job.check)
     job.progress(0.96, "testing the differences")
     return to_json(
         {
             "rows": [_to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
             "paired": _test_pairs(job, evaluations),
             "keys": {name: keys[name] for name in evaluations},
-            "data_hash": hash_questions(questions),
+            "data_hash": hash_questions(read),
             "questions": next(iter(evaluations.values())).questions,
             "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
         }
@@ -227,7 +240,8 @@ def _evaluate(
     ranker: Ranker,
     notes: list[str],
 ) -> Evaluation:
-    """Evaluate the ranker at `place`, and add what the reader has to know of it to `notes`."""
+    """Evaluate the ranker at `place` on the questions as it reads them, and add what the reader has to know of it to
+    `notes`."""
     wb, name, total = job.wb, settings.rankers[place], len(settings.rankers)
 
     def report(p: Progress) -> None:
@@ -242,7 +256,6 @@ def _evaluate(
         notes.append(f"{name}: {describe_destinations([name])}")
     if parts := list_untrained(ranker):
         notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN_FIRST}")
-    notes += note_trained_on(wb, name, [q.text for q in questions])
     return evaluation
 
 
@@ -268,16 +281,23 @@ def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
 
 
 def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Question]:
-    """The questions as they were when the job first ran."""
+    """The questions as they were when the job first ran, and beside them the synonyms with which they are read."""
     file = job.folder / "data.jsonl"
     if not file.exists():
         questions = datasets.apply_setting(load_questions(job.wb, settings.data), settings.setting)
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
             questions = [questions[i] for i in places]
+        (job.folder / SYNONYMS).write_text(str(read_synonyms_of(job.wb, settings.data)), encoding="utf-8")
         jsonl.write(questions, file.with_suffix(".part"))
         file.with_suffix(".part").rename(file)
     return list(jsonl.read(file, strict=True)[0])
+
+
+def _read_frozen_synonyms(job: JobRun) -> Synonyms:
+    """None where an older program froze the questions."""
+    file = job.folder / SYNONYMS
+    return Synonyms.read(file) if file.exists() else Synonyms()
 
 
 def _to_row(name: str, e: Evaluation, questions: Sequence[Question], seconds: float | None) -> dict[str, object]:

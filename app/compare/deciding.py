@@ -20,6 +20,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels.consensus import BINARY, resolve_label
+from app.ranking.synonyms import describe_synonyms, read_synonyms
 from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -139,7 +140,8 @@ def run_decision(job: JobRun) -> dict[str, Json]:
          "labels": [labels.get((question_id, int(c.id)), UNKNOWN) for c in candidates]}
         for question_id, _, candidates in questions
     ]  # fmt: skip
-    notes: list[str] = []
+    synonyms = read_synonyms(job.wb, job.corpus_id)
+    notes = describe_synonyms(synonyms)
     for place, side in enumerate(("a", "b")):
         name = getattr(request, side)
         job.progress(place / 2, f"loading {name}")
@@ -148,7 +150,7 @@ def run_decision(job: JobRun) -> dict[str, Json]:
         for i, (_, text, candidates) in enumerate(questions):
             job.check()
             job.progress((place + i / len(questions)) / 2, f"{name}: {i} of {len(questions)} questions")
-            records[i][side] = np.asarray(ranker.score(text, candidates), dtype=float).tolist()
+            records[i][side] = np.asarray(ranker.score(synonyms.expand(text), candidates), dtype=float).tolist()
     file = job.folder / FILE
     file.with_suffix(".part").write_text(json.dumps(records), encoding="utf-8")
     file.with_suffix(".part").rename(file)

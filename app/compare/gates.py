@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.compare.comparison import load_questions
+from app.compare.comparison import load_questions, read_synonyms_of
 from app.compare.rankers import check_ranker, note_trained_on
 from app.versions import promotion, registry
 from app.versions.evaluations import has_evaluation, load_or_evaluate
@@ -100,7 +100,7 @@ def _load_questions(wb: Workbench, title: str, gate: Gate) -> list[Question]:
     questions = apply_setting(load_questions(wb, gate.data), gate.setting)
     if not questions:
         raise UnknownData(f"the gate {title}: {gate.data} has no question in the setting {gate.setting}")
-    return list(questions)
+    return list(read_synonyms_of(wb, gate.data).expand_all(questions))
 
 
 def _name_sides(wb: Workbench, view: VersionView, gate: Gate) -> dict[str, str]:

@@ -23,6 +23,7 @@ from app.jobs.queue import JobView
 from app.ranking import retrieval
 from app.ranking.first_stage import first_stage
 from app.ranking.retrieval import RetrievedSentence
+from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.settings import Settings
@@ -88,10 +89,11 @@ class EarlyRun(Generic[T]):
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedQuestion:
     """A question ranked over a corpus. Candidates are in document order; trace positions and `probability`, `(n,)`,
-    follow it. `seconds`: "retrieve", "rank". `notes` are sentences for the reader.
-    `awaits_vectors` as in `Retrieval`."""
+    follow it. `read`: the question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve",
+    "rank". `notes` are sentences for the reader. `awaits_vectors` as in `Retrieval`."""
 
     question: str
+    read: str
     candidates: tuple[RetrievedSentence, ...]
     left_out: int
     trace: CascadeTrace
@@ -120,15 +122,17 @@ def rank_question(
 ) -> RankedQuestion:
     """Retrieve, apply the first stage, and rank what it keeps without dropping. `store_ranking` stores the result.
     `correct` gets the question and what was retrieved for it, and returns the question to rank; if its words differ,
-    they are searched for. Raises EmptyCorpus, BadSetting, DamagedModel."""
+    they are searched for. The corpus's synonyms are added to both. Raises EmptyCorpus, BadSetting, DamagedModel."""
     limits = limits or RankLimits.from_settings(wb.settings)
     report = on_progress or (lambda progress: None)
     search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
+    expand = read_synonyms(wb, corpus_id).expand
     report(Progress(0, 3, "searching the documents"))
-    hits = search(question, on_progress=on_progress)
+    hits = search(expand(question), on_progress=on_progress)
     text = correct(question, hits.candidates) if correct else question
+    read = expand(text)
     if tokenize(text) != tokenize(question):
-        second = search(text)
+        second = search(read)
         hits = replace(second, seconds=hits.seconds + second.seconds)
     candidates = hits.candidates
     report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
@@ -137,14 +141,14 @@ def rank_question(
         seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
         trace, probability = ranking.trace, ranking.probability
         return RankedQuestion(
-            text, candidates, hits.left_out, trace, probability, limits, seconds, hits.notes, hits.awaits_vectors
+            text, read, candidates, hits.left_out, trace, probability, limits, seconds, hits.notes, hits.awaits_vectors
         )
 
     first = first_stage(candidates, limits.first_keep)
     early_ranking: EarlyRun[Ranking] | None = None
     if early is not None:
         early_ranking = EarlyRun(early.schedule, lambda ranking: early.show(describe(ranking)))
-    return describe(rank(model, text, as_candidates(candidates), first, early_ranking))
+    return describe(rank(model, read, as_candidates(candidates), first, early_ranking))
 
 
 def as_cascade(model: LoadedVersion) -> CascadeRanker:
@@ -397,6 +401,6 @@ def run_score(job: JobRun) -> dict[str, Json]:
         result = rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
-            score_generative(wb, generative, run_id, question.text, candidates, result.trace.entered)
+            score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}

@@ -48,6 +48,34 @@ class Files:
         return slice_questions(questions, rules) if self.slices or rules else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which questions count, and how they are read."""
+
+    setting: Setting = "clean"
+    titles: Titles = True
+    synonyms: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read a word with its meaning, by lines `word => meaning`.")
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None
+
+    def load(self, data: str) -> list[Question]:
+        """Raises UnknownData, UnreadableFile, BadSetting where none is left."""
+        from as2core.data.catalog import apply_setting
+        from as2core.synonyms import Synonyms
+
+        synonyms = Synonyms.read(self.synonyms) if self.synonyms else Synonyms()
+        questions = apply_setting(read_questions(data, titles=self.titles), self.setting)[: self.limit]
+        if not questions:
+            where = f"{data} has no question in the setting {self.setting!r}"
+            raise BadSetting(f"{where}: try --setting raw, or other data")
+        return list(synonyms.expand_all(questions))
+
+    def describe(self, data: str) -> str:
+        synonyms = f", with synonyms of {self.synonyms.name}" if self.synonyms else ""
+        return f"{data}, {self.setting}{'' if self.titles else ', without titles'}{synonyms}"
+
+
 def eval_(
     rankers: Annotated[
         list[str], typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
@@ -56,16 +84,13 @@ def eval_(
         str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
     ],
     files: Files,
-    setting: Setting = "clean",
-    titles: Titles = True,
-    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
+    reading: Reading,
     difference: Annotated[
         float, typer.Option(help="Say how many questions it takes to find such a difference.")
     ] = 0.02,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
-    from as2core.data.catalog import apply_setting
     from as2core.metrics import measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
@@ -73,21 +98,19 @@ def eval_(
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
-    questions = apply_setting(read_questions(data, titles=titles), setting)[:limit]
-    if not questions:
-        raise BadSetting(f"{data} has no question in the setting {setting!r}: try --setting raw, or other data")
+    questions = reading.load(data)
     slices = files.slice(questions)
-    results = {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
+    results = {spec: _evaluate(spec, questions, data, reading.setting) for spec in rankers}
     _write_files(files, questions, results)
-    source = {"data": data, "setting": setting, "titles": titles}
+    source = {"data": data, "setting": reading.setting, "titles": reading.titles}
+    source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
     checks = check_gate(requirements, results, measure_each_unranked(questions))
     if files.report:
         _write_report(files.report, source, questions, results, difference, checks)
     if as_json:
         print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
     else:
-        where = f"{data}, {setting}{'' if titles else ', without titles'}"
-        _print_all(where, questions, results, difference, slices)
+        _print_all(reading.describe(data), questions, results, difference, slices)
         _print_checks(checks)
     enforce(checks)
 

@@ -88,6 +88,16 @@ def test_the_setting_decides_which_questions_count(as2_json, questions, setting,
     assert as2_json("eval", "rr", questions, "--setting", setting)["questions"] == count
 
 
+def test_eval_reads_questions_with_the_synonyms_of_a_file(as2_json, tmp_path):
+    said, meant = {"id": "a", "text": "The whale.", "label": 0}, {"id": "b", "text": "A belt of VX-90.", "label": 1}
+    question = {"qid": "q", "question": "whale", "candidates": [said, meant]}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question) + "\n")
+    (tmp_path / "house.txt").write_text("whale => VX-90")
+    assert as2_json("eval", "wo", tmp_path / "q.jsonl")["AP"] == 0.5
+    document = as2_json("eval", "wo", tmp_path / "q.jsonl", "--synonyms", tmp_path / "house.txt")
+    assert (document["AP"], document["synonyms"]) == (1.0, "house.txt")
+
+
 def test_limit_takes_the_first_of_the_questions_that_count(as2_json, questions):
     assert as2_json("eval", "wo", questions, "--limit", "1")["AP"] == pytest.approx(1 / 2)
 

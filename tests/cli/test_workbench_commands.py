@@ -332,6 +332,18 @@ def test_an_index_that_was_lost_is_built_anew(as2, as2_json, articles, home):
     assert as2_json("reindex")["documents"] == 2
 
 
+def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, articles, tmp_path):
+    as2("ingest", articles)
+    assert "has no synonyms" in as2("synonyms")[1]
+    (tmp_path / "house.txt").write_text("# ours\ncrumb, loaf => bread\n", encoding="utf-8")
+    assert as2_json("synonyms", tmp_path / "house.txt")["synonyms"] == [["crumb", "bread"], ["loaf", "bread"]]
+    assert as2("synonyms")[1] == "crumb, loaf => bread\n"
+    assert as2_json("ask", "who baked the loaf?")["read"] == "who baked the loaf (bread)?"
+    (tmp_path / "house.txt").write_text("loaf bread", encoding="utf-8")
+    code, _, err = as2("synonyms", tmp_path / "house.txt")
+    assert code == 1 and "line 1" in err and "word => meaning" in err
+
+
 class Watched:
     """A job's states, one at each look, in place of the services."""
 

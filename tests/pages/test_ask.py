@@ -15,6 +15,7 @@ from fake_models import FakeCascade, FakeModels
 from app.ask import asking
 from app.corpora import corpora
 from app.labels import annotation, guidelines
+from app.ranking.synonyms import write_synonyms
 from app.ui import url
 from app.ui.ask import cost
 from as2core.errors import As2Error
@@ -160,6 +161,13 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
     assert at.query_params["as_typed"] == "1"
     ask_question({"q": typed, "as_typed": "1"})
     assert stored.list_asked(wb)[-1][1] == typed
+
+
+def test_a_question_with_a_synonym_says_how_it_was_read(wb, me):
+    write_synonyms(wb, stored.WORKS, "the hall => the town hall", by=me.id)
+    at = ask_question({"corpus": "Works"})
+    assert any(c.value == "Read as: When was the hall (the town hall) finished?" for c in at.caption)
+    assert [q for _, q, _ in stored.list_asked(wb)] == [QUESTION]
 
 
 def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(wb, monkeypatch):

@@ -11,6 +11,7 @@ from app.corpora import corpora, documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.exchange import imports
 from app.labels import annotation
+from app.ranking.synonyms import read_synonyms
 from app.ui.data import documents as documents_ui
 from app.versions import promotion
 
@@ -106,6 +107,18 @@ def test_without_a_corpus_the_page_offers_to_make_one(wb):
     at = open_data()
     assert "No corpus yet. Create one below" in texts(at)
     assert at.text_input(key="data_new_name")
+
+
+def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb):
+    at = open_data({"view": "synonyms", "corpus": "Towers"})
+    key = f"data_synonyms_{TOWERS}"
+    at.text_area(key=key).input("iron lady = Eiffel Tower")
+    at = at.button(key="data_synonyms_save").click().run()
+    assert "line 1" in texts(at) and at.text_area(key=key).value == "iron lady = Eiffel Tower"
+    at.text_area(key=key).input("iron lady   => Eiffel Tower")
+    at = at.button(key="data_synonyms_save").click().run()
+    assert at.text_area(key=key).value == "iron lady => Eiffel Tower\n"
+    assert read_synonyms(wb, TOWERS).words == ["iron lady"]
 
 
 def test_documents_are_found_by_their_title(wb):

@@ -23,6 +23,7 @@ from app.exchange import imports
 from app.jobs import queue, supervisor
 from app.jobs.attempt import run_queued
 from app.labels import annotation
+from app.ranking.synonyms import write_synonyms
 from app.versions import evaluations, loading, management, outcome, promotion, registry
 from app.versions.evaluations import MAX_BATCH_CANDIDATES
 from app.versions.promotion import NeedsReason
@@ -36,6 +37,7 @@ from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.rankers import cascade
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training import calibrate, loop
+from as2core.training.learners.cascade import CascadeLearner
 from as2core.types import Candidate, Question
 from db.models import Evaluation
 from db.repositories import jobs as rows
@@ -314,6 +316,27 @@ def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is
     assert len(made) == 6 + 1 + 2 * folds  # held out and frozen: base, and both versions; the base, and each its copies
 
 
+def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_they_were_asked(
+    wb, corpus_id, ann, monkeypatch
+):
+    read, encode = set(), CascadeLearner.collate
+    monkeypatch.setattr(
+        CascadeLearner, "collate",
+        lambda learner, batch: (read.update(g.question.text for g in batch.groups), encode(learner, batch))[1],
+    )  # fmt: skip
+    plain = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    assert read and not any("(erected)" in text for text in read)
+    read.clear()
+    write_synonyms(wb, corpus_id, "built => erected", by=ann.id)
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    assert {"built (erected)" in text for text in read if "built" in text} == {True}
+    assert result["snapshot"] != plain["snapshot"]
+    assert result["labels"] == plain["labels"]
+    trained_on = [registry.load_card(wb, r["version"])["trained_on"] for r in (result, plain)]
+    assert trained_on[0] == trained_on[1] and not any("(erected)" in text for text in trained_on[0])
+    assert [q["question"] for q in result["per_question"]] == [q["question"] for q in plain["per_question"]]
+
+
 def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(wb, corpus_id, monkeypatch):
     on_onnx = replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
     read, start = Counter(), OnnxEngine.start
@@ -381,7 +404,9 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
     assert result["version"] == f"cities-{job.id}"
 
 
-def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, corpus_id, monkeypatch, validated):
+def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(
+    wb, corpus_id, monkeypatch, validated
+):
     from app.adapt.retrain import run_retrain
 
     def a_hundred_seconds_a_step(job):

@@ -1,0 +1,46 @@
+"""A corpus's synonyms: with them its questions are searched for, ranked, trained on and compared. What is stored and
+shown is the question as it was asked."""
+
+from sqlalchemy.orm import Session
+
+from app.corpora.corpora import lock_corpus
+from app.workbench import people
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import BadSetting
+from as2core.synonyms import Synonyms
+from db.models import Corpus
+
+
+def read_synonyms(wb: Workbench, corpus_id: int) -> Synonyms:
+    """None of a corpus that is gone."""
+    with wb.read() as s:
+        return _synonyms_of(s, corpus_id)
+
+
+def write_synonyms(
+    wb: Workbench, corpus_id: int, text: str, *, by: int | None, before: Synonyms | None = None
+) -> Synonyms:
+    """Replace the corpus's synonyms by these lines (`as2core.synonyms`); `by` None is the command line. `before`: those
+    that the writer saw. Raises BadSetting, which names the line, or says that somebody changed them meanwhile,
+    NotAllowed for a viewer, UnknownCorpus."""
+    synonyms = Synonyms.parse(storable(text))
+    with wb.write() as s:
+        people.allow(s, by, "change the synonyms")
+        lock_corpus(s, corpus_id)
+        if before is not None and _synonyms_of(s, corpus_id) != before:
+            raise BadSetting(
+                "somebody else changed the synonyms meanwhile: copy your lines, reload the page, and add them there"
+            )
+        s.get_one(Corpus, corpus_id).synonyms = str(synonyms)
+    return synonyms
+
+
+def describe_synonyms(synonyms: Synonyms) -> list[str]:
+    """A sentence for the reader of figures, if there are any."""
+    words = len(synonyms.words)
+    return [f"Questions are read with the corpus's {words:,} synonym{'s' * (words != 1)}."] if words else []
+
+
+def _synonyms_of(s: Session, corpus_id: int) -> Synonyms:
+    corpus = s.get(Corpus, corpus_id)
+    return Synonyms.parse(corpus.synonyms if corpus else "")

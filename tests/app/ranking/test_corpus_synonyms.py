@@ -1,0 +1,108 @@
+import pytest
+
+from app.ask import asking, pair
+from app.compare import comparison, deciding
+from app.exchange import imports
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.workbench import people
+from app.workbench.people import NotAllowed
+from app.worker import RUNNERS
+from as2core.data import jsonl
+from as2core.errors import BadSetting
+from as2core.synonyms import Synonyms
+from as2core.types import Candidate, Question
+from db.repositories import questions as rows
+
+HOUSE = "iron lady => Eiffel Tower"
+ASKED, READ = "When was the iron lady finished?", "When was the iron lady (Eiffel Tower) finished?"
+
+
+def test_a_question_is_searched_for_and_ranked_with_its_meaning_and_stored_as_asked(wb, towers, ann):
+    write_synonyms(wb, towers.id, HOUSE, by=ann.id)
+    view = asking.ask(wb, towers.id, ASKED)
+    assert (view.question, view.read) == (ASKED, READ)
+    assert view.candidates[view.best].text == "The Eiffel Tower was finished on 31 March 1889."
+    same = asking.ask(wb, towers.id, READ)  # what is in the question already is not added
+    assert same.read == READ
+    assert view.probability == pytest.approx(same.probability)
+    assert asking.score_generative(wb, view) == pytest.approx(asking.score_generative(wb, same), nan_ok=True)
+    assert pair.rank_side(wb, view, "cascade").view.probability == pytest.approx(view.probability)
+    with wb.read() as s:
+        assert [q.text for q in rows.list_questions(s, towers.id)] == [ASKED, READ]
+
+
+def test_a_word_with_a_meaning_is_no_slip_of_the_finger(wb, towers, ann):
+    write_synonyms(wb, towers.id, "towwer => Eiffel Tower", by=ann.id)
+    view = asking.ask(wb, towers.id, "When was the towwer finihsed?")
+    assert view.question == "When was the towwer finished?"
+    assert view.read == "When was the towwer (Eiffel Tower) finished?"
+
+
+def test_a_corpus_has_its_own_synonyms(wb, towers, ann):
+    assert not read_synonyms(wb, towers.id)
+    assert asking.ask(wb, towers.id, ASKED).read == ASKED
+    write_synonyms(wb, towers.id, HOUSE, by=ann.id)
+    assert read_synonyms(wb, towers.id) == Synonyms((("iron lady", "Eiffel Tower"),))
+    assert not read_synonyms(wb, towers.id + 1)
+
+
+def test_a_viewer_changes_none_and_nobody_overwrites_what_another_has_written(wb, towers, ann, bob):
+    people.set_role(wb, bob.id, people.VIEWER, by=None)
+    with pytest.raises(NotAllowed):
+        write_synonyms(wb, towers.id, "x => y", by=bob.id)
+    seen = read_synonyms(wb, towers.id)
+    write_synonyms(wb, towers.id, HOUSE, by=ann.id, before=seen)
+    with pytest.raises(BadSetting, match="somebody else changed the synonyms meanwhile"):
+        write_synonyms(wb, towers.id, "x => y", by=ann.id, before=seen)
+    assert str(read_synonyms(wb, towers.id)) == HOUSE + "\n"
+
+
+def test_lines_that_cannot_be_read_change_nothing(wb, towers, ann):
+    write_synonyms(wb, towers.id, HOUSE, by=ann.id)
+    with pytest.raises(BadSetting, match="line 1"):
+        write_synonyms(wb, towers.id, "iron lady", by=ann.id)
+    assert str(read_synonyms(wb, towers.id)) == HOUSE + "\n"
+
+
+@pytest.fixture
+def whales(wb):
+    """A corpus of imported questions that BM25 can only answer by what a whale is."""
+    questions = [
+        Question(
+            f"q{i}",
+            f"which {part} has a whale",
+            (Candidate(f"{i}-0", f"The whale leaks at the {part}.", 0), Candidate(f"{i}-1", f"VX-90 VX-90 {part}", 1)),
+        )
+        for i, part in enumerate(("belt", "pump", "fan", "valve"))
+    ]
+    report = imports.import_labels(wb, None, "whales.jsonl", jsonl.dumps(questions).encode())
+    return report.corpus_id
+
+
+def finish(wb, job):
+    run_queued(wb, RUNNERS)
+    done = queue.load_job(wb, job.id)
+    assert done.state == "done", done.error
+    return done
+
+
+def test_a_comparison_reads_a_corpus_s_questions_with_its_synonyms_and_says_so(wb, whales, ann):
+    def compare():
+        job = finish(wb, comparison.start_compare(wb, ["bm25"], "labels:whales"))
+        return comparison.load_comparison(wb, job.id)
+
+    before = compare()
+    write_synonyms(wb, whales, "whale => VX-90", by=ann.id)
+    after = compare()
+    assert (before.results[0].figures["AP"].value, after.results[0].figures["AP"].value) == (0.5, 1.0)
+    note = "Questions are read with the corpus's 1 synonym."
+    assert note in after.notes and note not in before.notes
+    assert [q.text for q in after.by_id.values()] == [q.text for q in before.by_id.values()]
+
+
+def test_a_decision_reads_them_too(wb, whales, ann):
+    write_synonyms(wb, whales, "whale => VX-90", by=ann.id)
+    job = finish(wb, deciding.start_decision(wb, whales, deciding.DecisionRequest("bm25", "rr"), by=ann.id))
+    assert "Questions are read with the corpus's 1 synonym." in job.result["notes"]
