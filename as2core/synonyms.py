@@ -42,9 +42,9 @@ class Synonyms:
                 raise BadSetting(f"line {number}, “{entry[:60]}”: write a line as “word {ARROW} meaning”")
             for word in (w.strip() for w in words.split(",")):
                 _check(word, meaning, number)
-                known = meaning_of.setdefault(word.casefold(), (word, meaning))
-                if known[1] != meaning:
-                    raise BadSetting(f"line {number}: “{word}” has a meaning already, “{known[1]}”")
+                first = meaning_of.setdefault(word.casefold(), (word, meaning))
+                if first[1] != meaning:
+                    raise BadSetting(f"line {number}: “{word}” has a meaning already, “{first[1]}”")
         if len(meaning_of) > MAX_ENTRIES:
             raise BadSetting(f"{len(meaning_of):,} words are too many: the limit is {MAX_ENTRIES:,}")
         return cls(tuple(meaning_of.values()))
@@ -76,14 +76,14 @@ class Synonyms:
         already is not added."""
         if not self.meanings:
             return question
-        added: set[str] = set()
+        meanings: set[str] = set()
 
-        def add(found: re.Match[str]) -> str:
-            meaning = self._meaning_of[found["word"].casefold()]
-            if meaning in added or meaning.casefold() in question.casefold():
-                return found[0]
-            added.add(meaning)
-            return f"{found[0]} ({meaning})"
+        def add(match: re.Match[str]) -> str:
+            meaning = self._meaning_of[match["word"].casefold()]
+            if meaning in meanings or meaning.casefold() in question.casefold():
+                return match[0]
+            meanings.add(meaning)
+            return f"{match[0]} ({meaning})"
 
         return self._pattern.sub(add, question)
 

@@ -222,8 +222,8 @@ def compare(before: Ranker, after: Ranker, synonyms: Synonyms, questions: Sequen
     read = synonyms.expand_all(questions)
     first, meant, adapted = evaluate(before, questions), evaluate(before, read), evaluate(after, read)
     return (
-        f"On {adapted.questions} other {name}, AP is {first.metrics['AP']:.3f} at first, {meant.metrics['AP']:.3f} with "
-        f"the synonyms ({_difference(meant, first)}), and {adapted.metrics['AP']:.3f} after the labels as well "
+        f"On {adapted.questions} other {name}, AP is {first.metrics['AP']:.3f} at first, {meant.metrics['AP']:.3f} "
+        f"with the synonyms ({_difference(meant, first)}), and {adapted.metrics['AP']:.3f} after the labels as well "
         f"({_difference(adapted, meant)})."
     )
 

@@ -91,7 +91,7 @@ class Measuring:
         return sides
 
     def measure_baselines(
-        self, corpus_id: int, kind: str, asked: Sequence[Question], questions: Sequence[Question], before: Metrics
+        self, corpus_id: int, kind: str, originals: Sequence[Question], questions: Sequence[Question], before: Metrics
     ) -> tuple[Baseline, ...]:
         """Of the questions as they were asked, by which retrieval stored its order, and as rankers read them. `before`:
         the base's."""
@@ -106,7 +106,7 @@ class Measuring:
                 )
             return measurement.evaluation.metrics
 
-        retrieval = baselines.measure_retrieval(self.wb, corpus_id, asked)
+        retrieval = baselines.measure_retrieval(self.wb, corpus_id, originals)
         shipped = baselines.measure_shipped(self.wb, kind, (self.base.name, before), measure)
         return (retrieval, shipped) if shipped else (retrieval,)
 

@@ -3,7 +3,7 @@ shown is the question as it was asked."""
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import lock_corpus
+from app.corpora.corpora import SHIPPED, lock_corpus
 from app.workbench import people
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import BadSetting
@@ -15,6 +15,12 @@ def read_synonyms(wb: Workbench, corpus_id: int) -> Synonyms:
     """None of a corpus that is gone."""
     with wb.read() as s:
         return _synonyms_of(s, corpus_id)
+
+
+def read_prepared(wb: Workbench, corpus_name: str) -> Synonyms:
+    """Those that come with a shipped corpus, which is not filled with them; none of another."""
+    file = wb.settings.corpora_dir / corpus_name / "synonyms.txt"
+    return Synonyms.read(file) if corpus_name in SHIPPED and file.is_file() else Synonyms()
 
 
 def write_synonyms(

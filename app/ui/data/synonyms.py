@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
 from app.ui import navigation
 from app.ui.errors import guarded
 from app.ui.page import Frame, announce
 from app.ui.text import count
 
-_SEEN = "_data_synonyms_seen"  # of the session: those that the text was begun with
+_FIRST = "_data_synonyms_first"  # of the session: those that the text was begun with
 
 
 def draw(frame: Frame) -> None:
@@ -21,18 +21,24 @@ def draw(frame: Frame) -> None:
     )
     key = f"data_synonyms_{frame.corpus.id}"
     if key not in st.session_state:
-        st.session_state[key], st.session_state[_SEEN] = str(now), now
+        st.session_state[key], st.session_state[_FIRST] = str(now), now
     st.text_area("One per line: word => meaning", key=key, height=320, disabled=bool(why),
                  placeholder="whale => VX-90\nbelly, tummy => outer tub")  # fmt: skip
-    st.button("Save", key="data_synonyms_save", icon=":material/save:", disabled=bool(why), help=why,
-              on_click=_save, args=(frame, key))  # fmt: skip
+    with st.container(horizontal=True):
+        st.button("Save", key="data_synonyms_save", icon=":material/save:", disabled=bool(why), help=why,
+                  on_click=_save, args=(frame, key))  # fmt: skip
+        offer = read_prepared(frame.wb, frame.corpus.name)
+        if offer and not now:
+            st.button(f"Fill in the {count(len(offer.words), 'synonym')} prepared for this corpus",
+                      key="data_synonyms_prepared", disabled=bool(why), help=why,
+                      on_click=st.session_state.__setitem__, args=(key, str(offer)))  # fmt: skip
     if now:
         navigation.to("ask", "Ask a question")
 
 
 @guarded
 def _save(frame: Frame, key: str) -> None:
-    text, seen = st.session_state[key], st.session_state[_SEEN]
-    saved = write_synonyms(frame.wb, frame.corpus.id, text, by=frame.annotator.id, before=seen)
-    st.session_state[key], st.session_state[_SEEN] = str(saved), saved
-    announce(f"{count(len(saved.words), 'synonym')} saved. Questions are read with them from now on.")
+    text, before = st.session_state[key], st.session_state[_FIRST]
+    new = write_synonyms(frame.wb, frame.corpus.id, text, by=frame.annotator.id, before=before)
+    st.session_state[key], st.session_state[_FIRST] = str(new), new
+    announce(f"{count(len(new.words), 'synonym')} saved. Questions are read with them from now on.")

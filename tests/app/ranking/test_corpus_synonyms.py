@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from app.ask import asking, pair
@@ -5,7 +7,7 @@ from app.compare import comparison, deciding
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -106,3 +108,20 @@ def test_a_decision_reads_them_too(wb, whales, ann):
     write_synonyms(wb, whales, "whale => VX-90", by=ann.id)
     job = finish(wb, deciding.start_decision(wb, whales, deciding.DecisionRequest("bm25", "rr"), by=ann.id))
     assert "Questions are read with the corpus's 1 synonym." in job.result["notes"]
+
+
+def test_a_shipped_corpus_may_have_some_prepared_and_another_has_none(wb, towers, settings):
+    for name in ("handbook", "towers"):
+        (settings.corpora_dir / name).mkdir(parents=True)
+        (settings.corpora_dir / name / "synonyms.txt").write_text("whale => VX-90\n")
+    assert read_prepared(wb, "handbook").words == ["whale"]
+    assert not read_prepared(wb, "towers") and not read_prepared(wb, "starter")
+
+
+def test_the_handbook_s_own_are_terms_that_its_articles_use():
+    folder = Path(__file__).parents[3] / "corpora" / "handbook"
+    articles = " ".join(file.read_text().casefold() for file in (folder / "articles").glob("*.md"))
+    synonyms = Synonyms.read(folder / "synonyms.txt")
+    assert len(synonyms.words) == 39
+    unknown = [m for _, m in synonyms.meanings if not all(w in articles for w in m.casefold().split())]
+    assert unknown == []
