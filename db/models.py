@@ -94,7 +94,7 @@ class Corpus(Entity):
     digest: Mapped[str] = mapped_column(default="")
     rules: Mapped[JsonObject | None]
     automatic: Mapped[JsonObject | None]
-    synonyms: Mapped[str] = mapped_column(default="", server_default="")
+    synonyms: Mapped[str] = mapped_column(default="", server_default=text("''"))
 
 
 class Document(Base):

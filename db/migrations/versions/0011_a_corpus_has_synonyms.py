@@ -10,4 +10,4 @@ down_revision = "0010"
 
 
 def upgrade() -> None:
-    op.add_column("corpus", sa.Column("synonyms", sa.Text(), nullable=False, server_default=""))
+    op.add_column("corpus", sa.Column("synonyms", sa.Text(), nullable=False, server_default=sa.text("''")))
