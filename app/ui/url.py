@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-MAX_BUTTONS = 5  # a choice of more is a menu
+MAX_BUTTONS = 5  # a choice of more is a menu, where a label says what it chooses
 SETTLING_SECONDS = 2.0  # after a choice, the browser may not have its address yet
 _VALUES, _REPLACEMENTS = "_as2_written", "_as2_replaced"
 
@@ -45,7 +45,7 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
     start = start if start in options else values[0]
     if is_followed:  # a default would not change what the browser shows
         state[key] = start
-    if len(options) > MAX_BUTTONS:
+    if has_label and len(options) > MAX_BUTTONS:
         index = 0 if is_followed else values.index(start)
         choice = st.selectbox(label, values, index, key=key, format_func=options.__getitem__)
     else:

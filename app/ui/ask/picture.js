@@ -207,7 +207,11 @@ function drawStage(record, at, ways, stage, column) {
 
 function drawLost(ways, at) {
   const lost = ways.filter((w) => w.kind === "lost");
-  const heights = spread(lost.map((w) => w.stops.at(-1).y + 16), at.bottom, LOST_GAP_PIXELS);
+  const free = at.isNarrow ? 0 : Math.max(0, ...placeLabels(ways, at).heights) + 2.5 * LINE_PIXELS;  // below the labels
+  const heights = spread(lost.map((w) => {
+    const { x, y } = w.stops.at(-1);
+    return x === at.exits.at(-1) ? Math.max(y + 16, free) : y + 16;
+  }), at.bottom, LOST_GAP_PIXELS);
   return lost.map((w, i) => {
     const { x, y, rank } = w.stops.at(-1);
     const what = w.fate.endsWith("at the end") ? `correct, but rank ${rank}` : `correct answer dropped here, rank ${rank}`;
@@ -220,9 +224,14 @@ function drawLost(ways, at) {
   }).join("");
 }
 
-function drawLabels(record, ways, at) {
+/** Who ends in a label at the right edge, and its height. */
+function placeLabels(ways, at) {
   const ends = ways.filter((w) => w.stays && w.kind !== "dropped");
-  const heights = spread(ends.map((w) => w.stops.at(-1).y), at.bottom - LINE_PIXELS, LABEL_GAP_PIXELS);
+  return { ends, heights: spread(ends.map((w) => w.stops.at(-1).y), at.bottom - LINE_PIXELS, LABEL_GAP_PIXELS) };
+}
+
+function drawLabels(record, ways, at) {
+  const { ends, heights } = placeLabels(ways, at);
   const from = at.exits.at(-1) + AXIS_PIXELS + 2, to = from + 16, room = Math.floor((at.width - to - 4) / CHAR_PIXELS);
   return `<g class="labels">${ends.map((w, i) => {
     const win = w.stops.at(-1).rank === 1 ? " win" : "";
