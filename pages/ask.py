@@ -173,6 +173,8 @@ def draw_above(answer: Answer) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"Read as: {plain(answer.read)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")
+        elif answer.is_calibrated and not answer.answered:
+            navigation.to("data", "Does a word mean something else here? Add a synonym", view="synonyms")
         draw_hints(answer)
         draw_meaning_state(frame, answer)
 

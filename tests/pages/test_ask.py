@@ -91,14 +91,19 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
 
 
 def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
-    html = markup(ask_question({"q": "When was the oldest hall painted?"}))
+    at = ask_question({"q": "When was the oldest hall painted?"})
+    html = markup(at)
     assert "No answer found in this corpus" in html
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label.endswith("Add a synonym")]
+    assert "view=synonyms" in link.query_string
     assert "The best candidate has a probability of 27 % and no clear lead over the second one." in html
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
     monkeypatch.setattr(FakeCascade, "is_calibrated", False)
-    html = markup(ask_question({"q": "When was the oldest hall painted?"}))
+    at = ask_question({"q": "When was the oldest hall painted?"})
+    html = markup(at)
+    assert not any(x.proto.label.endswith("Add a synonym") for x in at.get("page_link"))
     assert "not calibrated" in html
     assert "No answer found" not in html
 
