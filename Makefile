@@ -1,7 +1,7 @@
 # make demo    serve the app on http://127.0.0.1:8501        make lint      style, types, imports, Dockerfile
 # make test    the quick tests, browser included             make test-all  every test this machine can run
 # make bench   the numbers the docs quote                    make clean     remove what is built here (never your data)
-# make screenshots   the pictures in docs/screenshots
+# make screenshots   the pictures in docs/screenshots        make kills     100 kills, and what was lost
 #
 # Each sets up what it needs in .venv first. AS2_TORCH replaces the requirement for torch, for instance
 #   make demo AS2_TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
@@ -17,7 +17,7 @@ STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut
 QUICK := not slow and not gpu and not postgres and not shared and not clients and not milvus
 TESTERS ?= 2
 
-.PHONY: setup demo test test-all lint bench screenshots sbom clean browser
+.PHONY: setup demo test test-all lint bench screenshots kills sbom clean browser
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
@@ -68,6 +68,9 @@ bench: $(STAMP)
 
 screenshots: setup
 	@$(BIN)/python tests/e2e/screenshots.py
+
+kills: $(STAMP)
+	@$(BIN)/python tests/kills/kill_processes.py
 
 # what is installed, as a CycloneDX bill of materials; its maker gets an environment of its own
 sbom: $(STAMP)

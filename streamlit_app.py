@@ -13,13 +13,15 @@ from app.ui.errors import on_script_error
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
+from app.workbench.parent import end_with_parent
 from app.workbench.settings import get_settings
 from as2core.hosts import ANY_ADDRESS, HostGuard, parse_hosts
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Import torch while nobody waits yet."""
+    """Import torch while nobody waits yet; end with `as2 app`, if that is what started the server."""
+    end_with_parent()
     threading.Thread(target=import_libraries, name="imports", daemon=True).start()
     yield
 

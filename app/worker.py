@@ -29,6 +29,7 @@ from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
 from app.ranking.scoring import run_score
 from app.workbench.models import LoadedModels
+from app.workbench.parent import end_with_parent
 from app.workbench.settings import get_settings
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
@@ -149,6 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="app.worker", description="Run background jobs.")
     parser.add_argument("--idle", type=float, default=None, help="end after so many seconds without work")
     idle = parser.parse_args(arguments).idle
+    end_with_parent()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:

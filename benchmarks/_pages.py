@@ -46,9 +46,9 @@ class PageSession:
     def close(self) -> None:
         self._socket.close()
 
-    def open(self, page: str = "") -> None:
-        """Open a page by its path; "" is the first one."""
-        self._query, self._page, self._widgets = "", self._pages.get(page, ""), {}
+    def open(self, page: str = "", query: str = "") -> None:
+        """Open a page by its path; "" is the first one, which has to be opened once before another."""
+        self._query, self._page, self._widgets = query, self._pages.get(page, ""), {}
         self._run({})
 
     def submit(self, text: str, field: str, button: str, is_shown: Callable[[Element], bool]) -> float | None:

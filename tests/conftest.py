@@ -7,11 +7,11 @@ import os
 import shutil
 import signal
 import tempfile
-import uuid
 
 import pytest
 from fake_clock import Clock
 from hypothesis import settings as hypothesis_settings
+from postgres_server import own_schema
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
 from sqlalchemy.util import LRUCache
@@ -80,17 +80,8 @@ def database_url(request, tmp_path, migrated_file):
         shutil.copy(migrated_file, tmp_path / "as2.db")
         yield f"sqlite:///{tmp_path / 'as2.db'}"
         return
-    import psycopg
-
-    schema = f"test_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(POSTGRES, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")
-    try:
-        joint = "&" if "?" in POSTGRES else "?"
-        yield f"{POSTGRES}{joint}options=-csearch_path%3D{schema}"
-    finally:
-        with psycopg.connect(POSTGRES, autocommit=True) as connection:
-            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+    with own_schema(POSTGRES) as url:
+        yield url
 
 
 @pytest.fixture

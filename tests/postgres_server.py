@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,3 +39,19 @@ def serve_postgres(binaries: Path) -> Iterator[str]:
     finally:
         run(*control, "-m", "fast", "stop")
         shutil.rmtree(home)
+
+
+@contextmanager
+def own_schema(url: str) -> Iterator[str]:
+    """The address of an empty schema of that server. It is deleted afterwards."""
+    import psycopg
+
+    schema = f"test_{uuid.uuid4().hex[:12]}"
+    plain = url.replace("+psycopg", "", 1)  # as the driver itself wants it
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    try:
+        yield f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{schema}"
+    finally:
+        with psycopg.connect(plain, autocommit=True) as connection:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")

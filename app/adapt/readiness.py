@@ -228,12 +228,23 @@ def start_retrain(
     settings = settings or RetrainSettings()
     with wb.read() as s:
         people.allow(s, by, "retrain")
-    base = loading.find_base(wb, settings.base, settings.version_kind)
-    settings = replace(settings, base=base.spec)
+    settings = _name_base(wb, settings)
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
     return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True, by=by)
+
+
+def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
+    """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base."""
+    settings = _name_base(wb, settings)
+    active = queue.list_active(wb, "retrain", corpus_id)
+    return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
+
+
+def _name_base(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
+    """With the version that is the base now, which "active" may not be later."""
+    return replace(settings, base=loading.find_base(wb, settings.base, settings.version_kind).spec)
 
 
 def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:

@@ -17,6 +17,7 @@ from as2core.terminal import echo, print_json, print_note, print_table, show_tra
 if TYPE_CHECKING:
     from app.adapt.readiness import Readiness
     from app.adapt.report import RetrainReport
+    from app.adapt.settings import RetrainSettings
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
@@ -86,7 +87,7 @@ def adapt(
         if dry_run:
             _print_readiness(view, as_json)
             return
-        job = follow(wb, readiness.start_retrain(wb, of.id, settings))
+        job = follow(wb, start(wb, of.id, settings))
         report = RetrainReport.from_json(job.result)
         objection = report.change.objection
         if promote and not objection:
@@ -101,6 +102,23 @@ def adapt(
         echo("promoted" if is_promoted else f"not promoted: {objection}")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
+
+
+def start(wb: "Workbench", corpus_id: int, settings: "RetrainSettings") -> "JobView":
+    """Queue the retrain, or go on with one of the same settings: the command before may have been killed, and its
+    worker, too. Raises as `readiness.start_retrain` does."""
+    from app.adapt import readiness
+    from app.jobs import supervisor
+    from app.jobs.queue import JobActive
+
+    try:
+        return readiness.start_retrain(wb, corpus_id, settings)
+    except JobActive:
+        supervisor.attend(wb)  # or a job whose worker is gone would wait for ever where nothing else runs
+        if (job := readiness.find_same_retrain(wb, corpus_id, settings)) is None:
+            raise
+        print_note(f"job {job.id} is this retrain and not over: going on with it")
+        return job
 
 
 def _read_texts(file: Path) -> list[str]:

@@ -1,5 +1,5 @@
 """`as2 app` and `as2 worker`. The app is two processes, the pages' server and the background worker; this one starts
-them, brings a worker back that died, and ends both together."""
+them, brings a worker back that died, and ends both together; they end with it also where it is killed."""
 
 import contextlib
 import logging
@@ -99,13 +99,14 @@ class AppProcesses:
 
     def start(self, address: str, port: int) -> None:
         from app.jobs.process import to_environment
+        from app.workbench.parent import name_parent
         from app.workbench.settings import REPO
 
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
         command += ["--server.port", str(port), "--server.address", address]
         # the welcome message would ask a host outside for our address
         command += ["--logger.hideWelcomeMessage", "true"]
-        environment = {**os.environ, **to_environment(self.settings), "AS2_WORKER": "external"}
+        environment = {**os.environ, **to_environment(self.settings), **name_parent(), "AS2_WORKER": "external"}
         # a session of its own: Ctrl-C reaches this process alone, which then ends both in order
         with _defer_signals():
             self.server = subprocess.Popen(

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from app.workbench.parent import name_parent
 from app.workbench.settings import REPO, Settings
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
@@ -64,15 +65,15 @@ def is_running(settings: Settings) -> bool:
 
 
 def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> subprocess.Popen:
-    """Start a worker that outlives this process and ends after `idle` seconds without work, None for never; its output
-    goes to `worker.log` in the home."""
+    """Start a worker that outlives this process and ends after `idle` seconds without work; None: one that ends with
+    this process. Its output goes to `worker.log` in the home."""
     command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
     settings.local.mkdir(parents=True, exist_ok=True)
     with settings.worker_log.open("ab") as out:
         process = subprocess.Popen(
             command,
             cwd=REPO,
-            env={**os.environ, **to_environment(settings)},
+            env={**os.environ, **to_environment(settings), **(name_parent() if idle is None else {})},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

@@ -1,8 +1,9 @@
 """A person at work, as a process to be killed: labels one by one and in lists, undoes, and sees that a retrain runs.
 
-    python labelling_for_ever.py <corpus> <file>
+    python labelling_for_ever.py <corpus> <file> <retrains> <pause>
 
-What it is about to do to a whole list, and every event once it is confirmed, is a line of the file.
+What it is about to do to a whole list, and every event once it is confirmed, is a line of the file, and on the disk
+before it goes on. So many retrains are begun, one after another; between two acts it pauses for so many seconds.
 """
 
 from __future__ import annotations
@@ -24,11 +25,8 @@ from app.labels.queues import Seat
 from app.workbench import people
 from as2core.errors import NotEnoughLabels
 
-RETRAINS = 40  # one after another, so that a kill seldom finds none at work
-PAUSE = 0.02
 
-
-def main(corpus_id: int, file: Path) -> None:
+def main(corpus_id: int, file: Path, retrains: int, pause: float) -> None:
     wb = bootstrap.open()
     me = people.sign_in(wb, "ann").id
     rng = random.Random(os.getpid())
@@ -36,15 +34,16 @@ def main(corpus_id: int, file: Path) -> None:
 
     def tell(**line: object) -> None:
         os.write(out, (json.dumps(line) + "\n").encode())
+        os.fsync(out)
 
     def confirm(given) -> None:
         tell(confirmed=[[x.event_id, x.question_id, x.sentence_id, x.label] for x in given if x.changed])
 
     looked = 0.0
     while True:
-        if time.monotonic() - looked > 1:
+        if retrains and time.monotonic() - looked > 1:
             looked = time.monotonic()
-            begin_retrain(wb, corpus_id)
+            begin_retrain(wb, corpus_id, retrains)
         chance = rng.random()
         if chance < 0.1 and (undone := annotation.undo_last(wb, me, corpus_id)) is not None:
             tell(undid=undone.event_id)
@@ -74,12 +73,12 @@ def main(corpus_id: int, file: Path) -> None:
                     presentation=Presentation(queue=item.assignment.queue),
                 )
                 confirm([given])
-        time.sleep(PAUSE)
+        time.sleep(pause)
 
 
-def begin_retrain(wb, corpus_id: int) -> None:
-    there = queue.list_jobs(wb, "retrain")
-    if len(there) < RETRAINS and not any(j.is_active for j in there):
+def begin_retrain(wb, corpus_id: int, limit: int) -> None:
+    there = queue.list_jobs(wb, "retrain", limit)
+    if len(there) < limit and not any(j.is_active for j in there):
         try:
             readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
         except NotEnoughLabels:
@@ -87,4 +86,4 @@ def begin_retrain(wb, corpus_id: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    main(int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

@@ -1,0 +1,45 @@
+"""What is to end with the process that started it."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+
+from app.workbench import parent
+
+CHILD = """
+import time
+from app.workbench.parent import end_with_parent
+end_with_parent()
+print(1, flush=True)
+time.sleep(99)
+"""
+STARTER = f"""
+import os, subprocess, sys, time
+from app.workbench.parent import name_parent
+environment = {{**os.environ, **name_parent()}}
+child = subprocess.Popen([sys.executable, "-c", {CHILD!r}], env=environment, stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+time.sleep(99)
+"""
+
+
+def test_a_process_ends_soon_after_the_one_that_started_it_was_killed():
+    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
+    child = psutil.Process(int(starter.stdout.readline()))
+    assert child.is_running()
+    starter.kill()
+    starter.wait()
+    give_up = time.monotonic() + 60
+    while child.is_running() and child.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < give_up, "it goes on"
+        time.sleep(0.05)
+
+
+def test_a_process_that_was_not_asked_to_watches_nobody(monkeypatch):
+    monkeypatch.delenv(parent.PARENT, raising=False)
+    parent.end_with_parent()
+    assert "parent" not in {t.name for t in threading.enumerate()}
