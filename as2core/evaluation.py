@@ -102,7 +102,7 @@ def evaluate(
     if isinstance(ranker, ChoosesEngine):  # else the first questions may be scored by another engine than the last
         ranker.wait_until_prepared(MAX_PREPARATION_SECONDS)
     scores: dict[str, np.ndarray] = {}
-    seconds, flops, full_flops = 0.0, 0, 0
+    seconds, flops, full_flops, is_costed = 0.0, 0, 0, True
     cuts: dict[str, Cut] = {}
     for batch in _batches(questions, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
         if on_progress:
@@ -113,6 +113,7 @@ def evaluate(
         seconds += time.perf_counter() - started
         flops += sum(t.flops for t in traces)
         full_flops += sum(t.full_flops for t in traces)
+        is_costed = is_costed and all(t.full_flops or not t.candidates for t in traces)
         for q, trace in zip(batch, traces, strict=False):  # a ranker without traces has none
             count_cuts(cuts, q, trace)
         scores |= {q.qid: _check_scores(ranker, q, s) for q, s in zip(batch, batch_scores, strict=True)}
@@ -127,7 +128,7 @@ def evaluate(
         per_question=values,
         scores=scores,
         seconds=seconds,
-        relative_cost=flops / full_flops if full_flops else None,
+        relative_cost=flops / full_flops if full_flops and is_costed else None,
         cuts=tuple(cuts.values()) if any(cut.dropped for cut in cuts.values()) else (),
     )
 

@@ -9,7 +9,7 @@ from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import BadSetting, UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, split_spec
+from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, list_parts, split_spec
 
 
 def list_rankers(wb: Workbench) -> list[str]:
@@ -67,7 +67,7 @@ def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> lis
 
 def _drop_settings(name: str) -> str:
     """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
+    if list_parts(name):
+        return name
     of_catalog = name.partition(":")[0]
-    if of_catalog not in CATALOG:
-        return split_spec(name)[0]
-    return name if CATALOG[of_catalog].nested else of_catalog
+    return of_catalog if of_catalog in CATALOG else split_spec(name)[0]

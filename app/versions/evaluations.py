@@ -29,9 +29,9 @@ from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
-from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, split_spec
+from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
 from as2core.rankers.classifier import is_classifier, stamp_files
-from as2core.rankers.specs import read_parts, read_settings
+from as2core.rankers.specs import read_settings
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from db.models import JsonObject
 from db.repositories import versions as rows
@@ -140,16 +140,15 @@ def hash_ranker(wb: Workbench, name: str) -> str:
     its parts."""
     kind, _, settings = name.partition(":")
     entry = CATALOG.get(kind)
-    digest = hashlib.sha256()
+    digest = hashlib.sha256("".join(hash_ranker(wb, part.spec) for part in list_parts(name)).encode())
     if at := locate(wb, name):
         paths = [at[0]]
     elif entry is None:
         paths = [Path(split_spec(name)[0])]
     elif entry.required:
         paths = [Path(str(read_settings(entry, settings)[entry.required]))]
-    elif nested := entry.nested_spec(read_settings(entry, settings)):
+    elif entry.nested:
         paths = sorted(wb.settings.models_dir.glob("*"))
-        digest.update("".join(hash_ranker(wb, part.spec) for part in read_parts(nested)).encode())
     else:
         paths = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
     for path in paths:

@@ -12,9 +12,7 @@ from app.workbench.workbench import Workbench
 from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import Ranker
-from as2core.rankers.catalog import CATALOG, find_kind_of_file, find_shipped_model, split_spec
-from as2core.rankers.specs import read_parts as read_spec_parts
-from as2core.rankers.specs import read_settings
+from as2core.rankers.catalog import CATALOG, find_kind_of_file, find_shipped_model, list_parts, split_spec
 from db.repositories import versions as rows
 
 
@@ -113,19 +111,15 @@ def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
     """The questions that a ranker, or one it is made of, was trained on, by a version's directory or name, or a catalog
     spec. For a shipped model those of the starter corpus's train part, too. Raises BadSetting for a spec that cannot be
     read."""
-    name, _, settings = ranker.partition(":")
-    entry = CATALOG.get(name)
-    if entry is not None and entry.nested:
-        parts = entry.nested_spec(read_settings(entry, settings))
-        return sorted({q for part in read_spec_parts(parts) for q in list_trained_on(wb, part.spec)})
-    if entry is not None:
+    questions = {q for part in list_parts(ranker) for q in list_trained_on(wb, part.spec)}
+    if ranker.partition(":")[0] in CATALOG:
         model = find_shipped_model(ranker)
         if model is None:
-            return []
+            return sorted(questions)
         folder = wb.settings.models_dir / model
     else:
         folder, _ = locate(wb, ranker) or (Path(ranker), "")
-    questions = set(read_trained_on(folder))
+    questions.update(read_trained_on(folder))
     if is_folder(folder) and folder.resolve().parent == wb.settings.models_dir.resolve():
         questions |= {q.text for q in load_starter(wb, "train")}
     return sorted(questions.union(*(list_trained_on(wb, part) for part in read_parts(folder))))

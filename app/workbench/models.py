@@ -74,7 +74,7 @@ class LoadedModels:
 
         def load() -> Ranker:
             ranker = catalog.load_version(path)
-            engine = catalog.apply_settings(ranker, settings) or self._engine
+            engine = catalog.apply_settings(ranker, settings, self._get_part) or self._engine
             if isinstance(ranker, ChoosesEngine):
                 ranker.use(engine, folder=self._graphs_dir, background=True)
             if isinstance(ranker, GenerativeRanker):
@@ -86,8 +86,10 @@ class LoadedModels:
         return self._get(f"{path}:{settings}", stamp, load)
 
     def load_spec(self, spec: str) -> Ranker:
-        load = partial(catalog.get, spec, models_dir=self._models_dir, engine=self._engine)
-        return self._get(f"catalog:{spec}", 0, load)
+        return self._get(f"catalog:{spec}", 0, partial(self._get_part, spec))
+
+    def _get_part(self, spec: str) -> Ranker:
+        return catalog.get(spec, models_dir=self._models_dir, engine=self._engine)
 
     def embedder(self) -> Embedder:
         def load() -> Ranker:

@@ -20,7 +20,8 @@ from as2core.metrics import order
 
 @dataclass(frozen=True, slots=True)
 class ExitRecord:
-    """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`.
+    """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`. `is_counted`:
+    whether `flops` are all that an encoder spent in it.
 
     `again` are positions whose pairs went through the whole encoder a second time, in float32 (`engine.settle`).
     """
@@ -34,6 +35,7 @@ class ExitRecord:
     flops: int
     name: str = ""  # of a stage that is no layer of the encoder
     again: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # int (s,), a subset of alive
+    is_counted: bool = True
 
     @property
     def title(self) -> str:
@@ -128,7 +130,10 @@ class CascadeTrace(Trace):
 
     @property
     def full_flops(self) -> int:
-        """What the monolithic model of the same depth costs: every candidate through every layer, one classifier."""
+        """What the monolithic model of the same depth costs: every candidate through every layer, one classifier. 0,
+        as not to be compared with, where an encoder's FLOPs in the first stage are not counted."""
+        if self.first is not None and not self.first.is_counted:
+            return 0
         return self.exits[-1].layer * layer_flops(self.lengths, self.shape) + head_flops(self.candidates, self.shape)
 
     @property

@@ -102,6 +102,10 @@ def try_schedules(
         raise BadSetting("no question has a candidate labelled correct: there is nothing to tune by")
     if any(not t.complete or len(t.exits) != len(usable[0][1].exits) for _, t in usable):
         raise BadSetting("tuning needs traces of one cascade that dropped nothing: make them with drop ratio 0")
+    if uncounted := {t.first.name for _, t in usable if t.first and not t.first.is_counted}:
+        raise BadSetting(
+            f"first={', '.join(uncounted)}: its FLOPs are not counted, and tuning weighs FLOPs: leave it out"
+        )
     dropping = len(usable[0][1].exits) - 1
     full = (0.0,) * dropping
     schedules = list(dict.fromkeys([full, *product(ratios, repeat=dropping)]))

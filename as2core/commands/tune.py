@@ -140,11 +140,12 @@ def _join(ratios: Sequence[float]) -> str:
 def _with_ratios(spec: str, ratios: str) -> str:
     """The spec with these drop ratios in place of its own."""
     from as2core.rankers.catalog import CATALOG, split_spec
+    from as2core.rankers.specs import split_pairs
 
     name, _, settings = spec.partition(":")
     if name not in CATALOG:
         name, settings = split_spec(spec)
-    others = [s for s in settings.split(",") if s and s.partition("=")[0] != "drop_ratio"]
+    others = [s for s in split_pairs(settings) if s.partition("=")[0] != "drop_ratio"]
     return f"{name}:{','.join([*others, f'drop_ratio={ratios}'])}"
 
 

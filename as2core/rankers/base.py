@@ -234,6 +234,25 @@ class MadeOfRankers(HasNetwork):
         return self
 
 
+class HidesFlops:
+    """Runs an encoder whose FLOPs nobody counts, though it has no weights that could be saved."""
+
+
+def hides_encoder(ranker: Ranker) -> bool:
+    """Whether a transformer runs in it, or in a ranker it is made of, whose FLOPs are not counted."""
+    if isinstance(ranker, CountsFlops):
+        return isinstance(ranker, MadeOfRankers) and any(map(hides_encoder, ranker.rankers))
+    return _has_encoder(ranker)
+
+
+def _has_encoder(ranker: Ranker) -> bool:
+    if isinstance(ranker, HasWeights) and ranker.encoder is not None:
+        return True
+    if isinstance(ranker, MadeOfRankers):
+        return any(map(_has_encoder, ranker.rankers))
+    return isinstance(ranker, CountsFlops | HidesFlops)
+
+
 def move(ranker: Ranker, device: str) -> None:
     """Move a ranker to a device of torch; one that computes without torch is left as it is."""
     if isinstance(ranker, HasNetwork):

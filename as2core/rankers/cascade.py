@@ -34,14 +34,14 @@ from as2core.rankers.base import (
     HasWeights,
     KnowsWords,
     LoadRanker,
+    MadeOfRankers,
     Query,
+    Ranker,
     TakesSettings,
     TracesTogether,
     VersionConfig,
-    move,
 )
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.rankers.bm25 import BM25Ranker
 from as2core.rankers.first_stage import FirstStage, with_first
 from as2core.rankers.passage_cache import PassageCache
 from as2core.rankers.specs import Entry, Setting
@@ -55,16 +55,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
+FIRST_WORDS = ("none", "bi-encoder")  # of `first`; anything else is a ranker's spec
 FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
 class CascadeRanker(
-    TracesTogether, HasWeights, CalibratesScores, AttributesScore, ChoosesEngine, TakesSettings, KnowsWords
+    TracesTogether,
+    HasWeights,
+    CalibratesScores,
+    AttributesScore,
+    ChoosesEngine,
+    TakesSettings,
+    KnowsWords,
+    MadeOfRankers,
 ):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
     `logits`, if set, is where complete traces are looked up and stored; none is stored while the engine is torch. If
-    `first` is set, a cheap ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate is
+    `first` is set, another ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate is
     read after its document's title.
 
     It runs on torch until `use` says otherwise, in `dtype`, one of as2core.nn.precision.DTYPES. A copy is on torch
@@ -117,9 +125,12 @@ class CascadeRanker(
     def to(self, device: str) -> Self:
         """Torch runs there; `use` chooses the engine and the device by itself."""
         self.module.to(device)
-        if self.first is not None:
-            move(self.first.ranker, device)
-        return self
+        return MadeOfRankers.to(self, device)
+
+    @property
+    def rankers(self) -> tuple[Ranker, ...]:  # type: ignore[override]
+        """The first stage's, if there is one."""
+        return () if self.first is None else (self.first.ranker,)
 
     @property
     def backbone(self) -> Backbone:
@@ -307,8 +318,8 @@ class CascadeRanker(
         self.dtype = settings.get("dtype", self.dtype)
         _ = self.schedule  # refuses a wrong one
         if "first" in settings or "first_keep" in settings:
-            name, keep = settings.get("first", "none"), settings.get("first_keep", FIRST_KEEP)
-            self.first = build_first_stage(self.backbone.name, name, keep)
+            first, keep = settings.get("first", "none"), settings.get("first_keep", FIRST_KEEP)
+            self.first = build_first_stage(self.backbone.name, first, keep)
 
     def config(self) -> VersionConfig:
         ratio = self.drop_ratio
@@ -371,20 +382,20 @@ def _list_entering(candidates: Sequence[Candidate], cut: ExitRecord | None) -> l
     return [c for i, c in enumerate(candidates) if i not in dropped]
 
 
-def build_first_stage(backbone: str, name: str, keep: int) -> FirstStage | None:
-    """What scores the candidates before the encoder does: "bm25", "bi-encoder" (of the cascade's backbone, with its
-    vectors cached on disk), or "none". Raises BadSetting."""
-    if name == "none":
+def build_first_stage(backbone: str, first: str | Ranker, keep: int) -> FirstStage | None:
+    """What scores the candidates before the encoder does: a ranker, or one of `FIRST_WORDS`: "bi-encoder" (of the
+    cascade's backbone, with its vectors cached on disk) or "none". Raises BadSetting."""
+    if first == "none":
         return None
-    if name == "bm25":
-        return FirstStage(BM25Ranker(), keep)
-    if name == "bi-encoder":
+    if first == "bi-encoder":
         from as2core.cascade.graphs import default_folder
         from as2core.nn.backbone import load_backbone
 
         cache = PassageCache(default_folder().parent / "vectors.db")
-        return FirstStage(BiEncoderRanker(load_backbone(backbone), cache=cache), keep)
-    raise BadSetting(f"first={name!r}: no such first stage; known: none, bm25, bi-encoder")
+        first = BiEncoderRanker(load_backbone(backbone), cache=cache)
+    if isinstance(first, str):
+        raise BadSetting(f"first={first}: give a ranker, or one of {', '.join(FIRST_WORDS)}")
+    return FirstStage(first, keep)
 
 
 SETTINGS: Mapping[str, Setting] = {
@@ -429,6 +440,8 @@ RANKER = Entry(
     build,
     several=("drop_ratio",),
     shipped="cascade",
+    inner="first",
+    inner_words=FIRST_WORDS,
     saved=(CascadeRanker,),
     settings=SETTINGS,
 )

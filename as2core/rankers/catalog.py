@@ -5,19 +5,29 @@ that listing the catalog costs nothing.
 """
 
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from as2core import rankers
 from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
-from as2core.rankers.base import ChoosesEngine, HasNetwork, HasWeights, Ranker, TakesSettings, VersionConfig
+from as2core.rankers.base import (
+    ChoosesEngine,
+    HasNetwork,
+    HasWeights,
+    LoadRanker,
+    Ranker,
+    TakesSettings,
+    VersionConfig,
+)
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
 from as2core.rankers.run import is_run
-from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_parts, read_settings
+from as2core.rankers.specs import BuiltPart, Entry, Part, Setting, read_pairs, read_parts, read_settings, split_pairs
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
 
@@ -41,21 +51,24 @@ def get(
     Raises UnknownRanker, BadSetting, DamagedModel.
     """
     text = str(spec)
+    load: LoadRanker = partial(get, models_dir=models_dir, versions=versions, engine=engine)
     name, _, options = text.partition(":")
     if name not in CATALOG:
         directories = versions()
         name, options = split_spec(text)
         path = Path(directories.get(name, name))
         if catalog_name := find_kind_of_file(path):
-            return _place(_build(CATALOG[catalog_name], _set_required(catalog_name, path, options), None, versions, ""))
+            return _place(
+                _build(CATALOG[catalog_name], _set_required(catalog_name, path, options), None, versions, "", load)
+            )
         if is_file(path / "config.json"):
-            return _place(_build_version(path, options, engine))
+            return _place(_build_version(path, options, engine, load))
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(
             f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "
             "classifier:model=NAME; behind an address: http:url=URL)"
         )
-    return _place(_build(CATALOG[name], options, models_dir, versions, engine))
+    return _place(_build(CATALOG[name], options, models_dir, versions, engine, load))
 
 
 def find_kind_of_file(path: Path) -> str | None:
@@ -83,6 +96,7 @@ def _build(
     models_dir: Path | None,
     versions: Callable[[], Mapping[str, Path]],
     engine: str,
+    load: LoadRanker,
 ) -> Ranker:
     settings = read_settings(entry, options)
     arguments: dict[str, object] = {**settings}
@@ -90,10 +104,12 @@ def _build(
         if not (nested := entry.nested_spec(settings)):
             raise BadSetting(f"{entry.name}: {entry.nested} is empty; name at least one ranker")
         arguments[entry.nested] = [
-            BuiltPart(spec, part.keep, get(spec, models_dir=models_dir, versions=versions, engine=engine))
+            BuiltPart(spec, part.keep, load(spec))
             for part in read_parts(nested)
             for spec in [_locate(part.spec, versions())]
         ]
+    if inner := entry.inner_spec(settings):
+        arguments[str(entry.inner)] = load(inner)
     if entry.shipped is None:
         return entry.build(**arguments)
     model = entry.shipped_model(settings)
@@ -138,25 +154,28 @@ def _load_shipped(name: str, models_dir: Path) -> HasWeights:
     return load_version(path)
 
 
-def _build_version(path: Path, settings: str, engine: str) -> Ranker:
+def _build_version(path: Path, settings: str, engine: str, load: LoadRanker) -> Ranker:
     ranker = load_version(path)
-    engine = apply_settings(ranker, settings) or engine
+    engine = apply_settings(ranker, settings, load) or engine
     if isinstance(ranker, ChoosesEngine):
         ranker.use(engine)
     return ranker
 
 
-def apply_settings(ranker: Ranker, text: str) -> str | None:
-    """Give a version the settings behind the colon of its spec; what is left out is as it was saved. Returns the engine
-    if one is set, for the caller to use. Raises BadSetting."""
+def apply_settings(ranker: Ranker, text: str, load: LoadRanker = get) -> str | None:
+    """Give a version the settings behind the colon of its spec; what is left out is as it was saved. `load` makes a
+    ranker that is named in them. Returns the engine if one is set, for the caller to use. Raises BadSetting,
+    UnknownRanker, DamagedModel."""
     settings = _read_version_settings(ranker.name, type(ranker), text)
     if isinstance(ranker, TakesSettings):
-        ranker.adjust(settings)
+        entry = CATALOG[ranker.kind]
+        inner = entry.inner_spec(settings)
+        ranker.adjust({**settings, **({str(entry.inner): load(inner)} if inner else {})})
     return str(settings["engine"]) if "engine" in settings else None
 
 
 def _read_version_settings(name: str, cls: type | None, text: str) -> dict[str, Setting]:
-    pairs = filter(None, text.split(","))
+    pairs = split_pairs(text)
     if cls is None or not issubclass(cls, TakesSettings):
         return read_pairs(name, pairs, {})
     entry = CATALOG[cls.kind]
@@ -165,8 +184,8 @@ def _read_version_settings(name: str, cls: type | None, text: str) -> dict[str, 
 
 def split_spec(spec: str) -> tuple[str, str]:
     """`spring:drop_ratio=0.5` as `("spring", "drop_ratio=0.5")`: a version's name or directory, and its settings."""
-    name, _, settings = spec.rpartition(":")
-    return (name, settings) if name and "=" in settings and not is_folder(spec) else (spec, "")
+    match = re.fullmatch(r"(.+?):([a-z]\w*(?:,\w+)*=.*)", spec, re.DOTALL)
+    return (match[1], match[2]) if match and not is_folder(spec) else (spec, "")
 
 
 def _locate(spec: str, versions: Mapping[str, Path]) -> str:
@@ -188,13 +207,21 @@ def list_destinations(spec: str) -> tuple[str, ...]:
     """The hosts that a spec sends questions and candidates to; none of a ranker that computes here. Raises
     BadSetting."""
     name, _, text = spec.partition(":")
-    if name not in CATALOG:
-        return ()
-    entry, settings = CATALOG[name], read_settings(CATALOG[name], text)
     if name == HTTP:
-        return (find_host(str(settings["url"])),)
-    parts = read_parts(nested) if (nested := entry.nested_spec(settings)) else []
-    return tuple(dict.fromkeys(host for part in parts for host in list_destinations(part.spec)))
+        return (find_host(str(read_settings(CATALOG[name], text)["url"])),)
+    return tuple(dict.fromkeys(host for part in list_parts(spec) for host in list_destinations(part.spec)))
+
+
+def list_parts(spec: str) -> list[Part]:
+    """The rankers that a spec names inside itself; none of a saved fusion's, which its directory names. Raises
+    BadSetting."""
+    name, _, text = spec.partition(":")
+    if name in CATALOG:
+        return CATALOG[name].list_parts(read_settings(CATALOG[name], text))
+    settings: dict[str, Setting] = {
+        k: v for pair in split_pairs(split_spec(spec)[1]) for k, _, v in [pair.partition("=")]
+    }
+    return [Part(inner, None) for entry in CATALOG.values() if (inner := entry.inner_spec(settings))]
 
 
 def check(spec: str) -> None:
@@ -209,17 +236,17 @@ def check(spec: str) -> None:
             raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
         check_version(Path(version), settings)
         return
-    entry = CATALOG[name]
     list_destinations(spec)  # reads the addresses
-    if nested := entry.nested_spec(read_settings(entry, settings)):
-        for part in read_parts(nested):
-            check(part.spec)
+    for part in list_parts(spec):
+        check(part.spec)
 
 
 def check_version(path: Path, settings: str) -> None:
-    """`check` for the settings of the version in a directory. Raises BadSetting, DamagedModel."""
+    """`check` for the settings of the version in a directory. Raises BadSetting, UnknownRanker, DamagedModel."""
     from as2core.rankers.versions import read_kind
 
     if settings:
         kind = CLASSIFIER if is_classifier(path) else read_kind(path)
-        _read_version_settings(path.name, SAVED.get(kind), settings)
+        values = _read_version_settings(path.name, SAVED.get(kind), settings)
+        if kind in CATALOG and (inner := CATALOG[kind].inner_spec(values)):
+            check(inner)

@@ -1,4 +1,4 @@
-"""The first stage: of more candidates than a limit, a cheap ranker's best go on to the encoder.
+"""The first stage: of more candidates than a limit, another ranker's best go on to the encoder. Any ranker can be one.
 
 With all sentences of the top documents (1,300 is usual) most of the encoder's time would go to sentences that their
 words, or vectors computed before, can tell apart. The stage is on the trace like any exit, as layer 0.
@@ -12,13 +12,13 @@ import numpy as np
 
 from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
 from as2core.errors import BadSetting
-from as2core.rankers.base import CountsFlops, KeepsTrace, Ranker
+from as2core.rankers.base import CountsFlops, KeepsTrace, Ranker, hides_encoder
 from as2core.types import Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """The cheap ranker, and how many candidates it keeps; it does not score a shorter list."""
+    """The ranker, and how many candidates it keeps; it does not score a shorter list."""
 
     ranker: Ranker
     keep: int = 200
@@ -38,7 +38,7 @@ def run_stage(
     number: int, ranker: Ranker, question: str, candidates: Sequence[Candidate], alive: np.ndarray, survivors: int
 ) -> ExitRecord:
     """The record of a ranker over the candidates at the positions `alive`, of which the best `survivors` go on. Tokens
-    and FLOPs are 0 for a ranker that does not count them."""
+    and FLOPs are 0 for a ranker that does not count them, and `is_counted` is false if an encoder works in it."""
     entering = [candidates[i] for i in alive.tolist()]
     started = time.perf_counter()
     tokens = flops = 0
@@ -52,7 +52,8 @@ def run_stage(
     scores = np.asarray(scores, dtype=np.float32)
     seconds = time.perf_counter() - started
     dropped = select_dropped(alive, scores, survivors)
-    return ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, ranker.name)
+    is_counted = not hides_encoder(ranker)
+    return ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, ranker.name, is_counted=is_counted)
 
 
 def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:

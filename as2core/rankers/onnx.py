@@ -15,6 +15,7 @@ import numpy as np
 
 from as2core.data.source import is_file
 from as2core.errors import BadSetting, DamagedModel
+from as2core.rankers.base import HidesFlops
 from as2core.rankers.specs import Entry
 from as2core.turns import pause
 from as2core.types import Candidate
@@ -29,7 +30,7 @@ MAX_TOKENS = 512  # of a pair, where the tokenizer allows more
 MAX_BATCH_TOKENS = 4096  # padding counted
 
 
-class OnnxRanker:
+class OnnxRanker(HidesFlops):
     """`tokenizer` encodes a pair and cuts it. `positive` is the class that answers, of a model with several; its score
     is then the log-odds against all others, as that of a checkpoint is."""
 
@@ -42,6 +43,9 @@ class OnnxRanker:
         self.output = "logits" if "logits" in names else names[0]
         if unknown := set(self.inputs) - set(INPUTS):
             raise DamagedModel(f"an ONNX file that reads {', '.join(sorted(unknown))} is no cross-encoder over texts")
+
+    def __deepcopy__(self, _memo: dict) -> OnnxRanker:
+        return self  # nothing in it changes, and a session cannot be copied
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Raises DamagedModel where the file cannot be run, BadSetting for a label it does not have."""

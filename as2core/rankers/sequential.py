@@ -15,7 +15,7 @@ import numpy as np
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import ExitRecord, Trace
 from as2core.errors import BadSetting
-from as2core.rankers.base import CountsFlops, HasWeights, KeepsTrace, MadeOfRankers, Ranker
+from as2core.rankers.base import CountsFlops, KeepsTrace, MadeOfRankers, Ranker, hides_encoder
 from as2core.rankers.first_stage import run_stage
 from as2core.rankers.specs import RERANK, BuiltPart, Entry
 from as2core.types import Candidate
@@ -86,7 +86,7 @@ class SequentialRanker(KeepsTrace, MadeOfRankers):
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         """Of the last ranker alone over every candidate; 0 if it runs no encoder, or another's cost is not counted."""
         last = self.rankers[-1]
-        if isinstance(last, CountsFlops) and not any(map(_hides_encoder, self.rankers)):
+        if isinstance(last, CountsFlops) and not any(map(hides_encoder, self.rankers)):
             return last.full_flops(question, candidates)
         return 0
 
@@ -97,19 +97,6 @@ class SequentialRanker(KeepsTrace, MadeOfRankers):
             records.append(run_stage(number, stage.ranker, question, candidates, alive, survivors))
             alive = np.setdiff1d(alive, records[-1].dropped)
         return tuple(records)
-
-
-def _hides_encoder(ranker: Ranker) -> bool:
-    """Whether a transformer runs in it, or in a ranker it is made of, whose FLOPs are not counted."""
-    if isinstance(ranker, SequentialRanker):
-        return any(map(_hides_encoder, ranker.rankers))
-    return not isinstance(ranker, CountsFlops) and _has_encoder(ranker)
-
-
-def _has_encoder(ranker: Ranker) -> bool:
-    if isinstance(ranker, MadeOfRankers):
-        return any(map(_has_encoder, ranker.rankers))
-    return isinstance(ranker, CountsFlops) or (isinstance(ranker, HasWeights) and ranker.encoder is not None)
 
 
 def build(*, stages: str | list[BuiltPart] = "jaccard@100+cascade") -> SequentialRanker:

@@ -1,7 +1,9 @@
 """How a ranker is declared, and how it is written down: `name`, `name:setting=value,flag`, or a version's directory.
 
 A ranker made of rankers takes their specs in one setting, which comes last: `sequential:stages=jaccard@100+cascade`.
-Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts.
+Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts. A
+setting that holds one ranker may stand anywhere: `cascade:first=jaccard,keep=5`. Brackets keep the commas of its spec
+together: `cascade:first=[bm25:k1=1.5,b=0.6],keep=5`.
 """
 
 import inspect
@@ -34,7 +36,8 @@ class Entry:
     `build` makes the ranker. `settings` are the keywords it takes from a spec, with their defaults; its keyword-only
     parameters need not be given. `several` are settings that take more than one number. `shipped` is the model in
     models/ that it starts from: `build` then gets that ranker first, or None where the settings ask for an untrained
-    one. `nested` is the setting that holds rankers: `build` gets a list of `BuiltPart`. `saved` are the classes whose
+    one. `nested` is the setting that holds rankers: `build` gets a list of `BuiltPart`. `inner` is the setting that
+    holds one: `build` gets the ranker, or the text where that is one of `inner_words`. `saved` are the classes whose
     versions can be loaded: it `trains` if it has any. `required` is the setting without which it is nothing: "model",
     "file" or "url".
     """
@@ -46,6 +49,8 @@ class Entry:
     several: Collection[str] = ()
     shipped: str | None = None
     nested: str | None = None
+    inner: str | None = None
+    inner_words: Collection[str] = ()
     saved: tuple[type[HasWeights], ...] = ()
     required: str | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -68,6 +73,16 @@ class Entry:
         """The specs of the rankers it is made of, as they are written; "" where it is made of none."""
         return "" if self.nested is None else str(settings.get(self.nested, self.settings[self.nested]))
 
+    def inner_spec(self, settings: Mapping[str, Setting]) -> str:
+        """The spec of the ranker in the setting `inner`; "" where there is none."""
+        text = "" if self.inner is None else str(settings.get(self.inner, ""))
+        return "" if text in self.inner_words else _remove_brackets(text)
+
+    def list_parts(self, settings: Mapping[str, Setting]) -> list["Part"]:
+        """All rankers in its settings, as they are written. Raises BadSetting."""
+        nested, inner = self.nested_spec(settings), self.inner_spec(settings)
+        return [*(read_parts(nested) if nested else ()), *([Part(inner, None)] if inner else ())]
+
 
 def read_settings(entry: Entry, text: str) -> dict[str, Setting]:
     """`k1=1.5,listwise` as `{"k1": 1.5, "listwise": True}`; the setting that holds rankers takes the rest as it is.
@@ -77,11 +92,36 @@ def read_settings(entry: Entry, text: str) -> dict[str, Setting]:
     nested: dict[str, Setting] = {}
     if entry.nested and (match := re.search(rf"(?:^|,){entry.nested}=(.*)$", text, re.DOTALL)):
         text, nested = text[: match.start()], {entry.nested: match[1]}
-    settings = read_pairs(entry.name, filter(None, text.split(",")), entry.settings, entry.several) | nested
+    settings = read_pairs(entry.name, split_pairs(text), entry.settings, entry.several) | nested
     if entry.required and not settings.get(entry.required):
         value = {"model": "DIR", "file": "FILE", "url": "URL"}[entry.required]
         raise BadSetting(f"{entry.name} needs {entry.required}: write {entry.name}:{entry.required}={value}")
     return settings
+
+
+def split_pairs(text: str) -> list[str]:
+    """`first=[bm25:k1=1.5,b=0.6],keep=5` at the commas outside brackets. Raises BadSetting for half a pair of them."""
+    pieces, is_whole = _split_outside_brackets(text, ",")
+    if not is_whole:
+        raise BadSetting(f"{text!r} has a bracket without its other half: write setting=[SPEC],setting=value")
+    return [piece for piece in pieces if piece]
+
+
+def _split_outside_brackets(text: str, divider: str) -> tuple[list[str], bool]:
+    """The pieces, and whether every bracket has its other half."""
+    pieces, depth, least = [""], 0, 0
+    for c in text:
+        depth += (c == "[") - (c == "]")
+        least = min(least, depth)
+        if c == divider and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += c
+    return pieces, depth == least == 0
+
+
+def _remove_brackets(spec: str) -> str:
+    return spec[1:-1] if spec.startswith("[") and spec.endswith("]") else spec
 
 
 def read_pairs(
@@ -117,30 +157,24 @@ class BuiltPart(Part):
 
 def read_parts(text: str) -> list[Part]:
     """`jaccard@100+[fusion:rankers=bm25+wo]@0.5+cascade` as its parts. Raises BadSetting."""
-    pieces, depth = [""], 0
-    for c in text:
-        depth += (c == "[") - (c == "]")
-        if c == "+" and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += c
-    if depth or not all(pieces):
+    pieces, is_whole = _split_outside_brackets(text, "+")
+    if not is_whole or not all(pieces):
         raise BadSetting(f"{text!r} is no list of rankers: write them as jaccard@100+cascade, brackets in pairs")
     parts = []
     for piece in pieces:
         spec, at, amount = piece.rpartition("@")
         if not at or not re.fullmatch(r"\d+|\d*\.\d+", amount):
             spec, amount = piece, ""
-        if spec.startswith("[") and spec.endswith("]"):
-            spec = spec[1:-1]
-        parts.append(Part(spec, (float(amount) if "." in amount else int(amount)) if amount else None))
+        parts.append(
+            Part(_remove_brackets(spec), (float(amount) if "." in amount else int(amount)) if amount else None)
+        )
     return parts
 
 
 def replace_directories(spec: str, moved: Mapping[str, str]) -> str:
     """The spec with the directories of `moved`, old -> new, replaced."""
     for old, new in moved.items():
-        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:])", new.replace("\\", r"\\"), spec)
+        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:,])", new.replace("\\", r"\\"), spec)
     return spec
 
 
