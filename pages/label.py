@@ -57,15 +57,18 @@ def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
     """The desk of this sitting; a new one when corpus, name, queue, mode or decision changed."""
     slot = st.empty()  # always there, so that nothing below moves
     desk = state.get("_label_desk")
+    if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
+        queues.leave(frame.wb, desk.seat)
     if queue == DECIDE:
-        if not isinstance(desk, DecideDesk) or desk.seat != seat or desk.job_id != done_id:
+        if isinstance(desk, DecideDesk) and desk.seat == seat and desk.job_id == done_id:
+            desk = desk.refresh(frame.wb)
+        else:
             with slot, st.spinner("Finding the next item …"):
-                desk = state["_label_desk"] = DecideDesk.open(frame.wb, seat, job)
+                desk = DecideDesk.open(frame.wb, seat, job)
+        state["_label_desk"] = desk
         return desk
     if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
-        if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
-            queues.leave(frame.wb, desk.seat)
         with slot, st.spinner("Finding the next item …"):
             desk = DESKS[mode].start(frame.wb, seat, skips)
         state["_label_desk"] = desk
@@ -172,7 +175,7 @@ with work:
     elif locked:
         st.info(LOCKED, icon=":material/group:")
     if isinstance(desk, DecideDesk) and job is not None:
-        decide.draw_verdict(desk, job)
+        decide.draw_verdict(frame.wb, desk, job)
     with st.container(border=True):
         if desk.item is None and isinstance(desk, DecideDesk):
             decide.draw_waiting(frame, desk, job)

@@ -3,12 +3,16 @@
 The job freezes the questions of the queues, their labels, and both rankers' scores into its folder. From there a
 decision follows from its seed and the labels that people give: which question is drawn next depends on nothing else. So
 it is not stored; it is followed from the start, label by label, to the first pair without one.
+
+Several people may label for one decision. Each gets another pair: the one in turn, or one that would come next if the
+labels come as predicted. A label given ahead is read when the course gets to its pair, so it changes nothing of which
+questions are drawn.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
@@ -36,6 +40,7 @@ from db.repositories.pairs import Pair
 
 KIND = "decide"
 FILE = "questions.json"
+MAX_PEOPLE = 8  # who can label for one decision at a time, each another pair
 MIN_CANDIDATES = 2  # of a question that two rankers can order differently
 
 
@@ -109,8 +114,9 @@ class DecisionCourse:
 
 
 def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, by: int | None = None) -> JobView:
-    """Queue the ranking of the corpus's questions by both. Raises NotAllowed for a viewer, and for one who is no admin
-    where a ranker is from elsewhere on the machine or from the hub; BadSetting, UnknownRanker, UnknownData."""
+    """Queue the ranking of the corpus's questions by both; what somebody has just started is not done twice. Raises
+    NotAllowed for a viewer, and for one who is no admin where a ranker is from elsewhere on the machine or from the
+    hub; BadSetting, UnknownRanker, UnknownData."""
     outside = [spec for spec in (request.a, request.b) if is_path(spec)]
     with wb.read() as s:
         people.allow(s, by, "decide between rankers", people.ANNOTATOR)
@@ -125,6 +131,9 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
     with wb.read() as s:
         if not any(len(texts) >= MIN_CANDIDATES for _, _, texts in _list_questions(s, corpus_id)):
             raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
+    newest = queue.find_newest(wb, KIND, corpus_id)
+    if newest and newest.is_active and not newest.cancelling and DecisionRequest.of(newest) == request:
+        return newest
     return queue.enqueue(wb, KIND, asdict(request), corpus_id=corpus_id, by=by)
 
 
@@ -191,6 +200,16 @@ def follow(wb: Workbench, course: DecisionCourse) -> DecisionCourse:
             label = labels[pair]
             course = replace(course, decision=course.decision.give(label), steps=(*course.steps, (pair, label)))
     return course
+
+
+def list_ahead(wb: Workbench, course: DecisionCourse) -> Iterator[DecisionCourse]:
+    """The course, then as it would go on if each label came as it is predicted: their pairs are what as many people can
+    label at a time. It ends where there would be a verdict."""
+    for _ in range(MAX_PEOPLE):
+        if course.pair is None:
+            return
+        yield course
+        course = follow(wb, replace(course, decision=course.decision.suppose()))
 
 
 def _list_questions(s: Session, corpus_id: int) -> list[tuple[int, str, list[Candidate]]]:

@@ -300,10 +300,10 @@ def question_at(
     return QuestionItem(question_id, question.text, tuple(items), why, assignment, version, token)
 
 
-def leave(wb: Workbench, seat: Seat) -> None:
-    """Give back what the holder was assigned from a queue."""
+def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:
+    """Give back what the holder was assigned from a queue, except the pair in front."""
     with wb.write() as s:
-        leases.release_all(s, seat.corpus_id, seat.who, seat.queue)
+        leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=but)
 
 
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:

@@ -159,9 +159,19 @@ class Decision:
     def give(self, label: int) -> Decision:
         """With a label, 1 or 0, for `item`. What cannot be told counts as 0, as a missing label does in every measure.
         Raises BadSetting when there is no item."""
-        if self.item is None or self.current is None:
+        item = self.item
+        if item is None or self.current is None:
             raise BadSetting("there is nothing to label any more: the verdict stands")
-        return replace(self._put(self.current.place, self.item.candidate, label), labels=self.labels + 1)._go_on()
+        return replace(self._put(self.current.place, item.candidate, label), labels=self.labels + 1)._go_on()
+
+    def suppose(self) -> Decision:
+        """As if `item` had the label that is predicted for it, to see what would come next. Raises BadSetting as
+        `give`."""
+        item = self.item
+        if item is None or self.current is None:
+            return self.give(0)
+        probability = self.probabilities[self.offsets[self.current.place] + item.candidate]
+        return self.give(int(probability >= 0.5))
 
     def give_to(self, item: Item, label: int) -> Decision:
         """With a label for an item of an earlier run of this decision, drawn with the probability it has."""

@@ -3,9 +3,11 @@
 import stored
 from app_pages import markup, open_page, texts
 
+from app.compare import deciding
+from app.compare.deciding import DecisionRequest
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation
+from app.labels import annotation, queues
 from app.worker import RUNNERS
 
 
@@ -50,3 +52,40 @@ def test_another_pair_can_be_chosen_and_a_link_names_one(wb):
     at = at.button(key="label_decide_start").click().run()
     assert "rr twice" in texts(at)
     assert len(queue.list_jobs(wb, kind="decide")) == 1
+
+
+def test_two_sessions_get_different_candidates_and_see_what_the_other_labelled(wb):
+    start(wb)
+    run_queued(wb, RUNNERS)
+    mine, theirs = (open_page("label", {"queue": "decide"}) for _ in range(2))
+    pairs = [at.session_state["_label_desk"].pair for at in (mine, theirs)]
+    assert pairs[0] != pairs[1] and "0 labels given." in markup(theirs)
+    assert not theirs.button(key="label_correct").disabled
+    mine.button(key="label_incorrect").click().run()
+    assert "1 label given." in markup(theirs.run())
+    assert theirs.session_state["_label_desk"].pair == pairs[1]  # what is being read stays
+
+
+def test_another_persons_new_decision_does_not_take_the_page_from_who_labels(wb):
+    start(wb)
+    run_queued(wb, RUNNERS)
+    at = open_page("label", {"queue": "decide"})
+    pair = at.session_state["_label_desk"].pair
+    other = deciding.start_decision(wb, stored.TOWERS, DecisionRequest("bm25", "jaccard"))
+    at = at.run()
+    assert at.session_state["_label_desk"].pair == pair and "Not decided" in markup(at)
+    run_queued(wb, RUNNERS)
+    assert open_page("label", {"queue": "decide"}).session_state["_label_desk"].job_id == other.id
+    assert at.run().session_state["_label_desk"].job_id != other.id
+
+
+def test_who_has_nothing_to_label_because_others_have_it_all_is_told_so_and_not_that_it_is_decided(wb, monkeypatch):
+    monkeypatch.setattr(deciding, "MAX_PEOPLE", 1)
+    start(wb)
+    run_queued(wb, RUNNERS)
+    mine, theirs = (open_page("label", {"queue": "decide"}) for _ in range(2))
+    assert "Others are labelling what the verdict depends on now." in texts(theirs)
+    assert theirs.button(key="label_correct").disabled and "Not decided" in markup(theirs)
+    desk = mine.session_state["_label_desk"]
+    queues.leave(wb, desk.seat)
+    assert theirs.run().session_state["_label_desk"].pair == desk.pair

@@ -1,8 +1,10 @@
-"""The queue "Decide A or B": two rankers are chosen, candidates come one by one, and the verdict follows each label."""
+"""The queue "Decide A or B": two rankers are chosen, candidates come one by one, and the verdict follows each label,
+also the labels that others give meanwhile."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Self
 
 import streamlit as st
@@ -20,12 +22,14 @@ from app.ui.errors import guarded
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_linked
 from app.ui.label.desk import Desk, Display, Pair
 from app.ui.page import Frame
+from app.ui.signin import fragment
 from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
 
 TITLE = "Decide A or B"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the verdict."
 DEFAULTS = ("cascade", "bm25")
+WATCH_SECONDS = 5.0  # between looks at what others labelled
 MEASURES = {
     "P@1": "Is the first candidate correct? Needs the fewest labels.",
     "RR": "How high is the first correct candidate? Needs some more.",
@@ -49,13 +53,35 @@ class DecideDesk(Desk):
         return None if self.course is None else self.course.job_id
 
     def draw_next(self, wb: Workbench) -> Self:
+        """With the pair in turn, or the next one that nobody else has; without any where others have them all."""
         course = None if self.course is None else deciding.follow(wb, self.course)
-        if course is None or (pair := course.pair) is None:
-            return replace(self, course=course, item=None, trail=self.trail.go_to_end())
-        assignment = Assignment(DECIDE, chance=course.chance)
-        item = queues.item_at(wb, *pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment)
-        item = replace(item, why=course.why, why_unscored=DESCRIPTION)
-        return replace(self, course=course, item=item, trail=self.trail.add(pair, assignment))
+        for ahead in () if course is None else deciding.list_ahead(wb, course):
+            assert ahead.pair is not None  # or it would not be listed
+            assignment = Assignment(DECIDE, chance=ahead.chance if ahead is course else None)
+            item = queues.item_at(
+                wb, *ahead.pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment
+            )
+            if not item.is_locked:
+                queues.leave(wb, self.seat, but=ahead.pair)
+                item = replace(item, why=ahead.why, why_unscored=DESCRIPTION)
+                return replace(self, course=course, item=item, trail=self.trail.add(ahead.pair, assignment))
+        return replace(self, course=course, item=None, trail=self.trail.go_to_end())
+
+    def refresh(self, wb: Workbench) -> Self:
+        """With what others did since: their labels in the verdict, and another item if this one is not wanted now."""
+        if self.course is None:
+            return self
+        desk = replace(self, course=deciding.follow(wb, self.course))
+        return desk if desk.is_wanted(desk.course) else desk.draw_next(wb)
+
+    def is_wanted(self, course: DecisionCourse | None) -> bool:
+        """Whether the item can stay in front. One's own label that is shown again can."""
+        if self.item is None or course is None:
+            return False
+        if self.trail.is_in_past or self.item.label is not None:
+            return True
+        is_labelled = any(pair == self.pair for pair, _ in course.steps)
+        return course.is_open and not is_labelled and not self.item.is_locked
 
     def give(self, wb: Workbench, label: str, display: Display) -> Self:
         if self.item is None:
@@ -76,25 +102,42 @@ class DecideDesk(Desk):
 
 
 def find_job(frame: Frame) -> JobView | None:
-    """The decision that the address names, else the corpus's newest; None for a new one."""
+    """The decision that the address names, else the open one that this session labels for, else the corpus's newest;
+    None for a new one."""
     if url.get("job") == "new":
         return None
     job = load_linked(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
     if job is None and not (url.get("a") or url.get("b")):
+        desk = st.session_state.get("_label_desk")
+        if (
+            isinstance(desk, DecideDesk)
+            and desk.course
+            and desk.course.is_open
+            and desk.seat.corpus_id == frame.corpus.id
+        ):
+            return jobs.load_job(frame.wb, desk.course.job_id)
         job = jobs.find_newest(frame.wb, deciding.KIND, frame.corpus.id)
     return job if job is not None and job.corpus_id == frame.corpus.id else None
 
 
-def draw_verdict(desk: DecideDesk, job: JobView) -> None:
-    """What is known so far."""
-    if desk.course is None:
+def draw_verdict(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
+    """What is known so far, also by others' labels; the whole page is drawn again where its item is not wanted now."""
+    if (course := desk.course) is None:
         return
     for note in job.result.get("notes", ()):
         st.info(plain(note), icon=":material/info:")
-    st.html(
-        f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(desk.course.verdict)}</h2>'
-        f"<p>{escape(desk.course.evidence)}</p></div>"
-    )
+    looks = count()
+
+    def draw() -> None:
+        now = deciding.follow(wb, course)
+        if next(looks) and not desk.is_wanted(now):
+            st.rerun()
+        st.html(
+            f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(now.verdict)}</h2>'
+            f"<p>{escape(now.evidence)}</p></div>"
+        )
+
+    fragment(run_every=WATCH_SECONDS if course.is_open else None)(draw)()
 
 
 def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
@@ -107,6 +150,8 @@ def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
     elif job.state != "done":
         draw_wait_and_error(frame.wb, job)
         draw_cancel_or_retry(frame.wb, job, "label_decide", frame.annotator)
+    elif desk.course is not None and desk.course.is_open:
+        st.markdown("Others are labelling what the verdict depends on now. The next candidate comes by itself.")
     else:
         st.markdown("There is a verdict, and nothing more to label for it.")
     if job is not None and not job.is_active:
