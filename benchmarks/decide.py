@@ -1,14 +1,16 @@
 """How many labels decide between two rankers, and how often the verdict is wrong.
 
-    python benchmarks/decide.py                      writes the tables of docs/deciding.md; about an hour on two cores
-    python benchmarks/decide.py --pairs 4 --seeds 1  some minutes; writes nothing
-    python benchmarks/decide.py --cache runs.jsonl   goes on from what an earlier run measured
+    python benchmarks/decide.py                 writes what docs/deciding.md shows; over an hour on two cores
+    python benchmarks/decide.py --stored        prints and draws it again from docs/results/decide.jsonl
+    python benchmarks/decide.py --pairs 1       some minutes; writes nothing
+    python benchmarks/decide.py --cache FILE    goes on from the outcomes of an earlier run
 
 A pair is two rankers and 120 questions drawn from a set whose labels are known; hidden, they answer what is asked.
 Rankers are document order, BM25, Jaccard, word overlap, and made ones: the labels plus noise, weak or strong. Compared
 are `as2 decide`, the same with questions drawn at random, and labelling the whole lists of questions drawn at random,
 with the same interval asked after every question. A verdict is wrong if the wrong ranker wins, if one wins where both
-are equal, or if a difference above the tolerance is denied.
+are equal, or if a difference above the tolerance is denied. AP is measured on WikiQA alone: a run over longer lists
+takes minutes.
 """
 
 from __future__ import annotations
@@ -25,19 +27,22 @@ import numpy as np
 from _texts import DATA, require_files
 
 from as2core.data.catalog import load_questions
+from as2core.data.source import write_text
 from as2core.deciding.betting import Bets
 from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair, bound_difference
 from as2core.experiments.base import write_section
+from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
 from as2core.rankers.catalog import get
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "deciding.md"
+PICTURE, OUTCOMES = PAGE.with_name("deciding.svg"), PAGE.parent / "results" / "decide.jsonl"
 SETS = ("WikiQA", "TREC-QA", "MedQuAD", "handbook")
 QUICK = ("rr", "bm25", "jaccard", "wo")
 QUESTIONS, ONE_LOOK = 120, 20  # questions of a pair; the draw after which the interval for one look is taken
 MAX_CANDIDATES = 100
-PAIRS, SEEDS = 50, 3
+COLOURS = {"P@1": BLUE, "RR": ORANGE, "AP": GREEN}
 NOISE = (0.35, 0.9)  # of the made rankers, beside labels of 0 and 1
 
 
@@ -122,14 +127,14 @@ def run(name: str, pair: int, seed: int, measure: str) -> Outcome:
     hidden = [OrderPair.of_scores(q.qid, a[q.qid], b[q.qid], np.full(len(q.candidates), UNKNOWN)) for q in questions]
     settings = DecisionSettings(measure, seed=seed)
     unplanned = Decision.start(hidden, replace(settings, is_planned=False))
-    while unplanned.item and unplanned.judge().kind == OPEN:
-        unplanned = unplanned.give(int(labels[unplanned.item.qid][unplanned.item.candidate]))
+    while (item := unplanned.item) and unplanned.judge().kind == OPEN:
+        unplanned = unplanned.give(int(labels[item.qid][item.candidate]))
     decision = Decision.start(hidden, settings)
     forecasts: dict[int, int | None] = {}
     others = None
-    while decision.item and (verdict := decision.judge()).kind == OPEN:
+    while (item := decision.item) and (verdict := decision.judge()).kind == OPEN:
         forecasts[verdict.labels] = verdict.more
-        decision = decision.give(int(labels[decision.item.qid][decision.item.candidate]))
+        decision = decision.give(int(labels[item.qid][item.candidate]))
         if len(decision.draws) == ONE_LOOK and others is None and (found := decision.estimate_for_others()):
             others = (found.low, found.high)
     end = decision.judge()
@@ -199,31 +204,66 @@ def summarise(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured: `pairs` of rankers of each set, each with so many `seeds`."""
+
+    sets: tuple[str, ...]
+    pairs: int
+    seeds: int
+
+
+PLANS = {"P@1": Plan(SETS, 50, 3), "RR": Plan(SETS, 5, 3), "AP": Plan(("WikiQA",), 5, 3)}
 HEADS = (
     "runs", "no difference", "labels there are", "lists at random", "questions at random", "`as2 decide`",
     "share (9 of 10 below)", "wrong", "wrong, lists", "interval holds", "one look holds", "foretold / needed",
 )  # fmt: skip
 
 
-def measure(sets: Sequence[str], pairs: int, seeds: int, name: str, cache_file: Path | None) -> Iterator[str]:
-    """The table of a measure, one row a set and one for all."""
-    known = read_cache(cache_file)
+def measure_all(plan: Plan, name: str, known: dict[str, Outcome], cache_file: Path | None) -> dict[str, list[Outcome]]:
+    """The outcomes of a measure by set; what is not `known` is measured, and added to it and to the file."""
     by_set: dict[str, list[Outcome]] = {}
-    for of in sets:
-        for pair in range(pairs):
-            for seed in range(seeds):
+    for of in plan.sets:
+        for pair in range(plan.pairs):
+            for seed in range(plan.seeds):
                 key = f"{name} {of} {pair} {seed}"
                 if key not in known:
                     known[key] = run(of, pair, seed, name)
                     if cache_file:
                         with cache_file.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps({"key": key, **asdict(known[key])}) + "\n")
+                            file.write(dump(key, known[key]))
                 by_set.setdefault(of, []).append(known[key])
+    return by_set
+
+
+def tabulate(name: str, by_set: dict[str, list[Outcome]]) -> Iterator[str]:
+    """The table of a measure, one row a set and one for all."""
     yield f"| {name} | {' | '.join(HEADS)} |"
     yield "|---|" + "---|" * len(HEADS)
     for of, outcomes in [*by_set.items(), ("all", [o for each in by_set.values() for o in each])]:
         yield f"| {of} | {' | '.join(summarise(outcomes))} |"
     yield ""
+
+
+def draw(measured: dict[str, dict[str, list[Outcome]]]) -> str:
+    """Labels until the verdict, a dot a run: by whole lists of questions drawn at random, and by `as2 decide`."""
+    points = {
+        name: [(o.lists_labels, o.labels) for outcomes in by_set.values() for o in outcomes if o.labels]
+        for name, by_set in measured.items()
+    }
+    ends = [limit(x for dots in points.values() for dot in dots for x in dot) for limit in (min, max)]
+    alike = Series("as many labels", [(x, x) for x in ends], GREY, size=0, line=True)
+    return scatter(
+        [alike, *(Series(name, dots, COLOURS[name], size=3) for name, dots in points.items())],
+        title="Labels until the verdict",
+        x_title="labels, whole lists of questions drawn at random",
+        y_title="labels, as2 decide",
+        log=True,
+    )
+
+
+def dump(key: str, outcome: Outcome) -> str:
+    return json.dumps({"key": key, **asdict(outcome)}) + "\n"
 
 
 def read_cache(file: Path | None) -> dict[str, Outcome]:
@@ -233,28 +273,34 @@ def read_cache(file: Path | None) -> dict[str, Outcome]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="of each set")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--measures", nargs="+", default=["P@1", "RR"])
-    parser.add_argument("--cache", type=Path, help="outcomes, one a line: read first, then added to")
-    arguments = parser.parse_args(argv)
-    if set(arguments.sets) - {"handbook"}:
+    parser.add_argument("--pairs", type=int, help="of each set")
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--sets", nargs="+", choices=SETS)
+    parser.add_argument("--measures", nargs="+", choices=PLANS, default=list(PLANS))
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--cache", type=Path, help="outcomes, one a line: read first, then added to")
+    source.add_argument("--stored", action="store_const", const=OUTCOMES, dest="cache", help="those of the page")
+    options = parser.parse_args(argv)
+    changes = {k: v for k in ("pairs", "seeds") if (v := getattr(options, k)) is not None}
+    plans = {
+        name: replace(PLANS[name], **changes, sets=tuple(options.sets or PLANS[name].sets)) for name in options.measures
+    }
+    if any(set(plan.sets) - {"handbook"} for plan in plans.values()) and options.cache != OUTCOMES:
         require_files("medquad/qa.jsonl", "wikiqa/train.jsonl", "trecqa/train-all.jsonl")
-    lines = [
-        line
-        for name in arguments.measures
-        for line in measure(
-            arguments.sets, arguments.pairs if name == "P@1" else max(1, arguments.pairs // 10), arguments.seeds, name,
-            arguments.cache,
-        )
-    ]  # fmt: skip
-    text = "\n".join(lines)
+    known = read_cache(options.cache)
+    measured = {name: measure_all(plan, name, known, options.cache) for name, plan in plans.items()}
+    text = "\n".join(line for name, by_set in measured.items() for line in tabulate(name, by_set))
     print(text)
-    is_whole = (arguments.pairs, arguments.seeds, tuple(arguments.sets)) == (PAIRS, SEEDS, SETS)
-    if is_whole and arguments.measures == ["P@1", "RR"]:
-        intro = f"Printed and written by `python benchmarks/decide.py`: {QUESTIONS} questions a pair, at most."
-        write_section(PAGE, "decide", f"{intro}\n\n{text}")
+    if plans == PLANS:
+        intro = (
+            f"Printed, drawn and written by `python benchmarks/decide.py`: {QUESTIONS} questions a pair, at most.\n"
+            "With `--stored` it takes the outcomes of [decide.jsonl](results/decide.jsonl). In the picture a dot is a\n"
+            "run; below the line `as2 decide` takes fewer labels."
+        )
+        title = "Labels of as2 decide against those of whole lists at random"
+        write_section(PAGE, "decide", f"{intro}\n\n![{title}]({PICTURE.name})\n\n{text}")
+        write_text(draw(measured), PICTURE)
+        write_text("".join(dump(key, outcome) for key, outcome in known.items()), OUTCOMES)
 
 
 if __name__ == "__main__":

@@ -325,6 +325,18 @@ def test_a_verdict_is_wrong_where_the_other_is_better_or_neither():
     assert wrong == {("a", -0.1), ("a", -0.01), ("a", 0.0), ("b", 0.0), ("b", 0.1), ("equal", -0.1), ("equal", 0.1)}
 
 
+def test_the_tables_and_the_picture_of_deciding_are_those_of_the_stored_outcomes():
+    from decide import OUTCOMES, PAGE, PICTURE, PLANS, draw, measure_all, read_cache, tabulate
+
+    known = read_cache(OUTCOMES)
+    measured = {name: measure_all(plan, name, dict(known), None) for name, plan in PLANS.items()}
+    page = PAGE.read_text()
+    for name, by_set in measured.items():
+        assert "\n".join(tabulate(name, by_set)) in page
+    assert f"]({PICTURE.name})" in page and PICTURE.read_text() == draw(measured)
+    assert sum(plan.pairs * plan.seeds * len(plan.sets) for plan in PLANS.values()) == len(known)
+
+
 @pytest.mark.slow
 def test_deciding_takes_fewer_labels_than_whole_lists_do():
     text = run_benchmark("decide", "--sets", "handbook", "--pairs", "2", "--seeds", "1", "--measures", "P@1")
