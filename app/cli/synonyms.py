@@ -8,7 +8,7 @@ from typer import Argument
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.synonyms import Synonyms
-from as2core.terminal import echo, print_json
+from as2core.terminal import echo, print_json, print_note
 
 
 def synonyms(
@@ -27,7 +27,9 @@ def synonyms(
         now = read_synonyms(wb, into.id) if new is None else write_synonyms(wb, into.id, str(new), by=None)
     if as_json:
         print_json({"corpus": into.name, "synonyms": now.meanings})
+    elif new is None and not now:
+        print_note(f"{into.name} has no synonyms: `as2 synonyms FILE` gives it some")
     elif new is None:
-        echo(str(now).rstrip() or f"{into.name} has no synonyms: `as2 synonyms FILE` gives it some")
+        echo(str(now).rstrip())
     else:
         echo(f"{into.name}: {len(now.words):,} synonyms. Questions are read with them from now on.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from as2core.commands.keys import KeysDir
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions
+from as2core.synonyms import Synonyms
 from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
 
@@ -35,6 +37,9 @@ def serve(
         ),
     ] = "",
     keys: KeysDir = None,
+    synonyms: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read a word with its meaning, by lines `word => meaning`.")
+    ] = None,
     embedder: Annotated[
         str, typer.Option(help="The bi-encoder of /v1/embeddings, loaded when it is first asked.")
     ] = "bi-encoder",
@@ -52,6 +57,7 @@ def serve(
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
+    house = Synonyms.read(synonyms) if synonyms else Synonyms()
     remove_queue()
     key_ring = KeyRing(keys or default_keys_dir())
     if keys is not None and not key_ring.is_required:
@@ -59,7 +65,7 @@ def serve(
     listening = _listen(address, port)
     with listening:
         with show_progress("loading"):
-            rankers = ServedRankers(ranker or [ACTIVE if ACTIVE in list_versions() else "cascade"])
+            rankers = ServedRankers(ranker or [ACTIVE if ACTIVE in list_versions() else "cascade"], house)
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")

@@ -16,6 +16,7 @@ from as2core.metrics import order
 from as2core.rankers.base import Ranker
 from as2core.relevance import Relevance, score_relevance
 from as2core.serving.bodies import Model
+from as2core.synonyms import Synonyms
 from as2core.terminal import print_note
 from as2core.types import Candidate
 
@@ -34,10 +35,11 @@ class Ranking:
 
 @dataclass
 class ServedRankers:
-    """The rankers that are served, by their specs: the first is the default. `follow` replaces the active version
-    after a promotion; until the new one can be loaded, the one before answers."""
+    """The rankers that are served, by their specs: the first is the default. They read queries with `synonyms`.
+    `follow` replaces the active version after a promotion; until the new one can be loaded, the one before answers."""
 
     specs: Sequence[str]
+    synonyms: Synonyms = field(default_factory=Synonyms)
     load: Callable[[str], Ranker] = load_ranker
     versions: Callable[[], Mapping[str, Path]] = list_versions
     cite: Callable[[str], Mapping[str, str | None]] = cite
@@ -75,7 +77,7 @@ class ServedRankers:
     def rank(self, spec: str, query: str, candidates: Sequence[Candidate]) -> Ranking:
         """By one of `specs`. Raises BadSetting, DamagedModel."""
         ranker, _ = self._loaded[spec]
-        [relevance] = score_relevance(ranker, [(query, candidates)])
+        [relevance] = score_relevance(ranker, [(self.synonyms.expand(query), candidates)])
         return Ranking(spec, order(relevance.scores), relevance)
 
     def follow(self) -> None:

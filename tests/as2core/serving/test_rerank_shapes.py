@@ -9,6 +9,7 @@ from as2core.rankers.catalog import get
 from as2core.serving.bodies import cut
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
+from as2core.synonyms import Synonyms
 from as2core.types import Candidate
 
 QUERY = "when was the tower finished"
@@ -120,6 +121,14 @@ def test_an_unexpected_error_says_where_to_look_and_not_what_it_was(caplog):
     assert answer.status_code == 500 and "secret" not in answer.text
     reference = answer.json()["message"].split()[-1]
     assert any(reference in record.getMessage() for record in caplog.records) and "a secret" in caplog.text
+
+
+def test_queries_are_read_with_the_synonyms_that_are_served():
+    client = TestClient(build(ServedRankers(["wo"], Synonyms.parse("whale => VX-90"))))
+    body = {"query": "whale", "documents": ["The whale.", "A belt of VX-90."]}
+    assert [r["index"] for r in client.post("/v1/rerank", json=body).json()["results"]] == [1, 0]
+    body["query"] = "the"
+    assert [r["index"] for r in client.post("/v1/rerank", json=body).json()["results"]] == [0, 1]
 
 
 def test_requests_and_documents_are_counted():
