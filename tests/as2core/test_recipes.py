@@ -135,6 +135,7 @@ def test_one_question_under_two_sets_of_texts_knows_the_answers_of_both():
     assert teach("which?", ["oak", "ash"]).tolist() == teach("which?", ["an oak", "ash"]).tolist() == [1, 0]
 
 
+@pytest.mark.slow  # they change with the texts alone
 @pytest.mark.parametrize(("folder", "questions"), [("reworded", 2045), ("asked", 7456)])
 def test_what_was_written_to_learn_from_is_coherent_and_about_nothing_the_starter_corpus_is_about(folder, questions):
     built = starter.build(CORPORA / folder)
