@@ -220,19 +220,19 @@ HEADS = (
 )  # fmt: skip
 
 
-def measure_all(plan: Plan, name: str, known: dict[str, Outcome], cache_file: Path | None) -> dict[str, list[Outcome]]:
-    """The outcomes of a measure by set; what is not `known` is measured, and added to it and to the file."""
+def measure_all(plan: Plan, name: str, store: dict[str, Outcome], cache_file: Path | None) -> dict[str, list[Outcome]]:
+    """The outcomes of a measure by set; what `store` lacks is measured, and added to it and to the file."""
     by_set: dict[str, list[Outcome]] = {}
     for of in plan.sets:
         for pair in range(plan.pairs):
             for seed in range(plan.seeds):
                 key = f"{name} {of} {pair} {seed}"
-                if key not in known:
-                    known[key] = run(of, pair, seed, name)
+                if key not in store:
+                    store[key] = run(of, pair, seed, name)
                     if cache_file:
                         with cache_file.open("a", encoding="utf-8") as file:
-                            file.write(dump(key, known[key]))
-                by_set.setdefault(of, []).append(known[key])
+                            file.write(dump(key, store[key]))
+                by_set.setdefault(of, []).append(store[key])
     return by_set
 
 
@@ -287,8 +287,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     }
     if any(set(plan.sets) - {"handbook"} for plan in plans.values()) and options.cache != OUTCOMES:
         require_files("medquad/qa.jsonl", "wikiqa/train.jsonl", "trecqa/train-all.jsonl")
-    known = read_cache(options.cache)
-    measured = {name: measure_all(plan, name, known, options.cache) for name, plan in plans.items()}
+    store = read_cache(options.cache)
+    measured = {name: measure_all(plan, name, store, options.cache) for name, plan in plans.items()}
     text = "\n".join(line for name, by_set in measured.items() for line in tabulate(name, by_set))
     print(text)
     if plans == PLANS:
@@ -300,7 +300,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         title = "Labels of as2 decide against those of whole lists at random"
         write_section(PAGE, "decide", f"{intro}\n\n![{title}]({PICTURE.name})\n\n{text}")
         write_text(draw(measured), PICTURE)
-        write_text("".join(dump(key, outcome) for key, outcome in known.items()), OUTCOMES)
+        write_text("".join(dump(key, outcome) for key, outcome in store.items()), OUTCOMES)
 
 
 if __name__ == "__main__":

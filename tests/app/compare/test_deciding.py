@@ -1,6 +1,7 @@
 """A decision on a corpus's own questions: followed from its labels, undone with them, stored with its chances."""
 
 import pytest
+from decision_questions import QUESTIONS
 from fake_models import write_version
 
 from app.compare import deciding
@@ -19,20 +20,9 @@ from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.types import Candidate, Question
 from db.repositories import labels as rows
 
-THINGS = "tower bridge river violin comet castle harbour lantern meadow orchard glacier canyon".split()
-QUESTIONS = [
-    Question(
-        f"q{i}",
-        f"What does the {thing} do?",
-        (Candidate(f"{thing}-0", "It rained."), Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.")),
-    )
-    for i, thing in enumerate(THINGS)
-]
-
 
 @pytest.fixture
 def corpus(wb):
-    """Twelve questions without labels. BM25 puts the right sentence first, document order the other."""
     return imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from decision_questions import QUESTIONS
 
 from app import bootstrap
 from app.compare import deciding
@@ -18,19 +19,9 @@ from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Display
 from app.worker import RUNNERS
 from as2core.data import jsonl
-from as2core.types import Candidate, Question
 from db.models import Sentence
 from db.repositories import labels as rows
 
-THINGS = "tower bridge river violin comet castle harbour lantern meadow orchard glacier canyon".split()
-QUESTIONS = [
-    Question(
-        f"q{i}",
-        f"What does the {thing} do?",
-        (Candidate(f"{thing}-0", "It rained."), Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.")),
-    )
-    for i, thing in enumerate(THINGS)
-]
 SHOWN = Display(scores=True, guideline=0)
 
 
