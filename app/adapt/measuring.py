@@ -46,16 +46,23 @@ class Measuring:
 
     @contextmanager
     def cache_logits(self, ranker: Ranker, stage: str, questions: Sequence[Question]) -> Iterator[None]:
-        """Meanwhile, what the ranker reads completely is looked up and stored; what is there already weighs nothing in
-        the stage's time. Elsewhere its time may be measured, so it reads everything."""
+        """As `use_cache`; what is there already of these questions weighs nothing in the stage's time."""
+        if isinstance(ranker, CascadeRanker):
+            pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
+            unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
+            self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread)
+        with self.use_cache(ranker):
+            yield
+
+    @contextmanager
+    def use_cache(self, ranker: Ranker) -> Iterator[None]:
+        """Meanwhile, what a cascade reads completely is looked up and stored. Elsewhere its time may be measured, so it
+        reads everything."""
         if not isinstance(ranker, CascadeRanker):
             yield
             return
         ranker.logits = self.logits
         try:
-            pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
-            unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
-            self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread)
             yield
         finally:
             ranker.logits = None

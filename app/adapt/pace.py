@@ -144,7 +144,7 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured else held_out,
         "check": COMPLETE_WEIGHT * count_candidates(work.judge_questions),
         "preparation": CANDIDATE_WEIGHT * count_candidates(long)
-        + TORCH_CANDIDATE_WEIGHT * count_candidates(work.anchor_questions),
+        + COMPLETE_WEIGHT * count_candidates(work.anchor_questions),
         "validation": validation,
         "training": STEP_WEIGHT * work.steps + validation * work.evaluations,
         "mean": validation * work.mean_evaluations,
@@ -152,8 +152,7 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         "calibration": COMPLETE_WEIGHT * count_candidates(work.calibration_questions),
         f"new {HELD_OUT}": held_out,
         f"base {FOLDS}": COMPLETE_WEIGHT * count_candidates(work.judged_questions),
-        FOLDS: work.copies * (TORCH_CANDIDATE_WEIGHT * count_candidates(work.anchor_questions) + validation)
-        + STEP_WEIGHT * work.copy_steps,
+        FOLDS: work.copies * validation + STEP_WEIGHT * work.copy_steps,
     }
     for name, weight in frozen.items():
         stages |= {f"base {name}": 0.0 if name in work.measured else weight, f"new {name}": weight}

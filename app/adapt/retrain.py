@@ -170,7 +170,8 @@ class _Retrain:
         control = self.reporter.control_training()
         on_progress = self.reporter.follow("training", "scoring the training questions")
         snapshot = self.snapshot.prepare_training(labels.questions)
-        return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
+        with self.measuring.cache_logits(ranker, "preparation", snapshot.replay):
+            return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
         """By copies of the base, trained as the version was."""
@@ -180,7 +181,9 @@ class _Retrain:
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
-            copy = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check()).ranker
+            with self.measuring.use_cache(ranker):  # which has the anchors' logits
+                result = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check())
+            copy = result.ranker
             return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged))
 
         def measure_base(questions: Sequence[Question]) -> Evaluation:

@@ -7,10 +7,14 @@ import logging
 import threading
 from datetime import timedelta
 
+from sqlalchemy.orm import Session
+
 from app.jobs import queue, retrain_rule
 from app.jobs.process import is_dead, start_worker_if_needed
+from app.jobs.queue import JobView, to_view
 from app.workbench import audit_retention
 from app.workbench.workbench import Workbench
+from db.models import Job
 from db.repositories import jobs as rows
 
 STALE = timedelta(seconds=25)  # with the two seconds between checks, a dead worker is noticed within 30
@@ -44,16 +48,25 @@ def attend(wb: Workbench) -> None:
         start_worker_if_needed(wb)
 
 
+def list_silent(wb: Workbench) -> list[JobView]:
+    """Jobs that are running by their rows, and whose worker is gone or has not been heard of."""
+    with wb.read() as s:
+        return [to_view(row) for row in _find_silent(wb, s)]
+
+
+def _find_silent(wb: Workbench, session: Session, *, lock: bool = False) -> list[Job]:
+    dead = [w for w in rows.list_running_workers(session) if is_dead(w)]
+    return rows.list_silent_jobs(session, heard_before=wb.clock() - STALE, dead_workers=dead, lock=lock)
+
+
 def reap(wb: Workbench) -> None:
     """Turn runs whose heartbeat stopped into lost ones, queued again while attempts remain. A run that comes back finds
     that its attempt no longer counts, and can write nothing."""
     now = wb.clock()
-    with wb.read() as s:
-        dead = [w for w in rows.list_running_workers(s) if is_dead(w)]
-        if not rows.list_silent_jobs(s, heard_before=now - STALE, dead_workers=dead):
-            return
+    if not list_silent(wb):
+        return
     with wb.write() as s:
-        for row in rows.list_silent_jobs(s, heard_before=now - STALE, dead_workers=dead, lock=True):
+        for row in _find_silent(wb, s, lock=True):
             rows.add_event(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
             if row.cancelling:
                 row.state, row.message, row.finished = "cancelled", "cancelled", now

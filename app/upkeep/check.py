@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app.corpora import corpora
-from app.jobs import queue
+from app.jobs import queue, supervisor
 from app.jobs.process import is_running, read_failure
 from app.versions import registry
 from app.workbench.settings import Settings
@@ -121,6 +121,9 @@ def _check_queue(wb: Workbench) -> Iterator[Finding]:
         yield Finding("worker")
     if unknown:
         yield Finding("jobs", f"job {unknown[0].id} is of the unknown kind {unknown[0].kind!r}", "cancel it")
+    elif silent := supervisor.list_silent(wb):
+        problem = f"job {silent[0].id} ({silent[0].kind}) was running, and its worker is gone"
+        yield Finding("jobs", problem, "start the app or `as2 worker`: the job goes on from there")
     else:
         yield Finding("jobs")
 

@@ -256,7 +256,7 @@ class CascadeRanker(
         return engine
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_onnx": None, "_preparation": None}
+        return {**self.__dict__, "_onnx": None, "_preparation": None, "logits": None}
 
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None

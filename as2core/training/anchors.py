@@ -47,7 +47,8 @@ def choose_anchors(
     seed: int,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Anchors:
-    """Of each question without labels the candidates that the base ranks first, and a sample of the others.
+    """Of each question without labels the candidates that the base ranks first, and a sample of the others. The base
+    scores them on the engine that it runs on, and through its cache of logits if it has one.
     `on_progress` is called between questions with how many are done, of how many; what it raises stops the choice."""
     rng = random.Random(seed)
     anchors, logits = [], {}

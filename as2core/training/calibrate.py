@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from as2core.cascade.engine import run_cascade
+from as2core.cascade.logit_cache import with_cache
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
 from as2core.nn.heads import ExitHead
@@ -108,10 +109,12 @@ def _fit_confidence(ranker: CascadeRanker, answers: Sequence[tuple[float, bool]]
 
 
 def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:
-    """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them."""
+    """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them. They
+    go through the ranker's cache of logits if it has one."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     texts = [(question, ranker.list_texts(candidates)) for question, candidates in queries]
-    return [np.stack([e.scores for e in trace.exits]) for trace in run_cascade(ranker.engine, texts, complete)]
+    engine = with_cache(ranker.engine, ranker.logits)
+    return [np.stack([e.scores for e in trace.exits]) for trace in run_cascade(engine, texts, complete)]
 
 
 def _fold_masks(fold: np.ndarray, positive: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

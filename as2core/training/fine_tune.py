@@ -131,7 +131,7 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
         questions, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
     if settings.anchor and base.is_trained:
-        batches = learner.add_anchors(batches, questions, on_progress)
+        batches = learner.add_anchors(batches, base, questions, on_progress)
     return batches
 
 

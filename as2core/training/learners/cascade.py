@@ -72,10 +72,14 @@ class CascadeLearner(Learner[CascadeRanker]):
             self.offsets = {e: fit_offset(x, share) for e, x in zip(self.ranker.exits, by_exit, strict=True)}
 
     def add_anchors(
-        self, batches: BatchPlan, questions: Sequence[Question], on_progress: Callable[[int, int], None]
+        self,
+        batches: BatchPlan,
+        base: CascadeRanker,
+        questions: Sequence[Question],
+        on_progress: Callable[[int, int], None],
     ) -> BatchPlan:
         seed = self.settings.seed
-        anchors = choose_anchors(self.ranker, questions, seed=seed, on_progress=on_progress)
+        anchors = choose_anchors(base, questions, seed=seed, on_progress=on_progress)
         self.anchor_logits = anchors.logits
         return plan_anchors(batches, anchors, seed=seed)
 

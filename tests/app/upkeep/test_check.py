@@ -9,6 +9,7 @@ from app.ask import asking
 from app.jobs import process, queue
 from app.upkeep.check import check_home
 from app.versions import registry
+from db.repositories import jobs
 
 
 def find_problems(wb):
@@ -71,3 +72,11 @@ def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
     problems = find_problems(wb)
     assert "dance" in problems["jobs"].problem
     assert "worker.log" in problems["worker"].problem
+
+
+def test_a_job_whose_worker_was_killed_is_named(wb, towers):
+    host, _, born = process.worker_name().split(":")
+    job = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    with wb.write() as s:
+        jobs.claim_next(s, queue.PRIORITIES, f"{host}:999999999:{born}", wb.clock())
+    assert find_problems(wb)["jobs"].problem == f"job {job.id} (score) was running, and its worker is gone"

@@ -1,11 +1,15 @@
+import copy
 import dataclasses
 from collections import Counter
+from contextlib import closing
 
 import numpy as np
 import pytest
 import torch
 from year_questions import questions, tiny_ranker
 
+from as2core.cascade.engine_torch import TorchEngine
+from as2core.cascade.logit_cache import LogitCache
 from as2core.errors import BadSetting, Cancelled
 from as2core.training import anchors
 from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
@@ -53,6 +57,18 @@ def test_anchors_are_the_bases_best_candidates_and_a_sample_of_the_others(base, 
         assert anchors_of_old.logits[old.qid] == pytest.approx(logits(base, [old])[:, places], abs=1e-5)
     again, other = choose_anchors(base, OLD, seed=1), choose_anchors(base, OLD, seed=2)
     assert again.questions == anchors_of_old.questions != other.questions
+
+
+def test_the_base_scores_anchors_once_where_it_has_a_cache(base, tmp_path, monkeypatch):
+    monkeypatch.setattr(TorchEngine, "identity", "a base that stays as it is")
+    without = choose_anchors(base, OLD, seed=1)
+    with closing(LogitCache(tmp_path / "logits.db")) as base.logits:
+        assert choose_anchors(base, OLD, seed=1).questions == without.questions
+        assert copy.deepcopy(base).logits is None  # a copy is trained
+        monkeypatch.setattr(TorchEngine, "start", None)
+        again = choose_anchors(base, OLD, seed=1)
+    for qid, logits_of_base in without.logits.items():
+        assert again.logits[qid] == pytest.approx(logits_of_base, abs=1e-5)
 
 
 def test_questions_with_labels_or_without_candidates_are_no_anchors_and_few_candidates_all_are(base):
@@ -121,7 +137,7 @@ def test_processes_share_the_anchors_and_one_without_questions_has_none():
     assert {g.question.qid for p in parts for g in p} == {q.qid for q in OLD[:3]}
 
 
-def test_a_stop_while_anchors_are_anchors_of_old_ends_the_run(base, tmp_path):
+def test_a_stop_while_anchors_are_scored_ends_the_run(base, tmp_path):
     from as2core.training.loop import RunControl
 
     settings = dataclasses.replace(FAST, anchor=1.0)
