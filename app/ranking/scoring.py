@@ -389,11 +389,13 @@ def run_score(job: JobRun) -> dict[str, Json]:
     is_again = job.settings.get("again")
     if is_again:
         _restore_cuts(job, corpus_id, model)
+    only = job.settings.get("questions", ())
     with wb.read() as s:
-        if is_again:
+        if is_again and only:
+            questions = [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
+        elif is_again:
             questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
         else:
-            only = job.settings.get("questions", ())
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
     for done, question in enumerate(questions):
         job.step_back()

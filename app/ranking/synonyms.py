@@ -4,11 +4,14 @@ shown is the question as it was asked."""
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
+from app.jobs import queue
+from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench import people
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import BadSetting
 from as2core.synonyms import Synonyms
 from db.models import Corpus
+from db.repositories.versions import list_open_questions
 
 
 def read_synonyms(wb: Workbench, corpus_id: int) -> Synonyms:
@@ -27,17 +30,23 @@ def write_synonyms(
     wb: Workbench, corpus_id: int, text: str, *, by: int | None, before: Synonyms | None = None
 ) -> Synonyms:
     """Replace the corpus's synonyms by these lines (`as2core.synonyms`); `by` None is the command line. `before`: those
-    that the writer saw. Raises BadSetting, which names the line, or says that somebody changed them meanwhile,
-    NotAllowed for a viewer, UnknownCorpus."""
+    that the writer saw. Questions of the queues that are read otherwise now are ranked again in the background. Raises
+    BadSetting, which names the line, or says that somebody changed them meanwhile, NotAllowed for a viewer,
+    UnknownCorpus."""
     synonyms = Synonyms.parse(storable(text))
     with wb.write() as s:
         people.allow(s, by, "change the synonyms")
         lock_corpus(s, corpus_id)
-        if before is not None and _synonyms_of(s, corpus_id) != before:
+        old = _synonyms_of(s, corpus_id)
+        if before not in (None, old):
             raise BadSetting(
                 "somebody else changed the synonyms meanwhile: copy your lines, reload the page, and add them there"
             )
         s.get_one(Corpus, corpus_id).synonyms = str(synonyms)
+        texts = {q.id: q.text for q in list_open_questions(s, corpus_id)}
+    if changed := [i for i, text in texts.items() if old.expand(text) != synonyms.expand(text)]:
+        settings = {"questions": changed[:MAX_RESCORED_QUESTIONS], "again": True}
+        queue.enqueue(wb, "score", settings, corpus_id=corpus_id, by=by)
     return synonyms
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TypedDict, Unpack
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, CurrentLabel, Evaluation, Job, ModelVersion, Question, Run, Score
@@ -111,14 +111,28 @@ def adopt_newest_runs(session: Session, version_id: int) -> list[int]:
 def list_ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
     """Questions of the queues that follow another version, or one that is deleted, with a candidate nobody labelled;
     newest first. So do those with such a candidate that only a version now deleted had found."""
+    has_orphan = _open_candidates().where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
+    stale = or_(and_(~is_ranked_by(version_id), _open_candidates().exists()), has_orphan)
+    return list(session.scalars(_select_ranked(corpus_id).where(stale)))
+
+
+def list_open_questions(session: Session, corpus_id: int) -> list[Question]:
+    """Questions of the queues that a version has ranked, with a candidate nobody labelled; newest first."""
+    return list(session.scalars(_select_ranked(corpus_id).where(_open_candidates().exists())))
+
+
+def _select_ranked(corpus_id: int | None) -> Select[Question]:
+    """Questions of the queues that a version has ranked, of all corpora or of one; newest first."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
     is_ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
+    statement = select(Question).where(Question.queued, is_ranked).order_by(Question.id.desc())
+    return statement.where(Question.corpus_id == corpus_id) if corpus_id else statement
+
+
+def _open_candidates() -> Select[int]:
+    """Those of the question that nobody labelled."""
     has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
-    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label)
-    has_orphan = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
-    stale = or_(and_(~is_ranked_by(version_id), is_open.exists()), has_orphan)
-    statement = select(Question).where(Question.queued, is_ranked, stale).order_by(Question.id.desc())
-    return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
+    return select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label)
 
 
 def find_evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:

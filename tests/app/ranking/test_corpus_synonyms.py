@@ -1,8 +1,11 @@
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.ask import asking, pair
+from app.ask.question_management import set_queued
 from app.compare import comparison, deciding
 from app.exchange import imports
 from app.jobs import queue
@@ -15,6 +18,7 @@ from as2core.data import jsonl
 from as2core.errors import BadSetting
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
+from db.models import Run
 from db.repositories import questions as rows
 
 HOUSE = "iron lady => Eiffel Tower"
@@ -48,6 +52,22 @@ def test_a_corpus_has_its_own_synonyms(wb, towers, ann):
     write_synonyms(wb, towers.id, HOUSE, by=ann.id)
     assert read_synonyms(wb, towers.id) == Synonyms((("iron lady", "Eiffel Tower"),))
     assert not read_synonyms(wb, towers.id + 1)
+
+
+def test_waiting_questions_that_are_read_otherwise_now_are_ranked_again(wb, towers, ann):
+    other, typed = "Who built the tower?", "Is the iron lady old?"
+    asked = {text: asking.ask(wb, towers.id, text) for text in (ASKED, other, typed)}
+    set_queued(wb, [asked[text].question_id for text in (ASKED, other)], queued=True, by=ann.id)
+    write_synonyms(wb, towers.id, HOUSE, by=ann.id)
+    [job] = [j for j in queue.list_jobs(wb, "score") if j.settings.get("again")]
+    assert job.settings["questions"] == [asked[ASKED].question_id]
+    while run_queued(wb, RUNNERS):
+        pass
+    assert queue.load_job(wb, job.id).result == {"questions": 1}
+    wb.later.finish()
+    with wb.read() as s:
+        runs = Counter(s.scalars(select(Run.question_id)))
+    assert [runs[asked[text].question_id] for text in (ASKED, other, typed)] == [2, 1, 1]
 
 
 def test_a_viewer_changes_none_and_nobody_overwrites_what_another_has_written(wb, towers, ann, bob):
