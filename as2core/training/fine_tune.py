@@ -8,16 +8,17 @@ changes the time and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Generic, cast
 
 import numpy as np
 import torch
@@ -104,7 +105,8 @@ def fine_tune(
     watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
     frozen.requires_grad_(False)
     try:
-        trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
+        with _dropout(learner, settings.dropout):
+            trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     finally:
         frozen.requires_grad_(True)
     if watch.stopping:
@@ -207,6 +209,20 @@ def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> torch.nn.
     elif settings.frozen_layers:
         raise BadSetting("frozen_layers needs an encoder backbone; set it to 0 for this model")
     return torch.nn.ParameterList(p for part in parts for p in part.parameters() if p.requires_grad)
+
+
+@contextlib.contextmanager
+def _dropout(module: torch.nn.Module, probability: float | None) -> Iterator[None]:
+    """Meanwhile all its dropout has this probability."""
+    layers = [m for m in module.modules() if isinstance(m, torch.nn.Dropout)] if probability is not None else []
+    own = [layer.p for layer in layers]
+    try:
+        for layer in layers:
+            layer.p = cast(float, probability)
+        yield
+    finally:
+        for layer, before in zip(layers, own, strict=True):
+            layer.p = before
 
 
 def _claim_workdir(workdir: Path, run: dict, restart: bool) -> None:

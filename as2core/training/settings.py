@@ -29,6 +29,7 @@ class TrainSettings:
     that of a cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
     `contrast` weighs InfoNCE within a question, beside the loss. `unlabelled`: so many of a question's candidates
     without a label learn from the teacher too. `title_dropout`: the share of candidates read without their title.
+    `dropout`: the probability in every layer of the ranker while it is trained; None leaves each at its own.
     `anchor` weighs how far a cascade's logits on its anchors are from the base's (as2core.training.anchors).
     `match_prior`: a trained cascade's logits are on the level of its labels within the loss (as2core.training.prior).
     `tuned_share`: how far the result is from the base's weights (0) to the trained ones (1); None leaves it to the dev
@@ -67,6 +68,7 @@ class TrainSettings:
     unlabelled: int = 0
     anchor: float = 0.0
     title_dropout: float = 0.0
+    dropout: float | None = None
     match_prior: bool = False
     tuned_share: float | None = 1.0
     exit_draw: str = "uniform"
@@ -119,6 +121,8 @@ class TrainSettings:
             )
         if self.tuned_share is not None and not 0 <= self.tuned_share <= 1:
             raise BadSetting(f"tuned_share={self.tuned_share:g}: it is the share of the trained weights, 0 to 1")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise BadSetting(f"dropout={self.dropout:g}: give a probability, 0 to below 1, or leave it out")
         if not 0 <= self.title_dropout <= 1:
             raise BadSetting(f"title_dropout={self.title_dropout:g}: give a share of the candidates, 0 to 1")
         if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:

@@ -100,6 +100,22 @@ def test_the_same_seed_gives_the_same_weights(base, tmp_path):
     assert all(a[k].equal(b[k]) for k in a)
 
 
+def test_dropout_is_the_settings_in_training_and_the_ranker_s_own_after_it(base, tiny, tmp_path):
+    def weights(start, dropout):
+        settings = dataclasses.replace(FAST, dropout=dropout)
+        return fine_tune(start, questions(0, 12), [], settings, workdir=tmp_path / f"{id(start)} {dropout}").ranker
+
+    without, settings_without = (
+        weights(tiny_ranker("cascade", tiny("bert", 2), dropout=False), None),
+        weights(base, 0.0),
+    )
+    of_both = [r.module.state_dict() for r in (without, settings_without)]
+    assert all(of_both[0][k].equal(of_both[1][k]) for k in of_both[0])
+    of_own = weights(base, None).module.state_dict()
+    assert not all(of_both[0][k].equal(of_own[k]) for k in of_own)
+    assert {m.p for m in settings_without.module.modules() if isinstance(m, torch.nn.Dropout)} == {0.1}
+
+
 def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tmp_path):
     whole = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "whole").ranker
     done = []
@@ -340,6 +356,7 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
         ({"margin": math.nan}, "margin=nan"),
         ({"exit_draw": "early", "early_bias": math.inf}, "early_bias=inf"),
         ({"noise": 1.5}, "share"),
+        ({"dropout": 1.0}, "dropout=1: give a probability"),
         ({"self_distill": 1.0}, 'exit_draw="all"'),
     ],
 )
