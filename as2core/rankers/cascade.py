@@ -24,7 +24,7 @@ from as2core.cascade.engine import Engine, run_cascade, run_completely
 from as2core.cascade.logit_cache import LogitCache, with_cache
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.slices import in_slices
-from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
 from as2core.errors import BadSetting, Cancelled
 from as2core.rankers.base import (
@@ -41,9 +41,14 @@ from as2core.rankers.base import (
     TracesTogether,
     VersionConfig,
 )
-from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.rankers.first_stage import FirstStage, with_first
-from as2core.rankers.passage_cache import PassageCache
+from as2core.rankers.first_stage import (
+    FIRST_KEEP,
+    FIRST_WORDS,
+    FirstStage,
+    build_first_stage,
+    list_entering,
+    with_first,
+)
 from as2core.rankers.specs import Entry, Setting
 from as2core.types import Candidate, OnProgress, Progress
 
@@ -55,8 +60,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
-FIRST_WORDS = ("none", "bi-encoder")  # of `first`; anything else is a ranker's spec
-FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
 class CascadeRanker(
@@ -267,7 +270,7 @@ class CascadeRanker(
     def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:
         cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in queries]
         texts = [
-            (q, self.list_texts(_list_entering(candidates, cut)))
+            (q, self.list_texts(list_entering(candidates, cut)))
             for (q, candidates), cut in zip(queries, cuts, strict=True)
         ]
         traces = run_cascade(in_slices(with_cache(self.engine, self.logits)), texts, schedule or self.schedule)
@@ -375,27 +378,6 @@ def find_style(name: str) -> type[CascadeRanker]:
     if name not in styles:
         raise BadSetting(f"no cascade as={name}; known: {', '.join(styles)}")
     return styles[name]
-
-
-def _list_entering(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[Candidate]:
-    dropped = set() if cut is None else set(cut.dropped.tolist())
-    return [c for i, c in enumerate(candidates) if i not in dropped]
-
-
-def build_first_stage(backbone: str, first: str | Ranker, keep: int) -> FirstStage | None:
-    """What scores the candidates before the encoder does: a ranker, or one of `FIRST_WORDS`: "bi-encoder" (of the
-    cascade's backbone, with its vectors cached on disk) or "none". Raises BadSetting."""
-    if first == "none":
-        return None
-    if first == "bi-encoder":
-        from as2core.cascade.graphs import default_folder
-        from as2core.nn.backbone import load_backbone
-
-        cache = PassageCache(default_folder().parent / "vectors.db")
-        first = BiEncoderRanker(load_backbone(backbone), cache=cache)
-    if isinstance(first, str):
-        raise BadSetting(f"first={first}: give a ranker, or one of {', '.join(FIRST_WORDS)}")
-    return FirstStage(first, keep)
 
 
 SETTINGS: Mapping[str, Setting] = {

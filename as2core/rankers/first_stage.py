@@ -13,7 +13,12 @@ import numpy as np
 from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
 from as2core.errors import BadSetting
 from as2core.rankers.base import CountsFlops, KeepsTrace, Ranker, hides_encoder
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.rankers.passage_cache import PassageCache
 from as2core.types import Candidate
+
+FIRST_WORDS = ("none", "bi-encoder")  # for a first stage; anything else is a ranker's spec
+FIRST_KEEP = 200  # candidates that it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class FirstStage:
     """The ranker, and how many candidates it keeps; it does not score a shorter list."""
 
     ranker: Ranker
-    keep: int = 200
+    keep: int = FIRST_KEEP
 
     def __post_init__(self) -> None:
         if self.keep < 1:
@@ -32,6 +37,22 @@ class FirstStage:
         if len(candidates) <= self.keep:
             return None
         return run_stage(0, self.ranker, question, candidates, np.arange(len(candidates)), self.keep)
+
+
+def build_first_stage(backbone: str, first: str | Ranker, keep: int) -> FirstStage | None:
+    """What scores the candidates before the encoder does: a ranker, or one of `FIRST_WORDS`: "bi-encoder" (of the
+    cascade's backbone, with its vectors cached on disk) or "none". Raises BadSetting."""
+    if first == "none":
+        return None
+    if first == "bi-encoder":
+        from as2core.cascade.graphs import default_folder
+        from as2core.nn.backbone import load_backbone
+
+        cache = PassageCache(default_folder().parent / "vectors.db")
+        first = BiEncoderRanker(load_backbone(backbone), cache=cache)
+    if isinstance(first, str):
+        raise BadSetting(f"first={first}: give a ranker, or one of {', '.join(FIRST_WORDS)}")
+    return FirstStage(first, keep)
 
 
 def run_stage(
@@ -54,6 +75,12 @@ def run_stage(
     dropped = select_dropped(alive, scores, survivors)
     is_counted = not hides_encoder(ranker)
     return ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, ranker.name, is_counted=is_counted)
+
+
+def list_entering(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[Candidate]:
+    """Those that the stage passed on; all where it did not score them."""
+    dropped = set() if cut is None else set(cut.dropped.tolist())
+    return [c for i, c in enumerate(candidates) if i not in dropped]
 
 
 def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:
