@@ -25,7 +25,7 @@ from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, ope
 from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
 from app.ui.page import page
 from app.ui.signin import desk as desk_name
-from app.ui.text import count
+from app.ui.text import count, plain, shorten
 
 frame = page("Label", "Does the marked sentence answer the question?")
 style()
@@ -108,6 +108,11 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
         desk, rejected = desk.reject_rest(frame.wb, display)
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
         st.toast(message if rejected else "No row was left to label.", icon=":material/close:")
+    elif name == "find" and isinstance(desk, ListDesk) and desk.item is not None:
+        words = state.get(label_rows.find_key(desk.item.question_id), "").strip()
+        desk, found = desk.find(words)
+        message = f"{count(found, 'row')} with “{plain(shorten(words, 60))}”." if words else "Type words to find first."
+        st.toast(message, icon=":material/search:")
     elif name in ("up", "down") and isinstance(desk, ListDesk):
         return desk.pick(desk.row + (1 if name == "down" else -1))
     elif name in ("back", "forward"):
@@ -182,7 +187,7 @@ with work:
         elif desk.item is None:
             waiting.draw(frame, desk)
         elif isinstance(desk, ListDesk):
-            label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=is_viewer)
+            label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
         else:
             draw(desk.item, scores_visible=scores_visible)
     closed = desk.item is None or is_viewer
@@ -194,6 +199,7 @@ with work:
             button("rest", disabled=closed or not desk.rest)
             button("up", disabled=desk.item is None)
             button("down", disabled=desk.item is None)
+            button("find", disabled=desk.item is None)
     with st.container(horizontal=True):
         button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)

@@ -280,6 +280,23 @@ def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
     assert stored.labels(wb)[BRIDGE, STEEL] == "correct"
 
 
+def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
+    at = opened_list()
+    [field] = [f for f in at.text_input if f.label == "Find in this list"]
+    at = field.input("BRIDGE fort").run()
+    found = front(at)
+    assert [t.value for t in at.toast] == ["1 row with “BRIDGE fort”."]
+    assert found == (BRIDGE, OPENED)
+    at = at.text_input(key=field.key).input("steel").run()
+    assert front(at) == (BRIDGE, STEEL)
+    at = press(at, "find")  # there is no other
+    assert front(at) == (BRIDGE, STEEL)
+    at = at.text_input(key=field.key).input("zebra").run()
+    assert [t.value for t in at.toast] == ["0 rows with “zebra”."]
+    assert front(at) == (BRIDGE, STEEL)
+    assert stored.labels(wb) == {}
+
+
 def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
     at = press(opened_list(), "correct")
     at = press(at, "rest")

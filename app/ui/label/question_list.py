@@ -105,6 +105,14 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         """Put a row in front; stay where there is none."""
         return replace(self, row=row) if 0 <= row < len(self.rows) else self
 
+    def find(self, words: str) -> tuple[Self, int]:
+        """The next row below the one in front, or else from the top, with all these words or parts of words in front;
+        and how many rows have them. No word is in no row."""
+        wanted = words.casefold().split()
+        matches = [i for i, r in enumerate(self.rows) if wanted and all(w in r.text.casefold() for w in wanted)]
+        below = [i for i in matches if i > self.row]
+        return self.pick((below or matches or [self.row])[0]), len(matches)
+
     def _leave(self) -> Self:
         return replace(self, skips=(*self.skips, self.item.question_id)) if self.item else self
 

@@ -12,12 +12,22 @@ from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
 
+def find_key(question_id: int) -> str:
+    """Of the session state, where the words are that are looked for in this question's list."""
+    return f"label_find_{question_id}"
+
+
 def draw(
-    desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, int], None], closed: bool = False
+    desk: ListDesk,
+    *,
+    scores_visible: bool,
+    on_row: Callable[[str, str, int], None],
+    on_find: Callable[[str, str], None],
+    closed: bool = False,
 ) -> None:
-    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for; `closed`:
-    nothing may be clicked. Keys of the buttons are those of the place in the window: keys of the row would replay old
-    clicks when a rerun interrupts the run."""
+    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for,
+    `on_find("find", showing)` when words were typed; `closed`: nothing may be labelled. Keys of the buttons are those
+    of the place in the window: keys of the row would replay old clicks when a rerun interrupts the run."""
     item = desk.item
     if item is None:
         return
@@ -28,6 +38,8 @@ def draw(
         <h2 class="asked">{escape(item.question)}</h2>
         <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
+    st.text_input("Find in this list", key=find_key(item.question_id), icon=":material/search:", width=380,
+                  placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):
         row = item.rows[place]

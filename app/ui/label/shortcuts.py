@@ -38,6 +38,7 @@ ACTIONS = (
     ),
     Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
     Action("down", ("arrowdown",), "↓", "Down", "Go to the row below", LIST),
+    Action("find", ("n",), "n", "Next found", "Go to the next row with the words of “Find in this list”", LIST),
     Action(
         "undo",
         ("backspace", "ctrl+z"),
