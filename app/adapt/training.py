@@ -64,8 +64,8 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
     a generative ranker are trained at twice the rate. A cascade passes more often over few labelled `questions`, and
     every step trains all exits. The loss compares the candidates of a question, which leaves the level of the logits
     to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049). Dropout would
-    cost a sixth of the time (docs/decisions/0067). Where validation
-    questions ask for it, the weights go only half of the way from the base's, or stay as they were."""
+    cost a sixth of the time (docs/decisions/0067). Where validation questions ask for it, the weights go only half of
+    the way from the base's, or stay as they were."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
