@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from as2core.training.loop import RunControl
 
 FAST_RATE = 6e-5
-MAX_PASSES, MAX_STEPS = 8, 75  # of few questions, more passes: as many as make these steps, or the ranker's own
+MAX_PASSES, MAX_STEPS = 8, 150  # of few questions, more passes: as many as make these steps, or the ranker's own
 BATCH_QUESTIONS, ANCHOR_WEIGHT = 4, 1.0
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
 
@@ -63,9 +63,8 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
     a generative ranker are trained at twice the rate. A cascade passes more often over few labelled `questions`, and
     every step trains all exits. The loss compares the candidates of a question, which leaves the level of the logits
-    to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049). Dropout would
-    cost a sixth of the time (docs/decisions/0067). Where validation questions ask for it, the weights go only half of
-    the way from the base's, or stay as they were."""
+    to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049). Where validation
+    questions ask for it, the weights go only half of the way from the base's, or stay as they were."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
@@ -83,7 +82,6 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
             anchor=ANCHOR_WEIGHT,
             exit_draw="all",
             tuned_share=None,
-            dropout=0.0,
         )
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
