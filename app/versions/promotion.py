@@ -109,8 +109,8 @@ def rescore_queues(wb: Workbench, kind: str) -> None:
         with wb.write() as s:
             stale = set(rows.adopt_newest_runs(s, active.id))
             stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
-            queued = job_rows.list_jobs(s, "score", states=("queued",))
-            jobs = [j for j in queued if j.settings.get("again") and not j.settings.get("questions")]
+            waiting = job_rows.list_jobs(s, "score", states=("queued",))
+            jobs = [j for j in waiting if j.settings.get("again") and not j.settings.get("questions")]
         for corpus_id in sorted(stale - {j.corpus_id for j in jobs}):
             queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
     except As2Error as e:  # the promotion holds all the same

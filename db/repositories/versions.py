@@ -113,15 +113,15 @@ def list_ranked_by_others(session: Session, version_id: int, corpus_id: int | No
     newest first. So do those with such a candidate that only a version now deleted had found."""
     has_orphan = _open_candidates().where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
     stale = or_(and_(~is_ranked_by(version_id), _open_candidates().exists()), has_orphan)
-    return list(session.scalars(_select_ranked(corpus_id).where(stale)))
+    return list(session.scalars(_select_with_ranking(corpus_id).where(stale)))
 
 
 def list_open_questions(session: Session, corpus_id: int) -> list[Question]:
     """Questions of the queues that a version has ranked, with a candidate nobody labelled; newest first."""
-    return list(session.scalars(_select_ranked(corpus_id).where(_open_candidates().exists())))
+    return list(session.scalars(_select_with_ranking(corpus_id).where(_open_candidates().exists())))
 
 
-def _select_ranked(corpus_id: int | None) -> Select[Question]:
+def _select_with_ranking(corpus_id: int | None) -> Select[Question]:
     """Questions of the queues that a version has ranked, of all corpora or of one; newest first."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
     is_ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()

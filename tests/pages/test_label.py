@@ -284,9 +284,8 @@ def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
     at = opened_list()
     [field] = [f for f in at.text_input if f.label == "Find in this list"]
     at = field.input("BRIDGE fort").run()
-    found = front(at)
     assert [t.value for t in at.toast] == ["1 row with “BRIDGE fort”."]
-    assert found == (BRIDGE, OPENED)
+    assert front(at) == (BRIDGE, OPENED)
     at = at.text_input(key=field.key).input("steel").run()
     assert front(at) == (BRIDGE, STEEL)
     at = press(at, "find")  # there is no other

@@ -108,8 +108,8 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     def find(self, words: str) -> tuple[Self, int]:
         """The next row below the one in front, or else from the top, with all these words or parts of words in front;
         and how many rows have them. No word is in no row."""
-        wanted = words.casefold().split()
-        matches = [i for i, r in enumerate(self.rows) if wanted and all(w in r.text.casefold() for w in wanted)]
+        terms = words.casefold().split()
+        matches = [i for i, r in enumerate(self.rows) if terms and all(w in r.text.casefold() for w in terms)]
         below = [i for i in matches if i > self.row]
         return self.pick((below or matches or [self.row])[0]), len(matches)
 
