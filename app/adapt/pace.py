@@ -17,7 +17,8 @@ from as2core.types import Progress, Question
 HELD_OUT, FOLDS = "held-out", "folds"  # beside the names of the benchmarks
 MIN_WEIGHT = 2.0  # weighted seconds of a stage before its pace counts
 SPREAD = 0.15  # the range is at least so much below and above the pace that was measured
-# weights, in seconds of two cores' work, from `python benchmarks/retrain_time.py`
+# Weights, in seconds of two idle cores: only their ratios count. `python benchmarks/workbench.py --only retrain` prints
+# the seconds of the stages.
 ENGINE_WEIGHT, SAVING_WEIGHT = 1.5, 0.5
 COMPLETE_WEIGHT = 0.0014  # a candidate that passes all exits, in int8
 CANDIDATE_WEIGHT = 0.001  # one under the drop ratio
