@@ -42,13 +42,15 @@ def strip_labels(question: Question) -> Question:
 
 def choose_anchors(
     base: CascadeRanker,
+    ranker: CascadeRanker,
     questions: Sequence[Question],
     *,
     seed: int,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Anchors:
     """Of each question without labels the candidates that the base ranks first, and a sample of the others. The base
-    scores them on the engine that it runs on, and through its cache of logits if it has one.
+    ranks on the engine that it runs on, through its cache of logits if it has one. The logits are of `ranker`, its copy
+    on torch before the first step: those of int8 are lower by .2 at the last exits, which the training would learn.
     `on_progress` is called between questions with how many are done, of how many; what it raises stops the choice."""
     rng = random.Random(seed)
     anchors, logits = [], {}
@@ -61,7 +63,7 @@ def choose_anchors(
         others = best_first[BEST:]
         rows = sorted([*best_first[:BEST], *rng.sample(others, min(OTHERS, len(others)))])
         anchors.append(replace(q, candidates=tuple(q.candidates[r] for r in rows)))
-        logits[q.qid] = by_exit[:, rows]
+        [logits[q.qid]] = exit_logits(ranker, [(anchors[-1].text, anchors[-1].candidates)])
     return Anchors(tuple(anchors), logits)
 
 
