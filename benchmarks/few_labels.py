@@ -51,7 +51,7 @@ class Plan:
     seeds: int
 
 
-FULL = Plan((50, 200), tuple(RECIPES), tuple(NAMES), 2)
+FULL = Plan((50, 200), ("now", "one-by-one"), tuple(NAMES), 2)
 
 
 class Bench:
@@ -181,7 +181,7 @@ def describe(values: Values, others: Values) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labels", type=int, nargs="+", default=FULL.labels)
-    parser.add_argument("--recipes", nargs="+", choices=FULL.recipes, default=FULL.recipes)
+    parser.add_argument("--recipes", nargs="+", choices=tuple(RECIPES), default=FULL.recipes)
     parser.add_argument("--sets", nargs="+", choices=FULL.sets, default=FULL.sets)
     parser.add_argument("--seeds", type=int, default=FULL.seeds)
     parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
