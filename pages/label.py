@@ -109,12 +109,10 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
         st.toast(message if rejected else "No row was left to label.", icon=":material/close:")
     elif name == "find" and isinstance(desk, ListDesk) and desk.item is not None:
-        words = state.get(label_rows.find_key(desk.item.question_id), "").strip()
+        words = state.get(label_rows.name_find_key(desk.item.question_id), "").strip()
         desk, matches = desk.find(words)
-        message = (
-            f"{count(matches, 'row')} with “{plain(shorten(words, 60))}”." if words else "Type words to find first."
-        )
-        st.toast(message, icon=":material/search:")
+        message = f"{count(matches, 'row')} with “{plain(shorten(words, 60))}”."
+        st.toast(message if words else "Type words in “Find in this list” first.", icon=":material/search:")
     elif name in ("up", "down") and isinstance(desk, ListDesk):
         return desk.pick(desk.row + (1 if name == "down" else -1))
     elif name in ("back", "forward"):

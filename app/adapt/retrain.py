@@ -181,7 +181,7 @@ class _Retrain:
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
-            with self.measuring.use_cache(ranker):  # which has the anchors' logits
+            with self.measuring.use_cache(ranker):  # it has the logits of the shipped questions
                 result = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check())
             copy = result.ranker
             return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged))

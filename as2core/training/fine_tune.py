@@ -105,7 +105,7 @@ def fine_tune(
     watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
     frozen.requires_grad_(False)
     try:
-        with _dropout(learner, settings.dropout):
+        with _set_dropout(learner, settings.dropout):
             trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     finally:
         frozen.requires_grad_(True)
@@ -212,7 +212,7 @@ def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> torch.nn.
 
 
 @contextlib.contextmanager
-def _dropout(module: torch.nn.Module, probability: float | None) -> Iterator[None]:
+def _set_dropout(module: torch.nn.Module, probability: float | None) -> Iterator[None]:
     """Meanwhile all its dropout has this probability."""
     layers = [m for m in module.modules() if isinstance(m, torch.nn.Dropout)] if probability is not None else []
     own = [layer.p for layer in layers]

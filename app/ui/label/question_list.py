@@ -107,7 +107,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def find(self, words: str) -> tuple[Self, int]:
         """The next row below the one in front, or else from the top, with all these words or parts of words in front;
-        and how many rows have them. No word is in no row."""
+        and how many rows have them. Without words, none has."""
         terms = words.casefold().split()
         matches = [i for i, r in enumerate(self.rows) if terms and all(w in r.text.casefold() for w in terms)]
         below = [i for i in matches if i > self.row]

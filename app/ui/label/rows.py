@@ -12,8 +12,8 @@ from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
 
-def find_key(question_id: int) -> str:
-    """Of the session state, where the words are that are looked for in this question's list."""
+def name_find_key(question_id: int) -> str:
+    """Of the session state: the words to find in this question's list."""
     return f"label_find_{question_id}"
 
 
@@ -38,7 +38,7 @@ def draw(
         <h2 class="asked">{escape(item.question)}</h2>
         <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
-    st.text_input("Find in this list", key=find_key(item.question_id), icon=":material/search:", width=380,
+    st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):

@@ -38,7 +38,7 @@ ACTIONS = (
     ),
     Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
     Action("down", ("arrowdown",), "↓", "Down", "Go to the row below", LIST),
-    Action("find", ("n",), "n", "Next found", "Go to the next row with the words of “Find in this list”", LIST),
+    Action("find", ("n",), "n", "Next match", "Go to the next row that has the words in “Find in this list”", LIST),
     Action(
         "undo",
         ("backspace", "ctrl+z"),

@@ -86,8 +86,8 @@ class Learner(nn.Module, ABC, Generic[R]):
     def add_anchors(
         self, batches: BatchPlan, base: R, questions: Sequence[Question], on_progress: Callable[[int, int], None]
     ) -> BatchPlan:
-        """The batches with anchors from the questions without labels, scored by the base; only where `anchor` is one of
-        the `extras`."""
+        """The batches with anchors from the questions without labels, which the base ranks; only where `anchor` is one
+        of the `extras`."""
         return batches
 
     def discriminative_loss(self, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> Term:
