@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import check_has_sentences, lock_corpus
-from app.ranking import scoring
+from app.ranking import score_job
 from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -54,7 +54,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
             find_or_add(s, corpus_id, text, LISTED, wb.clock())
     added, entered = len(texts) - len(existing), list(existing.values()).count(False)
     if added or entered:
-        scoring.start_scoring(wb, corpus_id, max(added + entered, scoring.MAX_JOB_QUESTIONS))
+        score_job.start_scoring(wb, corpus_id, max(added + entered, score_job.MAX_JOB_QUESTIONS))
     return AddedQuestionsView(added, len(questions) - len(texts), tuple(existing), entered)
 
 
@@ -63,7 +63,7 @@ def rank_in_background(wb: Workbench, corpus_id: int) -> None:
     with wb.read() as s:
         is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
     if not is_waiting:  # a running job has its list of questions already
-        scoring.start_scoring(wb, corpus_id)
+        score_job.start_scoring(wb, corpus_id)
 
 
 def _normalise_line(number: int, line: str) -> str:

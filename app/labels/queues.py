@@ -173,7 +173,7 @@ class QuestionItem:
 def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
     the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last, and
-    questions). None when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown
+    questions). None when the queue is empty; `score_job.start_scoring` fills it. Raises BadSetting for an unknown
     queue."""
     now = wb.clock()
     with wb.read() as s:  # a read blocks nobody; the lease decides

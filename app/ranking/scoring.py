@@ -1,8 +1,4 @@
-"""Ranking a question over a corpus, and storing what the rankers scored: for Ask, the queues and comparisons.
-
-Ask ranks a question as it is typed; the background job `score` does the same for questions that the active version has
-not ranked yet, so that the queues have candidates to offer.
-"""
+"""Ranking a question over a corpus, and storing what the rankers scored: for Ask, the queues and comparisons."""
 
 from __future__ import annotations
 
@@ -17,9 +13,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from app.jobs import queue
-from app.jobs.attempt import JobRun
-from app.jobs.queue import JobView
 from app.ranking import retrieval
 from app.ranking.first_stage import first_stage
 from app.ranking.retrieval import RetrievedSentence
@@ -32,21 +25,18 @@ from as2core.cascade.background import MAX_WAIT_SECONDS
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
-from as2core.errors import DamagedModel
 from as2core.metrics import order, to_ranks
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.first_stage import FirstStage, with_first
 from as2core.rankers.generative import GenerativeRanker
 from as2core.text import tokenize
-from as2core.types import Candidate, Json, OnProgress, Progress
+from as2core.types import Candidate, OnProgress, Progress
 from db.models import Run
 from db.repositories import corpora as corpus_rows
 from db.repositories import questions as rows
-from db.repositories import versions as version_rows
 from db.repositories.questions import Cut, NewCandidate
 
 MAX_DOCUMENTS = 30
-MAX_JOB_QUESTIONS = 40
 MAX_CACHED_TRACES = 64  # of a loaded version
 T = TypeVar("T")
 
@@ -338,71 +328,3 @@ def store_generative(
         existing = set(rows.find_candidate_ids(s, run.question_id).values())
         ranking = zip(ids.values(), values.tolist(), to_ranks(values).tolist(), strict=True)
         rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in existing))
-
-
-def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
-    """The nearest cuts of a version that is active again, from the stored scores."""
-    wb, ranker = job.wb, as_cascade(model)
-    with wb.read() as s:
-        question_ids = rows.list_questions_without_cuts(s, corpus_id, model.id)
-    for question_id in question_ids:
-        job.check()
-        with wb.write() as s:
-            by_exit = rows.load_scores_by_exit(s, question_id, model.id)
-            ids = list(by_exit.get(ranker.exits[-1], ()))
-            if ids and all(by_exit.get(layer, {}).keys() == set(ids) for layer in ranker.exits):
-                scores = [
-                    (layer, np.array([by_exit[layer][i] for i in ids], dtype=np.float32)) for layer in ranker.exits
-                ]
-                cuts = find_nearest_cuts(trace_from_scores(scores), ranker.schedule)
-                rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})
-
-
-def start_scoring(
-    wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS, *, questions: Sequence[int] = ()
-) -> JobView:
-    """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these."""
-    settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
-    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id)
-
-
-def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
-    """How many of these the active version has not ranked."""
-    version = registry.get_active(wb)
-    with wb.read() as s:
-        return len(rows.list_unranked_questions(s, corpus_id, version.id, len(questions), only=questions))
-
-
-def run_score(job: JobRun) -> dict[str, Json]:
-    """The background job. Each ranked question is stored at once, so an interrupted run continues where it stopped."""
-    wb, corpus_id = job.wb, job.corpus_id
-    if corpus_id is None:
-        return {"questions": 0}
-    model = loading.load_version(wb)
-    try:
-        generative = loading.load_version(wb, kind=registry.GENERATIVE)
-    except DamagedModel as e:
-        generative = None
-        job.event({"kind": "note", "message": f"without generative scores: {e}"})
-    limit = int(job.settings.get("limit", MAX_JOB_QUESTIONS))
-    is_again = job.settings.get("again")
-    if is_again:
-        _restore_cuts(job, corpus_id, model)
-    only = job.settings.get("questions", ())
-    with wb.read() as s:
-        if is_again and only:
-            questions = [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
-        elif is_again:
-            questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
-        else:
-            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
-    for done, question in enumerate(questions):
-        job.step_back()
-        job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
-        result = rank_question(wb, corpus_id, question.text, model)
-        run_id, candidates = store_ranking(wb, question.id, model, result, by="job")
-        if generative is not None and candidates:
-            score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)
-    wb.analyze()
-    return {"questions": len(questions)}

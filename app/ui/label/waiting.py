@@ -10,7 +10,7 @@ from app.ask import question_management
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels.strategies import QUEUES
-from app.ranking import scoring
+from app.ranking import score_job
 from app.ui import navigation
 from app.ui.errors import guarded
 from app.ui.job import WAIT_SECONDS, draw_progress
@@ -64,7 +64,7 @@ def _wait(wb: Workbench, job_id: int) -> None:
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
     """Where the queue has only some questions."""
     questions = desk.seat.questions
-    unranked = scoring.count_unranked(frame.wb, frame.corpus.id, questions)
+    unranked = score_job.count_unranked(frame.wb, frame.corpus.id, questions)
     why = "Their ranked candidates have labels, or somebody else is labelling them."
     if unranked:
         why = f"{count(unranked, 'of them is', 'of them are')} not ranked yet. Rank them to see their candidates here."
@@ -72,7 +72,7 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
     if unranked:
         with st.container(horizontal=True, horizontal_alignment="center"):
             st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
-                      on_click=guarded(scoring.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
+                      on_click=guarded(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
                       kwargs={"questions": questions})  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
-                      icon=":material/playlist_add:", on_click=guarded(scoring.start_scoring),
+                      icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")

@@ -14,7 +14,7 @@ from app.labels import annotation, guidelines
 from app.labels import queues as queueing
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
-from app.ranking import scoring
+from app.ranking import score_job
 from app.workbench import people
 from app.workbench.people import Gone
 from app.worker import RUNNERS
@@ -264,7 +264,7 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
         for i, q in enumerate(QUESTIONS):
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
     assert queueing.next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
-    job = scoring.start_scoring(wb, towers.id, limit=2)
+    job = score_job.start_scoring(wb, towers.id, limit=2)
     run_queued(wb, RUNNERS)
 
     assert jobs.load_job(wb, job.id).result == {"questions": 2}
@@ -278,18 +278,18 @@ def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_no
             for i, q in enumerate(QUESTIONS)
         ]
         question_lists.set_queued(s, ids[:1], queued=False)
-    assert scoring.count_unranked(wb, towers.id, ids[:2]) == 2
-    job = scoring.start_scoring(wb, towers.id, questions=ids[:1])
+    assert score_job.count_unranked(wb, towers.id, ids[:2]) == 2
+    job = score_job.start_scoring(wb, towers.id, questions=ids[:1])
     run_queued(wb, RUNNERS)
     assert jobs.load_job(wb, job.id).result == {"questions": 1}
-    assert scoring.count_unranked(wb, towers.id, ids[:2]) == 1
+    assert score_job.count_unranked(wb, towers.id, ids[:2]) == 1
 
 
 def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
     with wb.write() as s:
         rows.add_question(s, towers.id, QUESTIONS[1], external_id="q1", origin="imported", now=wb.clock())
     asking.ask(wb, towers.id, QUESTIONS[0])
-    job = scoring.start_scoring(wb, towers.id)
+    job = score_job.start_scoring(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert jobs.load_job(wb, job.id).result == {"questions": 1}
 

@@ -1,0 +1,91 @@
+"""The background job `score`: questions that the active version has not ranked are ranked over their corpus, so that
+the queues have candidates to offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.ranking import scoring
+from app.versions import loading, registry
+from app.versions.loading import LoadedVersion
+from app.workbench.workbench import Workbench
+from as2core.errors import DamagedModel
+from as2core.types import Json
+from db.repositories import questions as rows
+from db.repositories import versions as version_rows
+
+MAX_JOB_QUESTIONS = 40
+
+
+def start_scoring(
+    wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS, *, questions: Sequence[int] = ()
+) -> JobView:
+    """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
+    this fills, or these."""
+    settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
+    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id)
+
+
+def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
+    """How many of these the active version has not ranked."""
+    version = registry.get_active(wb)
+    with wb.read() as s:
+        return len(rows.list_unranked_questions(s, corpus_id, version.id, len(questions), only=questions))
+
+
+def run_score(job: JobRun) -> dict[str, Json]:
+    """The background job. Each ranked question is stored at once, so an interrupted run continues where it stopped."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"questions": 0}
+    model = loading.load_version(wb)
+    try:
+        generative = loading.load_version(wb, kind=registry.GENERATIVE)
+    except DamagedModel as e:
+        generative = None
+        job.event({"kind": "note", "message": f"without generative scores: {e}"})
+    limit = int(job.settings.get("limit", MAX_JOB_QUESTIONS))
+    is_again = job.settings.get("again")
+    if is_again:
+        _restore_cuts(job, corpus_id, model)
+    only = job.settings.get("questions", ())
+    with wb.read() as s:
+        if is_again and only:
+            questions = [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
+        elif is_again:
+            questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
+        else:
+            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
+    for done, question in enumerate(questions):
+        job.step_back()
+        job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
+        result = scoring.rank_question(wb, corpus_id, question.text, model)
+        run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
+        if generative is not None and candidates:
+            scoring.score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)
+    wb.analyze()
+    return {"questions": len(questions)}
+
+
+def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
+    """The nearest cuts of a version that is active again, from the stored scores."""
+    wb, ranker = job.wb, scoring.as_cascade(model)
+    with wb.read() as s:
+        question_ids = rows.list_questions_without_cuts(s, corpus_id, model.id)
+    for question_id in question_ids:
+        job.check()
+        with wb.write() as s:
+            by_exit = rows.load_scores_by_exit(s, question_id, model.id)
+            ids = list(by_exit.get(ranker.exits[-1], ()))
+            if ids and all(by_exit.get(layer, {}).keys() == set(ids) for layer in ranker.exits):
+                scores = [
+                    (layer, np.array([by_exit[layer][i] for i in ids], dtype=np.float32)) for layer in ranker.exits
+                ]
+                cuts = scoring.find_nearest_cuts(scoring.trace_from_scores(scores), ranker.schedule)
+                rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})
