@@ -43,9 +43,9 @@ from as2core.text import tokenize
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
 from as2core.training.recipe_data import FILES, Material, gather, sample_for_cascade
-from as2core.training.recipe_run import correct_teacher, mean_teacher
 from as2core.training.recipes import RECIPES, Recipe
 from as2core.training.settings import TrainSettings
+from as2core.training.teachers import correct_teacher, mean_teacher, ranker_teacher
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -222,7 +222,7 @@ def main() -> None:
         material = gather(replace(recipe, reworded=limit or REWORDED), DATA, Path(scratch))
         if parsed.tiny:
             material = replace(material, own=material.own[:8], dev=material.dev[:8])
-        ask = mean_teacher(get("generative"), material.vectors)
+        ask = mean_teacher((ranker_teacher(get("generative")), material.vectors.cosines))
         teacher = cache(lambda question, texts: ask(question, list(texts)))  # the rows ask much the same
         for name, part in PARTS.items():
             if parsed.only not in (None, name) and name != "base":

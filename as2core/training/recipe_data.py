@@ -24,7 +24,7 @@ from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.versions import sha256
 from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.training.recipes import Recipe
-from as2core.types import Candidate, OnProgress, Question
+from as2core.types import OnProgress, Question
 
 FILES = {
     "SQuAD v1.1 train (CC BY-SA 4.0)": "squad/train-v1.1.json.gz",
@@ -32,7 +32,6 @@ FILES = {
     "SelQA test (Apache-2.0)": "selqa/test.jsonl",
     "QED dev (CC BY-SA 3.0)": "qed/dev.jsonl",
 }
-MAX_PADDING_WORDS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +77,6 @@ def sample_for_cascade(recipe: Recipe, material: Material) -> list[Question]:
     few = add_far_negatives(few, material.vectors, each=recipe.far, seed=recipe.seed)
     hard = [q if rng.random() < recipe.titled else q.drop_titles() for q in material.own + material.reworded]
     return [q.drop_titles() for q in few] + hard
-
-
-def pad_candidates(questions: list[Question], recipe: Recipe) -> tuple[list[Question], dict[str, str]]:
-    """Append the first words of a random sentence to a share of the candidates. Also returns the original text of each,
-    which a teacher reads in its place."""
-    rng = random.Random(recipe.seed)
-    texts = [c.text for q in questions for c in q.candidates]
-    originals: dict[str, str] = {}
-
-    def pad(c: Candidate) -> Candidate:
-        if rng.random() >= recipe.padded:
-            return c
-        words = " ".join(rng.choice(texts).split()[: rng.randint(3, MAX_PADDING_WORDS)])
-        longer = replace(c, text=f"{c.text} ( {words} )" if rng.random() < 0.5 else f"{c.text} {words}")
-        originals[longer.titled_text] = c.titled_text
-        return longer
-
-    return [replace(q, candidates=tuple(pad(c) for c in q.candidates)) for q in questions], originals
 
 
 def data_sources(recipe: Recipe, data_dir: Path) -> list[dict[str, str]]:

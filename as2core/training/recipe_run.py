@@ -17,28 +17,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from as2core.data.catalog import load_questions
 from as2core.errors import BadSetting
 from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
-from as2core.rankers.base import HasWeights, Ranker
+from as2core.rankers.base import HasWeights
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
-from as2core.rankers.fusion import standardise
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import read_card, save_version, update_description
 from as2core.robustness import robustness
 from as2core.training import recipe_data
+from as2core.training.augmentation import pad_candidates
 from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import TrainingResult, fine_tune
-from as2core.training.learners import R, Teacher
+from as2core.training.learners import R
 from as2core.training.loop import OnEvent, RunControl
-from as2core.training.mining import VectorCache
 from as2core.training.recipes import RECIPES, Recipe
 from as2core.training.settings import TrainSettings
-from as2core.types import Candidate, OnProgress, Question
+from as2core.training.teachers import correct_teacher, mean_teacher, original_teacher, ranker_teacher
+from as2core.types import OnProgress
 
 LEVEL_QUESTIONS = 150  # that the end of a question is levelled by
 
@@ -112,38 +111,6 @@ def measure_again(out: Path) -> list[Path]:
     return [out / "cascade"]
 
 
-def mean_teacher(generative: Ranker, vectors: VectorCache, originals: dict[str, str] | None = None) -> Teacher:
-    """The mean of the generative ranker's scores and the backbone's cosines, both standardised. Of a text in
-    `originals` they read the original."""
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        texts = [(originals or {}).get(t, t) for t in texts]
-        likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
-        both = standardise(likelihood) + standardise(vectors.cosines(question, texts))
-        return (both / 2).astype(np.float32)
-
-    return teach
-
-
-def correct_teacher(teacher: Teacher, questions: Sequence[Question]) -> Teacher:
-    """On these questions, whose labels are complete, swap the scores of the best correct candidate and of a teacher's
-    first where that is incorrect."""
-    correct: dict[str, set[str]] = {}
-    for q in questions:
-        correct.setdefault(q.text, set()).update(c.titled_text for c in q.candidates if c.label == 1)
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        scores = np.array(teacher(question, texts))
-        right = [i for i, t in enumerate(texts) if t in correct.get(question, ())]
-        first = int(scores.argmax())
-        if right and first not in right:
-            best = max(right, key=lambda i: scores[i])
-            scores[[first, best]] = scores[[best, first]]
-        return scores
-
-    return teach
-
-
 def mean_of_weights(rankers: Sequence[R]) -> R:
     """A copy of the first, each of its weights the mean of all theirs: a uniform soup (Wortsman et al., 2022, section
     3). They have to start from the same weights, or their mean ranks by chance."""
@@ -166,10 +133,11 @@ def _train_cascade(run: RecipeRun) -> Path:
     if not path.is_dir():
         started = time.monotonic()
         material = recipe_data.gather(recipe, run.data_dir, run.folder, run.on_progress)
-        train, originals = recipe_data.pad_candidates(recipe_data.sample_for_cascade(recipe, material), recipe)
+        sample = recipe_data.sample_for_cascade(recipe, material)
+        train, originals = pad_candidates(sample, recipe.padded, random.Random(recipe.seed))
         in_domain = train[-len(material.own + material.reworded) :]
-        own_teacher = mean_teacher(load_version(teacher_path), material.vectors, originals)
-        teacher = correct_teacher(own_teacher, in_domain)
+        teachers = (ranker_teacher(load_version(teacher_path)), material.vectors.cosines)
+        teacher = correct_teacher(original_teacher(mean_teacher(teachers), originals), in_domain)
         torch.manual_seed(recipe.seed)  # the heads' first values
         base = CascadeRanker(load_backbone())
         dev = [q.drop_titles() for q in material.dev]

@@ -16,10 +16,10 @@ from as2core.rankers.catalog import get, load_version
 from as2core.rankers.versions import read_card, save_version
 from as2core.training import recipe_data, recipe_run
 from as2core.training.loop import RunControl
+from as2core.training.mining import VectorCache
 from as2core.training.recipe_data import Material
-from as2core.training.recipe_run import RecipeRun, correct_teacher, run_recipe
+from as2core.training.recipe_run import RecipeRun, run_recipe
 from as2core.training.recipes import RECIPES
-from as2core.types import Candidate, Question
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 NEAR = 0.85  # cosine: two wordings of one question
@@ -61,7 +61,9 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
         workdirs.append(workdir)
         return SimpleNamespace(ranker=base, history=[])
 
-    monkeypatch.setattr(recipe_data, "gather", lambda *_: Material([], [], few, [], [], None))
+    monkeypatch.setattr(
+        recipe_data, "gather", lambda *_: Material([], [], few, [], [], VectorCache(lambda: None, tmp_path))
+    )
     monkeypatch.setattr(recipe_run, "MODELS_DIR", shipped)
     monkeypatch.setattr(recipe_run, "load_backbone", lambda: load_backbone(tiny()))
     monkeypatch.setattr("as2core.training.recipe_data.add_far_negatives", lambda questions, *_, **__: questions)
@@ -114,25 +116,6 @@ def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, t
     assert (card["recipe"], card["questions"], card["minutes"]) == ("tiny", 104, 3.0)
     assert card["settings"] == {"transfer": [{"far": 4}, {"far": 0}]} and card["dev_ap"] == [{"6": 4}, {"6": 0}]
     assert [d["sha256"] for d in card["data"]] == ["1", "4", "0"]
-
-
-def test_labels_correct_the_teacher_where_its_first_is_no_answer():
-    said = {"ash": 3.0, "oak": 1.0, "elm": 2.0, "fir": 0.0}
-    oaks = Question("q", "which?", tuple(Candidate(t, t, int(t in ("oak", "fir"))) for t in said))
-    teach = correct_teacher(lambda _q, texts: np.array([said[t] for t in texts]), [oaks])
-    assert teach("which?", list(said)).tolist() == [1.0, 3.0, 2.0, 0.0]  # ash and oak, the better answer of two
-    assert teach("which?", ["elm", "oak"]).tolist() == [1.0, 2.0]
-    assert teach("which?", ["fir", "ash"]).tolist() == [3.0, 0.0]
-    assert teach("which?", ["ash", "elm"]).tolist() == [3.0, 2.0]  # none of these answers
-    assert teach("another?", ["ash", "oak"]).tolist() == [3.0, 1.0]
-
-
-def test_one_question_under_two_sets_of_texts_knows_the_answers_of_both():
-    def make_question(text: str) -> Question:
-        return Question("q", "which?", (Candidate("0", text, 1), Candidate("1", "ash", 0)))
-
-    teach = correct_teacher(lambda _q, texts: np.arange(len(texts)), [make_question("oak"), make_question("an oak")])
-    assert teach("which?", ["oak", "ash"]).tolist() == teach("which?", ["an oak", "ash"]).tolist() == [1, 0]
 
 
 @pytest.mark.slow  # they change with the texts alone
