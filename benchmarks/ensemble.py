@@ -34,11 +34,11 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.versions import save_version
 from as2core.robustness import robustness
-from as2core.training.ensemble import distill_ensemble
+from as2core.training.ensemble import EnsembleStage, distill_ensemble
 from as2core.training.loop import RunControl
 from as2core.training.recipe_data import FILES, Material, gather
 from as2core.training.recipe_run import mean_of_weights
-from as2core.training.recipes import RECIPES, EnsembleStage
+from as2core.training.recipes import RECIPES
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
@@ -68,7 +68,7 @@ Values = dict[str, float]  # question id -> AP
 @dataclass(frozen=True, slots=True)
 class Measured:
     """`ap`: by set and exit, `answerable`: by set, the balanced accuracy of telling questions from themselves without
-    their answers, `robust`: by change, the share of starter test questions that keep their first candidate."""
+    their answers, `robust`: by change, the share of starter-dev that keeps its first candidate."""
 
     ap: Mapping[str, Mapping[str, Values]]
     answerable: Mapping[str, float]
@@ -129,7 +129,7 @@ class Bench:
             scores = {e: {q.qid: t.exits[i].scores for q, t in run} for e, i in exits.items()}
             ap[set_name] = {e: measure_each(questions, s, ("AP",))["AP"] for e, s in scores.items()}
             answerable[set_name] = tell_answerable(questions, scores[str(EXITS[-1])])
-        measured = Measured(ap, answerable, robustness(ranker, self.sets["starter-test"]))
+        measured = Measured(ap, answerable, robustness(ranker, self.sets["starter-dev"]))
         file.write_text(json.dumps({k: getattr(measured, k) for k in Measured.__slots__}), encoding="utf-8")
         print(name, {s: round(mean(by_exit[str(EXITS[-1])].values()), 3) for s, by_exit in ap.items()}, flush=True)
         return measured

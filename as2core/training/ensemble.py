@@ -20,9 +20,28 @@ from as2core.training.learners import Teacher
 from as2core.training.loop import RunControl
 from as2core.training.mining import VectorCache, add_far_negatives
 from as2core.training.recipe_data import Material
-from as2core.training.recipes import EnsembleStage
+from as2core.training.settings import TrainSettings
 from as2core.training.teachers import correct_teacher, mean_teacher, original_teacher, ranker_teacher
 from as2core.types import Question
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleStage:
+    """The teacher is the mean of the cascade's own scores, the generative ranker's and the backbone's cosines, by
+    `weights` in this order. The cascade learns from `squad_questions`, `other_questions` of SelQA and QED, both with
+    `far` negatives of other articles, and `own_questions` of this project's corpora. Of all, these are shares: `titled`
+    is read with titles before the sentences, `unanswerable` is without its correct candidates, and `careless` is
+    written carelessly."""
+
+    settings: TrainSettings
+    squad_questions: int
+    other_questions: int
+    own_questions: int
+    weights: tuple[float, float, float] = (1.0, 1.0, 0.5)
+    far: int = 2
+    titled: float = 0.5
+    unanswerable: float = 0.15
+    careless: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,25 +11,6 @@ from as2core.training.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
-class EnsembleStage:
-    """A training of an already trained cascade (as2core.training.ensemble). Its teacher is the mean of its own scores,
-    the generative ranker's and the backbone's cosines, by `weights` in this order. It learns from `squad_questions`,
-    `other_questions` of SelQA and QED and `own_questions` of this project's corpora; the first two have `far` negatives
-    of other articles. Of all a share, `titled`, is read with titles before the sentences; a share is `unanswerable`,
-    without its correct candidates, and a share is written `careless`ly."""
-
-    settings: TrainSettings
-    squad_questions: int
-    other_questions: int
-    own_questions: int
-    weights: tuple[float, float, float] = (1.0, 1.0, 0.5)
-    far: int = 2
-    titled: float = 0.5
-    unanswerable: float = 0.15
-    careless: float = 0.25
-
-
-@dataclass(frozen=True, slots=True)
 class Recipe:
     """Hard negatives are mined in SQuAD's `paragraphs`; the generative ranker learns from all their questions, and from
     `ranked_questions` of them against wrong passages. The cascade learns from a sample of `cascade_questions`, taken

@@ -7,10 +7,10 @@ import pytest
 
 from as2core.rankers.catalog import get
 from as2core.training import ensemble
-from as2core.training.ensemble import distill_ensemble, sample_for_ensemble
+from as2core.training.ensemble import EnsembleStage, distill_ensemble, sample_for_ensemble
 from as2core.training.mining import VectorCache
 from as2core.training.recipe_data import Material
-from as2core.training.recipes import RECIPES, EnsembleStage
+from as2core.training.recipes import RECIPES
 from as2core.types import Candidate, Question
 
 TREES = ("oak", "ash", "elm", "fir", "yew", "box")
