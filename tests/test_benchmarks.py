@@ -291,6 +291,20 @@ def test_a_part_of_the_recipe_stands_beside_the_recipe():
     assert all(0 < float(ap) <= 1 for row in said for cell in row for ap in cell.split(" / "))
 
 
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.timeout(1200)
+def test_an_ensemble_teaches_the_shipped_cascade_and_a_second_run_trains_nothing(tmp_path):
+    options = ("--out", str(tmp_path), "--tiny", "--variants", "ensemble", "--seeds", "1")
+    first = run_benchmark("ensemble", *options)
+    assert [row.split("|")[1:4] for row in first.splitlines() if row.startswith("| the mean")] == [
+        [" the mean of all three ", " 0 ", " 0.5 "],
+        [" the mean of all three ", " 0 ", " 1 "],
+    ]
+    second = run_benchmark("ensemble", *options)
+    assert rows(second) == rows(first) and "shipped {" not in second
+
+
 def test_an_update_of_low_rank_is_nothing_at_first_learns_alone_and_is_merged():
     import torch
     from recipe_parts import adapt_by_low_rank, merge
