@@ -305,6 +305,19 @@ def test_an_ensemble_teaches_the_shipped_cascade_and_a_second_run_trains_nothing
     assert rows(second) == rows(first) and "shipped {" not in second
 
 
+def test_questions_with_an_answer_are_told_from_the_same_without_it():
+    from ensemble import tell_answerable
+
+    from as2core.types import Candidate, Question
+
+    pair = (Candidate("a", "an answer", 1), Candidate("b", "none", 0))
+    questions = [Question(str(i), "which?", pair) for i in range(10)]
+    assert tell_answerable(questions, {q.qid: np.array([1.0, -1.0]) for q in questions}) == 1.0
+    assert tell_answerable(questions, {q.qid: np.array([-1.0, 1.0]) for q in questions}) == 0.5  # the best stays
+    alone = [Question(str(i), "which?", pair[:1]) for i in range(5)]  # nothing is left without the answer
+    assert tell_answerable([*questions, *alone], {q.qid: np.array([1.0, -1.0]) for q in questions}) == 1.0
+
+
 def test_an_update_of_low_rank_is_nothing_at_first_learns_alone_and_is_merged():
     import torch
     from recipe_parts import adapt_by_low_rank, merge

@@ -53,7 +53,7 @@ def drop_answers(questions: Sequence[Question], share: float, rng: random.Random
     """A share of the questions without their correct candidates, so that a ranker learns what no answer looks like.
     Questions with few incorrect ones stay."""
     return [
-        replace(q, candidates=tuple(c for c in q.candidates if c.label == 0))
+        replace(q, candidates=tuple(c for c in q.candidates if c.label != 1))
         if rng.random() < share and q.negatives >= MIN_NEGATIVES
         else q
         for q in questions

@@ -78,7 +78,7 @@ def calibrate(
     }
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
-        report["balanced_accuracy"] = _held_out_accuracy(top, answerable, numbers % FOLDS)
+        report["balanced_accuracy"] = measure_threshold(top, answerable, numbers % FOLDS)
     report |= _fit_confidence(ranker, answers) if fits_confidence else {}
     return {**report, "threshold": ranker.threshold, "folds": FOLDS, **_measure_reliability(ranker, exits, y, fold)}
 
@@ -135,8 +135,9 @@ def _held_out_probabilities(logits: np.ndarray, y: np.ndarray, fold: np.ndarray)
     return p
 
 
-def _held_out_accuracy(top: np.ndarray, answerable: np.ndarray, fold: np.ndarray) -> float:
-    """Balanced accuracy of thresholds on the best probability `(n,)`, each set on the other folds."""
+def measure_threshold(top: np.ndarray, answerable: np.ndarray, fold: np.ndarray) -> float:
+    """Balanced accuracy of thresholds on the best probability `(n,)` of questions with and without an answer, each set
+    on the other folds."""
     answered = np.empty(len(top), dtype=bool)
     for fit, held_out in _fold_masks(fold, answerable):
         threshold, _ = best_threshold(top[fit], answerable[fit])

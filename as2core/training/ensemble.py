@@ -1,5 +1,5 @@
 """Ensemble distillation: a trained cascade learns from the mean of its own scores, the generative ranker's and the
-backbone's cosines, which rank better together than any of them alone.
+backbone's cosines.
 
 Some of its questions are written carelessly, which its teacher reads as they were, and some have no answer, so that the
 level of its logits says whether there is one.

@@ -1,7 +1,7 @@
 """Teachers: whose scores a ranker learns to give (distillation; Hinton et al., 2015).
 
-What several rankers rank better together than any of them alone goes into one ranker, at the cost of one (their section
-3). The student itself may be among them (Furlanello et al., 2018, "Born-Again Neural Networks").
+Where several rankers rank better together than each alone, one can learn that, at the cost of one (their section 3).
+The student itself may be among them (Furlanello et al., 2018, "Born-Again Neural Networks").
 """
 
 from __future__ import annotations
