@@ -8,19 +8,24 @@
 
   // Another page is a step of the history, and so is another place on the page (places: page -> parameters that name
   // one), if somebody did something since the last step. All else is noted in the step that one is at.
-  let acted = false, leaving = false;  // leaving: a link to another page was followed, whose name is not in the address yet
-  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { acted = true; leaving = false; }, true);
+  // leaving: a link to another page was followed, whose name is not in the address yet
+  // returned: Back or Forward led here, and nothing was done since
+  let acted = false, leaving = false, returned = false;
+  for (const kind of ["pointerdown", "keydown"]) {
+    addEventListener(kind, () => { acted = true; leaving = returned = false; }, true);
+  }
   addEventListener("click", (event) => {
     const link = event.composedPath().find((element) => element.tagName === "A" && element.href);
     leaving = Boolean(link) && nameOf(new URL(link.href).pathname) !== nameOf(location.pathname);
   }, true);
-  addEventListener("popstate", () => { acted = false; }, true);
+  addEventListener("popstate", () => { acted = false; returned = true; }, true);
   const push = history.pushState.bind(history);
   history.pushState = (state, title, url) => {
     const from = new URL(location.href), to = new URL(url, from);
     const redirects = from.pathname.endsWith(`/${pages[0]}`);  // the first page's name, typed: its place is "/"
     const moves = places[nameOf(to.pathname)].some((p) => from.searchParams.get(p) !== to.searchParams.get(p));
     const steps = from.pathname === to.pathname ? acted && moves : !redirects;
+    if (from.pathname !== to.pathname && returned) return;  // the page left was still running: a step would end Forward
     if (from.pathname !== to.pathname) leaving = false;
     else if (leaving) return;  // the next page's parameters, come before its name: they come again with it
     if (!steps) return history.replaceState(state, title, url);
