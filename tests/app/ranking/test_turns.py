@@ -1,6 +1,7 @@
 """Questions wait in line."""
 
 import threading
+import time
 
 import pytest
 
@@ -33,6 +34,13 @@ def start(line, order, name, waits):
     return thread, go_on
 
 
+def wait_for(name, order):
+    give_up = time.monotonic() + SECONDS
+    while name not in order:
+        assert time.monotonic() < give_up, f"{name} has had no turn"
+        time.sleep(0.001)
+
+
 def test_who_came_first_goes_first_as_many_at_a_time_as_the_limit():
     line, order, threads = Turns(2), [], []
     for name in "abcd":
@@ -41,13 +49,13 @@ def test_who_came_first_goes_first_as_many_at_a_time_as_the_limit():
         if name in "cd":
             assert waits.wait(SECONDS)
         else:
-            while name not in order:
-                pass
+            wait_for(name, order)
     assert [x for x in order if isinstance(x, str)] == ["a", "b"]
     assert {("c", 1), ("d", 2)} <= set(order)
-    for thread, go_on in threads:
+    for (thread, go_on), following in zip(threads, "cddd", strict=True):
         go_on.set()
         thread.join(SECONDS)
+        wait_for(following, order)  # whose turn it is, before another's begins
     assert [x for x in order if isinstance(x, str)] == ["a", "b", "c", "d"]
 
 
