@@ -56,6 +56,7 @@ def small_world(tmp_path, monkeypatch):
     return answers
 
 
+@pytest.mark.slow
 def test_the_tutorial_goes_from_a_folder_to_an_adapted_ranker(small_world, capsys):
     world: dict = {}
     for number, block in enumerate(BLOCKS, 1):

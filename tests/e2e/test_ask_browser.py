@@ -67,6 +67,7 @@ def test_the_slider_replays_at_once_and_without_the_model(page, server):
     assert page.get_by_text(RANKED).inner_text() == ranked  # the time of the one run that was made
 
 
+@pytest.mark.slow
 def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, server):
     ask_question(page, server)
     page.get_by_text("What each exit cost and saved").click()
@@ -110,6 +111,7 @@ def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
     expect(page.get_by_text("Stored as correct")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_labelled_sentence_answers_the_question_asked_again_and_can_be_switched_off(page, server):
     question = "Who was the engineer behind the Eiffel Tower?"
     ask_question(page, server, q=question)

@@ -156,6 +156,7 @@ def test_a_drag_redraws_at_once_and_its_end_changes_answer_costs_and_address_in_
     assert page.evaluate("history.length") <= history + 1
 
 
+@pytest.mark.slow
 def test_back_after_a_change_of_the_slider_leads_to_the_question_before_and_forward_to_the_share(open_question):
     page = open_question(drop="45")
     expect(page.locator(SLIDER)).to_have_value("45")
@@ -180,6 +181,7 @@ def test_back_after_a_change_of_the_slider_leads_to_the_question_before_and_forw
     expect(page.locator(SLIDER)).to_have_value("0")
 
 
+@pytest.mark.slow
 def test_each_exit_can_have_its_own_share(open_question):
     page = open_question()
     page.get_by_label("by exit").check()

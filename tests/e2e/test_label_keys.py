@@ -74,6 +74,7 @@ def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
     assert events(small.home, "Keys")[3:] == [("withdrawn", 1)] * 3
 
 
+@pytest.mark.slow
 def test_arrows_move_and_label_nothing(page, queue, small):
     open_label(page, queue, "Arrows")
     first = read_item(page)
@@ -112,6 +113,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
     assert [label for label, _ in events(small.home, "Sleeper")] == ["correct"]
 
 
+@pytest.mark.slow
 def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
     open_label(page, queue, "Tabber")
     scores = page.get_by_role("switch", name="Show scores")
@@ -131,6 +133,7 @@ def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page
     assert [label for label, _ in events(small.home, "Tabber")] == ["correct", "unsure"]
 
 
+@pytest.mark.slow
 def test_keys_sleep_while_the_help_is_open(page, queue, small):
     open_label(page, queue, "Helped")
     before = read_item(page)
@@ -148,6 +151,7 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     assert len(events(small.home, "Helped")) == 1
 
 
+@pytest.mark.slow
 def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, small):
     open_label(page, queue, "Flagger")
     before = read_item(page)

@@ -74,6 +74,7 @@ def test_a_session_with_the_keyboard_alone(page, small):
     expect(page.locator(ITEM)).to_contain_text("Flagged by Keyboarder: a, x and space are typed here")
 
 
+@pytest.mark.slow
 def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
     open_label(page, f"{small.url}/label?queue=tops", "Undoer")
     for key in "axa":
@@ -90,6 +91,7 @@ def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
     assert labels(small, "Undoer") == []
 
 
+@pytest.mark.slow
 def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browser):
     page.goto(f"{small.url}/agreement?view=rules")
     with sqlite3.connect(small.home / "as2.db") as database:

@@ -105,6 +105,7 @@ def test_the_document_opens_at_the_answers_sentence_and_one_press_leads_back(pag
     expect(mark).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_the_share_of_the_slider_outlasts_a_reload_two_pages_and_the_way_back_and_forward(page, server):
     slider = page.locator(".cascade .common")
     page.goto(server)
@@ -172,19 +173,12 @@ def test_back_leaves_the_page_that_was_opened_by_the_name_of_the_first(page, ser
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_opened_by_its_link_finds_everything_and_logs_no_error(page, server, name):
+def test_a_page_opened_by_its_link_finds_everything_logs_no_error_and_shows_its_keys(page, server, name):
     missing, errors = [], []
     page.on("response", lambda r: missing.append(r.url) if r.status >= 400 else None)
     page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     page.goto(f"{server}/{name}")
     expect(page).to_have_title(f"{name.capitalize()} · AS2 Workbench")
-    wait_until_idle(page)
-    assert (missing, errors) == ([], [])
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_has_one_main_heading_and_shows_its_keys(page, server, name):
-    page.goto(f"{server}/{name}")
     wait_until_idle(page)
     expect(page.locator("h1")).to_have_count(1)
     page.wait_for_function("() => window.__as2keys?.data")  # the listener is loaded after the page is drawn
@@ -195,6 +189,7 @@ def test_every_page_has_one_main_heading_and_shows_its_keys(page, server, name):
     expect(dialog).to_contain_text("Keys are off while you type")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+    assert (missing, errors) == ([], [])
 
 
 def test_the_question_box_has_the_focus_and_slash_returns_to_it(page, server):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from retrain_form import start_retrain
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LONG = 240_000  # milliseconds: training and measuring, on a machine with other things to do
 JOB = ".st-key-adapt_job"

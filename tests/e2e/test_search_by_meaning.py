@@ -10,7 +10,7 @@ import pytest
 from keyboard import wait_until_idle
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "What warms the loaves?"

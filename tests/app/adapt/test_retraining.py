@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.adapt import label_noise, label_selection, measuring, readiness, splitting, training
+from app.adapt import cross_fitting, label_noise, label_selection, measuring, readiness, splitting, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
@@ -110,6 +110,18 @@ def validated(monkeypatch):
     monkeypatch.setattr(splitting, "MIN_DEV", 1)
 
 
+@pytest.fixture(autouse=True)
+def _few_held_out_are_enough(request, monkeypatch):
+    """A copy for each fold makes a retrain twice as long: only the tests that ask for `cross_fitted` have them."""
+    if "cross_fitted" not in request.fixturenames:
+        monkeypatch.setattr(cross_fitting, "ENOUGH", 0)
+
+
+@pytest.fixture
+def cross_fitted():
+    """Few questions are held out, so the training questions are judged, too."""
+
+
 @pytest.fixture
 def corpus_id(wb):
     """A corpus with 24 labelled questions."""
@@ -124,7 +136,7 @@ def finish_retrain(wb, job_id, runner=RUNNERS["retrain"]):
     return job
 
 
-def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id):
+def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id, cross_fitted):
     job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, note="cities")).id)
     result = job.result
     ready = readiness.check_readiness(wb, corpus_id)
@@ -238,7 +250,7 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corp
     assert judges == ["cascade"]
 
 
-def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, corpus_id, validated):
+def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, corpus_id, validated, cross_fitted):
     calls = []
 
     def listen(job):
@@ -259,7 +271,7 @@ def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, c
     assert any(re.fullmatch(r"training, step \d of \d+.*", m) for m in messages)
 
 
-def test_nothing_goes_on_for_long_without_a_report(wb, corpus_id, monkeypatch):
+def test_nothing_goes_on_for_long_without_a_report(wb, corpus_id, monkeypatch, cross_fitted):
     """Between two reports at most one batch is scored, or one step is taken, whatever the stage."""
     since_report, most = Counter(), Counter()
 
@@ -302,7 +314,7 @@ def test_the_events_tell_the_training_as_it_goes(wb, corpus_id, validated):
 
 
 def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is_measured_once(
-    wb, corpus_id, monkeypatch
+    wb, corpus_id, monkeypatch, cross_fitted
 ):
     made, evaluate = [], evaluations.evaluate
     for module in (evaluations, measuring):
@@ -337,7 +349,9 @@ def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_
     assert [q["question"] for q in result["per_question"]] == [q["question"] for q in plain["per_question"]]
 
 
-def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(wb, corpus_id, monkeypatch):
+def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(
+    wb, corpus_id, monkeypatch, cross_fitted
+):
     on_onnx = replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
     read, start = Counter(), OnnxEngine.start
 
@@ -648,7 +662,7 @@ def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, corpus_id):
     assert readiness.start_retrain(wb, corpus_id).state == "queued"
 
 
-def test_a_retrain_can_start_from_a_retrained_version(wb, corpus_id):
+def test_a_retrain_can_start_from_a_retrained_version(wb, corpus_id, cross_fitted):
     first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     second = finish_retrain(
         wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(base=first["version"], epochs=1)).id

@@ -78,6 +78,7 @@ def test_every_label_confirmed_before_a_kill_is_there(wb, towers, ann, start):
     assert annotation.undo_last(wb, ann.id, towers.id) is not None
 
 
+@pytest.mark.slow
 def test_a_killed_workers_job_is_lost_queued_again_and_done_by_the_next(wb, towers, start):
     notes = [(f"note{i}.txt", f"Note number {i}: the bridge carries {i} trains a day.".encode()) for i in range(300)]
     documents.ingest(wb, towers.id, notes)
@@ -136,6 +137,7 @@ def test_a_look_whether_a_worker_runs_keeps_none_from_starting(settings):
     assert not is_running(settings)
 
 
+@pytest.mark.slow
 def test_a_worker_without_work_ends_by_itself(start):
     process = start("-m", "app.worker", "--idle", "1")
     assert process.wait(60) == 0

@@ -310,6 +310,7 @@ def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_pa
     assert ranker.preparing is None
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_while_the_graphs_are_built_ends_well(tmp_path):
     code = """
 import sys, threading

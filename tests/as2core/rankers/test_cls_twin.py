@@ -30,6 +30,7 @@ def test_its_score_is_a_linear_layer_over_the_first_token_of_a_plain_pass(tiny):
         assert score == pytest.approx(expected.item(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_ranking_loss_sets_the_right_sentence_apart_and_a_version_keeps_it(tiny, tmp_path):
     torch.manual_seed(0)
     base = get(f"cross-encoder:backbone={tiny()},pool=cls")

@@ -32,6 +32,7 @@ def test_its_score_is_a_line_over_the_last_state_of_a_plain_pass(kind, tiny):
     assert ranker.score(QUESTION, []).shape == (0,)
 
 
+@pytest.mark.slow
 def test_the_ranking_loss_sets_the_right_sentence_apart_and_a_version_keeps_it(tiny, tmp_path):
     torch.manual_seed(0)
     base = get(f"cross-encoder:backbone={tiny('bart')}")

@@ -103,6 +103,7 @@ def test_drift_is_the_mean_squared_difference():
     assert float(drift) == pytest.approx((1 + 0 + 9 + 4) / 4)
 
 
+@pytest.mark.slow
 def test_a_retrain_with_anchors_stays_nearer_to_the_bases_scores_on_them(base, tmp_path):
     def drift(weight: float) -> float:
         settings = dataclasses.replace(FAST, epochs=20, learning_rate=1e-3, anchor=weight)

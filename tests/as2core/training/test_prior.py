@@ -46,6 +46,7 @@ def test_labels_of_one_kind_have_no_level(share):
     assert fit_offset(np.array([1.0, -1.0]), share) == 0.0
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_same_whatever_constant_the_base_adds_to_its_logits(base, tmp_path):
     higher = copy.deepcopy(base)
     for head in higher.module.heads:

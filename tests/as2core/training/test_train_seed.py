@@ -10,6 +10,7 @@ from as2core import cli
 from as2core.data import jsonl
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [["--seed", "5"], ["--with", "seed=5"]])
 def test_a_seed_draws_the_first_values_of_an_untrained_base_too(told, tiny, tmp_path, capsys):
     data = tmp_path / "questions.jsonl"
