@@ -187,9 +187,8 @@ def main() -> int:
                 url = stack.enter_context(own_schema(urls[name])) if urls[name] else ""
                 outcome = kill_again_and_again(kind, folder, url, kills=kills, seed=options.seed + i)
             lines.append(outcome.format(kind, name))
-            print(lines[-1], flush=True)
-            problems += [f"{kind}, {name}: {p}" for p in outcome.problems]
-    print("", *problems, sep="\n")
+            print(lines[-1], *outcome.problems, sep="\n", flush=True)
+            problems += outcome.problems
     if options.write:
         minutes, load = (time.monotonic() - began) / 60, os.getloadavg()[2]
         how = f"In {minutes:.0f} minutes on {os.cpu_count()} cores, for which {load:.0f} processes waited at the end."

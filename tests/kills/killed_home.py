@@ -111,7 +111,8 @@ def find_partial_versions(home: KilledHome) -> list[str]:
 
 def find_problems(home: KilledHome) -> list[str]:
     """What `as2 check` reports, but that a worker was killed or is not there."""
-    return [f"{f.part}: {f.problem}" for f in check_home(home.wb) if f.problem and f.part != "worker"]
+    found = [f for f in check_home(home.wb) if f.problem and f.part != "worker"]
+    return [f"{f.part}: {f.problem}" for f in found if not f.problem.endswith("its worker is gone")]
 
 
 # --- when everything has ended ----------------------------------------------------------------------------------------
