@@ -343,7 +343,9 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) ->
         me = seat.annotator_id
         control = not is_narrow and seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     question_ids = tuple(x for x in skips if isinstance(x, int))
-    request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, question_ids)
+    request = request_queue(s, seat, rules, question_ids)
+    if control and queues.list_open_pairs(s, request, now, 1):  # a queue without an item of its own is empty
+        request = request_queue(s, replace(seat, queue=RANDOM), rules, question_ids)
     open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
     return _Draw(rules, control, open_rows, _pair(lease) if lease else None, lease.token if lease else "", only_views)
 

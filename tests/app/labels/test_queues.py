@@ -248,12 +248,13 @@ def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb,
 
 def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     asked = asking.ask(wb, towers.id, QUESTIONS[0])
-    assert queueing.next_item(wb, Seat(towers.id, ann.id, "disagree")) is None  # no generative scores yet
     [bread] = documents.list_documents(wb, towers.id, search="bread")
     sentence = documents.list_sentences(wb, bread.id)[0].id
     key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
     annotation.give_label(wb, **key, label="unsure")
     annotation.withdraw(wb, **key)
+    guidelines.set_rules(wb, towers.id, by=ann.id, control=1.0)
+    assert queueing.next_item(wb, Seat(towers.id, ann.id, "disagree")) is None  # no generative scores: chance adds none
     unscored = [i for i in walk(wb, towers, ann, "random") if i.rank is None]
     assert [i.sentence_id for i in unscored] == [sentence]
     assert "not ranked by any model" in unscored[0].why
