@@ -22,7 +22,8 @@ from sqlalchemy.orm import Session
 from app.jobs import retrain_rule
 from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
 from app.labels.guidelines import rules_of, rules_of_corpus
-from app.labels.queues import Presentation, Seat, request_queue
+from app.labels.items import Presentation
+from app.labels.queues import Seat, request_queue
 from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable

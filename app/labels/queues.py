@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,27 +20,23 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.guidelines import Rules, rules_of_corpus
+from app.labels.items import QuestionItem, QueueItem, build_item, build_row, find_version_name, read_pair
 from app.labels.strategies import (
     ADAPTIVE,
     AGAIN,
-    ALONG,
     DECIDE,
     QUEUES,
     RANDOM,
     Assignment,
-    Evidence,
-    explain,
     explain_list,
 )
 from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import tokenize
-from db.models import ModelVersion, Question, Sentence
-from db.repositories import corpora as corpus_rows
+from db.models import Question, Sentence
 from db.repositories import labels as rows
-from db.repositories import leases, queues, reviews
-from db.repositories import questions as question_rows
+from db.repositories import leases, queues
 from db.repositories.leases import Holder
 from db.repositories.pairs import Pair
 
@@ -67,106 +63,6 @@ class Seat:
         return Holder(self.annotator_id, self.holder)
 
 
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
-    `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
-    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
-    it for an answer. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
-    rankers drew the question."""
-
-    version: str = ""
-    rank: int | None = None
-    scores_visible: bool = True
-    queue: str = ""
-    control: bool = False
-    arm: str = ""
-    model_says: bool | None = None
-    guideline: int = 0
-    chance: float | None = None
-
-    def to_columns(self) -> dict[str, object]:
-        """As the columns of a label event."""
-        columns = asdict(self)
-        return {"shown_version": columns.pop("version"), "shown_rank": columns.pop("rank"), **columns}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedSentence:
-    """A candidate with its scores and this annotator's `label`. `rank` and `probability` are the cascade's last exit's,
-    `generative_rank` the other ranker's; None if not scored. `model_says`: whether the probability reaches the
-    threshold. `why` the queue offers it, `why_unscored` for those who hide the scores."""
-
-    sentence_id: int
-    text: str
-    title: str
-    rank: int | None
-    probability: float | None
-    generative_rank: int | None
-    model_says: bool | None
-    label: str | None
-    why: str = ""
-    why_unscored: str = ""
-
-    def present(self, assignment: Assignment, version: str, *, scores: bool, guideline: int) -> Presentation:
-        """As it is on the screen of somebody who has `scores` switched on or off."""
-        is_along = assignment.first_id not in (None, self.sentence_id)  # no part of the random sample
-        return Presentation(
-            version=version,
-            rank=self.rank,
-            scores_visible=scores and not assignment.is_blind,
-            queue=ALONG if is_along else assignment.queue,
-            control=assignment.control and not is_along,
-            arm=assignment.arm if scores and self.rank is not None else "",
-            model_says=self.model_says,
-            guideline=guideline,
-            chance=assignment.chance,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueItem(RankedSentence):
-    """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys. `candidates`: how
-    many were ranked with it. `peers`: the others' (name, label), empty until one's own label is in. `flags`: (name,
-    note) that nobody cleared. `is_locked`: shown again without a label of one's own while somebody else, or another
-    desk of one's own, has it."""
-
-    question_id: int
-    question: str
-    before: str
-    after: str
-    assignment: Assignment
-    candidates: int
-    version: str
-    token: str
-    peers: tuple[tuple[str, str], ...]
-    flags: tuple[tuple[str, str], ...]
-    leased_until: datetime | None = None
-    is_locked: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRow(RankedSentence):
-    """A candidate in its question's list. `free`: this annotator may label it now (a viewer: could as an annotator);
-    the others are leased, or have enough labels. `why` is empty but for the row that the queue offers."""
-
-    free: bool
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionItem:
-    """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
-    first, since lists are labelled from the top and seldom to the end."""
-
-    question_id: int
-    question: str
-    rows: tuple[ListRow, ...]
-    why: str
-    assignment: Assignment
-    version: str
-    token: str
-
-
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 
@@ -179,11 +75,11 @@ def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> Qu
     with wb.read() as s:  # a read blocks nobody; the lease decides
         draw = _draw(s, seat, now, skips)
         recent = _read_recent_texts(s, seat, skips)
-    matches = [r for r in draw.rows if _pair(r) not in skips]
-    matches.sort(key=lambda r: (_pair(r) != draw.leased, _is_repeat(_pair(r), r.text, recent)))
+    matches = [r for r in draw.rows if read_pair(r) not in skips]
+    matches.sort(key=lambda r: (read_pair(r) != draw.leased, _is_repeat(read_pair(r), r.text, recent)))
     expires = None if draw.only_views else now + LEASE
     for row in matches:
-        pair = _pair(row)
+        pair = read_pair(row)
         token = draw.token if pair == draw.leased else _make_token(*pair)
         with wb.write() as s:
             leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=pair if expires else None)
@@ -196,7 +92,7 @@ def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> Qu
                 continue
         assignment = _assign(draw.rules, seat, pair, control=draw.control, is_scored=row.rank is not None)
         with wb.read() as s:
-            item = _build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
+            item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
         return replace(item, leased_until=expires)
     return None
 
@@ -222,7 +118,7 @@ def item_at(
         only_views = has_role(s, annotator_id, VIEWER)
         is_leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
         rules = rules_of_corpus(s, question.corpus_id)
-        item = _build_item(s, row, annotator_id, assignment, token, rules, again=True)
+        item = build_item(s, row, annotator_id, assignment, token, rules, again=True)
     is_locked = not (is_leased or only_views or item.label)
     return replace(item, leased_until=expires if is_leased else None, is_locked=is_locked)
 
@@ -286,13 +182,12 @@ def question_at(
         candidates = queues.list_question_rows(s, question_id, request, now)
         items = []
         for row in candidates:
-            pair = _pair(row)
+            pair = read_pair(row)
             is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
-            label = own.get(pair)
             is_offered = row.asked or row.sentence_id == target
-            reasons = _explain(s, row, assignment, label, rules, _count_candidates(s, row)) if is_offered else ("", "")
-            items.append(ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None))
-        version = _find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
+            label = own.get(pair)
+            items.append(build_row(s, row, assignment, label, rules, is_offered=is_offered, is_free=is_free))
+        version = find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
@@ -335,7 +230,7 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) ->
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
     is_narrow = bool(seat.questions) and can_narrow(seat.queue)
     is_outside = is_narrow and lease is not None and (lease.control or lease.question_id not in seat.questions)
-    if lease and (only_views or is_outside or _pair(lease) in skips or lease.question_id in skips):
+    if lease and (only_views or is_outside or read_pair(lease) in skips or lease.question_id in skips):
         lease = None
     if lease:
         control = lease.control
@@ -347,7 +242,9 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) ->
     if control and queues.list_open_pairs(s, request, now, 1):  # a queue without an item of its own is empty
         request = request_queue(s, replace(seat, queue=RANDOM), rules, question_ids)
     open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
-    return _Draw(rules, control, open_rows, _pair(lease) if lease else None, lease.token if lease else "", only_views)
+    return _Draw(
+        rules, control, open_rows, read_pair(lease) if lease else None, lease.token if lease else "", only_views
+    )
 
 
 def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] = ()) -> queues.QueueRequest:
@@ -381,10 +278,6 @@ def _chance(*parts: object) -> float:
     return int.from_bytes(digest, "big") / 2**64
 
 
-def _pair(row: Row | leases.Lease) -> Pair:
-    return row.question_id, row.sentence_id
-
-
 def _make_token(*ids: int) -> str:
     return "-".join([*map(str, ids), secrets.token_hex(4)])
 
@@ -394,7 +287,7 @@ def _read_recent_texts(s: Session, seat: Seat, skips: Sequence[Pair | int]) -> d
     sentences = {pair: s.get(Sentence, pair[1]) for pair in skips[-1:] if isinstance(pair, tuple)}
     recent = {pair: sentence.text for pair, sentence in sentences.items() if sentence is not None}
     last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
-    return recent if last is None else recent | {_pair(last): last.text}
+    return recent if last is None else recent | {read_pair(last): last.text}
 
 
 def _read_recent_questions(s: Session, seat: Seat, skips: Sequence[int]) -> dict[int, str]:
@@ -409,75 +302,3 @@ def _is_repeat(key: Pair | int, text: str, recent: Mapping[Pair, str] | Mapping[
     words = set(tokenize(text))
     others = [set(tokenize(other)) for other in recent.values()] if words and key not in recent else []
     return any(len(words & other) / len(words | other) >= MIN_REPEAT_SIMILARITY for other in others)
-
-
-# --- building items --------------------------------------------------------------------------------------------------
-
-
-def _build_item(
-    s: Session, row: Row, annotator_id: int, assignment: Assignment, token: str, rules: Rules, *, again: bool = False
-) -> QueueItem:
-    pair = _pair(row)
-    before, after = corpus_rows.find_neighbours(s, row.document_id, row.position)
-    labels = rows.list_labels_of_pair(s, *pair)
-    own = next((r.label for r in labels if r.annotator_id == annotator_id), None)
-    # what brought it here once, its rank or its cut, may not be so any more
-    queue = QUEUES.get(assignment.queue)
-    is_current = not again or (queue is not None and (queue.is_review or queue.name == RANDOM))
-    count = _count_candidates(s, row)
-    reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules, count)
-    return QueueItem(
-        **asdict(_read_candidate(row, own, reasons)),
-        question_id=row.question_id,
-        question=row.question,
-        before=before,
-        after=after,
-        assignment=assignment,
-        candidates=count,
-        version=_find_version_name(s, row.version_id),
-        token=token,
-        peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),
-        flags=tuple((r.name, r.note) for r in reviews.list_flags(s, pair)),
-    )
-
-
-def _read_candidate(row: Row, label: str | None, reasons: tuple[str, str]) -> RankedSentence:
-    return RankedSentence(
-        sentence_id=row.sentence_id,
-        text=row.text,
-        title=row.title,
-        rank=row.rank,
-        probability=row.probability,
-        generative_rank=row.generative_rank,
-        model_says=None if row.probability is None else row.probability >= row.threshold,
-        label=label,
-        why=reasons[0],
-        why_unscored=reasons[1],
-    )
-
-
-def _explain(
-    s: Session, row: Row, assignment: Assignment, own: str | None, rules: Rules, count: int
-) -> tuple[str, str]:
-    """Why the queue offers the pair, ranked among `count`, with scores and without. What others chose is revealed
-    where one label is enough, else once the reader's own is in."""
-    is_review = assignment.queue in QUEUES and QUEUES[assignment.queue].is_review
-    evidence = Evidence(
-        row,
-        count,
-        flags=tuple((r.name, r.note) for r in reviews.list_flags(s, _pair(row))) if is_review else (),
-        own=own,
-        suspicion=reviews.find_suspicion(s, _pair(row)) if is_review else None,
-        reveals_labels=own is not None or rules.overlap == 1,
-    )
-    return explain(evidence, assignment), explain(evidence, assignment, with_scores=False)
-
-
-def _count_candidates(s: Session, row: Row) -> int:
-    """Among how many candidates it was ranked."""
-    return 0 if row.version_id is None else question_rows.count_ranked_with(s, row.id)
-
-
-def _find_version_name(s: Session, version_id: int | None) -> str:
-    version = None if version_id is None else s.get(ModelVersion, version_id)
-    return version.name if version else ""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
 from app.labels import annotation, queues
-from app.labels.queues import QuestionItem, QueueItem, Seat
+from app.labels.items import QuestionItem, QueueItem
+from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 from app.workbench.workbench import Workbench
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.labels.queues import QueueItem
+from app.labels.items import QueueItem
 from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")

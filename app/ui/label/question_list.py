@@ -5,7 +5,7 @@ from typing import Self
 
 from app.labels import annotation, queues
 from app.labels.consensus import INCORRECT
-from app.labels.queues import ListRow, Presentation, QuestionItem
+from app.labels.items import ListRow, Presentation, QuestionItem
 from app.labels.strategies import QUEUES, Assignment
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.labels.consensus import LABELS
-from app.labels.queues import ListRow
+from app.labels.items import ListRow
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import tag
 from app.ui.label.question_list import ListDesk

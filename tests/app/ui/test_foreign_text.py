@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.labels.queues import ListRow
+from app.labels.items import ListRow
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
