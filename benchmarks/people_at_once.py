@@ -1,7 +1,7 @@
 """Twenty people ask and label at once: how long they wait, whether the probes of a container or a proxy are answered in
 time, and what their sessions cost in memory, while they are there and after they left.
 
-    python benchmarks/people_at_once.py                              20 people for 120 seconds
+    python benchmarks/people_at_once.py                              20 people for 120 seconds, three times
     python benchmarks/people_at_once.py --people 5 --seconds 30      prints; --write puts it into docs/performance.md
 
 `as2 app` serves a home of its own with the starter corpus. Each person is a session of its pages (`_pages.py`: the
@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT))
 from as2core.data import jsonl
 from as2core.experiments.base import write_section
 
-PEOPLE, SECONDS = 20, 120.0
+PEOPLE, SECONDS, VISITS = 20, 120.0, 3
 READ_SECONDS = 10.0  # an answer, before it is labelled
 LABEL_SECONDS = 3.0  # a sentence, before a key is pressed
 LEFT_SECONDS = 150.0  # Streamlit keeps a session for two minutes, for a browser that connects again
@@ -55,18 +55,20 @@ KINDS = {
 HEAD = "| what | n | p50 ms | p95 ms | longest ms |\n|---|---|---|---|---|"
 
 
-@dataclass(frozen=True)
+@dataclass
 class LoadResult:
     """`load`: processes that wanted the cores before it began. `waits`: milliseconds by kind. `errors` as people see
-    them. `memory`: MB of the server before anybody came, with everybody there, and `left` seconds
-    after they left."""
+    them. MB of the server: `idle` before anybody came, and for each time that people came with everybody there
+    (`during`) and `left` seconds after they left (`after`)."""
 
     people: int
     load: float
     left: float
     waits: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     errors: list[str] = field(default_factory=list)
-    memory: list[float] = field(default_factory=list)
+    idle: float = 0.0
+    during: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
 
     def format(self) -> str:
         rows = [
@@ -75,39 +77,43 @@ class LoadResult:
             if ms
         ]
         late = sum(ms > TIMEOUT_SECONDS * 1000 for ms in self.waits["probe"])
-        before, during, after = self.memory
-        each = (during - before) / self.people
+        each = (self.during[0] - self.idle) / self.people
         memory = (
-            f"The server's memory: {before:,.0f} MB before they came, {during:,.0f} MB with them ({each:.1f} MB each), "
-            f"{after:,.0f} MB {self.left:.0f} seconds after they left."
+            f"The server's memory: {self.idle:,.0f} MB before they came, {_join(self.during)} MB with them "
+            f"({each:.1f} MB each the first time), {_join(self.after)} MB {self.left:.0f} seconds after they left."
         )
         load = f"When it began, {self.load:.1f} processes wanted the {os.cpu_count()} cores."
         health = f"Probes over {TIMEOUT_SECONDS:g} s: {late}. Errors: {len(self.errors)}."
         return "\n".join([f"{load} {health} {memory}", "", HEAD, *rows])
 
 
-def measure(home: Path, *, people: int, seconds: float, left: float = LEFT_SECONDS) -> LoadResult:
-    """Serve a home of its own, let them work, and probe meanwhile."""
+def _join(megabytes: Sequence[float]) -> str:
+    return ", ".join(f"{mb:,.0f}" for mb in megabytes)
+
+
+def measure(home: Path, *, people: int, seconds: float, left: float = LEFT_SECONDS, visits: int = VISITS) -> LoadResult:
+    """Serve a home of its own, let them come and work, `visits` times, and probe meanwhile."""
     result = LoadResult(people, os.getloadavg()[0], left)
     texts = [q.text for q in jsonl.read(QUESTIONS)[0]]
     with _served.run_app(_served.environment(home, ROOT / "corpora")) as (url, process):
         server = _find_server(process)
         _warm_up(url, texts)
-        result.memory.append(read_memory(server))
-        with _probing(url, result.waits["probe"]):
-            until = time.monotonic() + seconds
-            sessions = [
-                threading.Thread(target=_sit, args=(url, f"person {i}", texts[i:] + texts[:i], until, result))
-                for i in range(people)
-            ]
-            for session in sessions:
-                session.start()
-            time.sleep(max(0.0, until - time.monotonic()))
-            result.memory.append(read_memory(server))
-            for session in sessions:
-                session.join()
-        time.sleep(left)
-        result.memory.append(read_memory(server))
+        result.idle = read_memory(server)
+        for _ in range(visits):
+            with _probing(url, result.waits["probe"]):
+                until = time.monotonic() + seconds
+                sessions = [
+                    threading.Thread(target=_sit, args=(url, f"person {i}", texts[i:] + texts[:i], until, result))
+                    for i in range(people)
+                ]
+                for session in sessions:
+                    session.start()
+                time.sleep(max(0.0, until - time.monotonic()))
+                result.during.append(read_memory(server))
+                for session in sessions:
+                    session.join()
+            time.sleep(left)
+            result.after.append(read_memory(server))
     return result
 
 
@@ -220,15 +226,22 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--left", type=float, default=LEFT_SECONDS, help="seconds until the memory after they left")
+    parser.add_argument("--visits", type=int, default=VISITS, help="times that they come, new sessions each time")
     parser.add_argument("--write", action="store_true", help="into docs/performance.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        result = measure(Path(folder), people=options.people, seconds=options.seconds, left=options.left)
+        result = measure(
+            Path(folder),
+            people=options.people,
+            seconds=options.seconds,
+            left=options.left,
+            visits=options.visits,
+        )
     print(result.format())
     for error in sorted(set(result.errors)):
         print(error)
     if options.write:
-        about = f"{options.people} people for {options.seconds:g} seconds."
+        about = f"{options.people} people for {options.seconds:g} seconds, {options.visits} times."
         made = "Printed and written by `python benchmarks/people_at_once.py --write`."
         write_section(ROOT / "docs" / "performance.md", "people-at-once", f"{about} {made}\n\n{result.format()}")
 
