@@ -1,8 +1,8 @@
 """A retrain as the app does it and as it did before, without validation questions.
 
 `one-by-one` is the recipe before decision 49: a loss for each candidate alone, labels of shipped questions among the
-others, three quarters of the way from the base's weights. `no-dropout` takes a sixth less time and brings less (decision
-67).
+others, three quarters of the way from the base's weights. `no-dropout` takes a sixth less time and brings less
+(decision 67).
 """
 
 from __future__ import annotations
