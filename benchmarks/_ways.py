@@ -12,7 +12,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cores import count_cores
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.rankers.first_stage import FirstStage, build_first_stage
+from as2core.rankers.first_stage import FIRST_WORDS, FirstStage, build_first_stage
 from as2core.types import Candidate
 
 Way = Callable[[str, list[Candidate]], object]
@@ -57,7 +57,8 @@ class Ways:
 
     def first(self, name: str, keep: int) -> FirstStage:
         if (name, keep) not in self._first:
-            self._first[name, keep] = build_first_stage(self.onnx.backbone.name, name, keep)
+            first = name if name in FIRST_WORDS else get(name)
+            self._first[name, keep] = build_first_stage(self.onnx.backbone.name, first, keep)
         return self._first[name, keep]
 
     @property

@@ -47,7 +47,7 @@ def report(limit: int | None) -> list[str]:
     from app.exchange import starter
     from app.jobs.attempt import run_queued
     from app.ranking import retrieval, scoring
-    from app.ranking.first_stage import FirstStage, first_stage
+    from app.ranking.first_stage import FirstStageRanker, first_stage
     from app.versions import loading
     from app.worker import RUNNERS
 
@@ -69,9 +69,8 @@ def report(limit: int | None) -> list[str]:
             pools.append(pooled := with_labels(q, candidates, [f.text for f in hits]))
             good = np.flatnonzero([c.label == 1 for c in pooled.candidates[: len(hits)]])
             whole = scoring.rank(version, q.text, candidates)
-            stage = FirstStage(hits)
             orders = {
-                "first stage": stage.score(q.text, candidates),
+                "first stage": FirstStageRanker(hits).score(q.text, candidates),
                 "order of retrieval": -np.array([f.retrieval_rank for f in hits], float),
                 "passage vectors": -np.array([f.vector_rank or len(hits) for f in hits], float),
                 "BM25": BM25Ranker().score(q.text, candidates),

@@ -158,10 +158,11 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
 
 
 def _files(documents: int | None) -> list[tuple[str, Path | bytes]]:
-    """MedQuAD's answers, or the starter corpus's articles where MedQuAD is not at hand."""
+    """MedQuAD's answers, or the starter corpus's articles where MedQuAD is not at hand, in capitals: as they are, their
+    vectors come with the program."""
     if not MEDQUAD.exists():
         articles = sorted((ROOT / "corpora" / "starter" / "articles").glob("*.md"))
-        return [(a.name, a) for a in articles[:documents]]
+        return [(a.name, a.read_text(encoding="utf-8").upper().encode()) for a in articles[:documents]]
     if documents is None:
         return [(MEDQUAD.name, MEDQUAD)]
     with MEDQUAD.open("rb") as lines:

@@ -75,9 +75,10 @@ class CrossEncoderRanker(CascadeRanker):
     @classmethod
     def from_cascade(cls, cascade: CascadeRanker, *, depth: int | None = None) -> CrossEncoderRanker:
         """One exit of a trained cascade as a monolithic model; the weights are shared, not copied (those of the paper's
-        classifier, which has two classes, are copied)."""
+        classifier, which has two classes, are copied), in training if the cascade is."""
         from as2core.nn.heads import PaperHead
 
+        is_training = cascade.module.training
         at = cascade.exits.index(cascade.exits[-1] if depth is None else depth)
         ranker = cls(
             cascade.backbone,
@@ -89,7 +90,7 @@ class CrossEncoderRanker(CascadeRanker):
         head = cascade.module.heads[at]
         ranker.module.heads[0] = head.to_exit_head() if isinstance(head, PaperHead) else head
         ranker.is_trained, ranker.reads_titles = cascade.is_trained, cascade.reads_titles
-        ranker.module.eval()
+        ranker.module.train(is_training)
         return ranker
 
     def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
