@@ -1,7 +1,7 @@
 """Twenty people ask and label at once: how long they wait, whether the probes of a container or a proxy are answered in
 time, and what their sessions cost in memory, while they are there and after they left.
 
-    python benchmarks/people_at_once.py                              20 people for 120 seconds, three times
+    python benchmarks/people_at_once.py                              20 people for 120 seconds, twice
     python benchmarks/people_at_once.py --people 5 --seconds 30      prints; --write puts it into docs/performance.md
 
 `as2 app` serves a home of its own with the starter corpus. Each person is a session of its pages (`_pages.py`: the
@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT))
 from as2core.data import jsonl
 from as2core.experiments.base import write_section
 
-PEOPLE, SECONDS, VISITS = 20, 120.0, 3
+PEOPLE, SECONDS, VISITS = 20, 120.0, 2
 READ_SECONDS = 10.0  # an answer, before it is labelled
 LABEL_SECONDS = 3.0  # a sentence, before a key is pressed
 LEFT_SECONDS = 150.0  # Streamlit keeps a session for two minutes, for a browser that connects again

@@ -16,6 +16,7 @@ from app.ui import errors, url
 from app.ui.adapt import card, jobs, prepared, readiness, schedule, selection, versions
 from app.ui.job import draw_live, draw_retrain, load_linked
 from app.ui.page import page
+from app.ui.scripts import scroll_to
 from app.ui.text import plain
 from app.versions import registry
 from as2core.errors import As2Error
@@ -41,6 +42,8 @@ def draw_version(name: str) -> None:
         except As2Error as error:
             errors.show(error)
     draw_dismiss("version")
+    if clicks := st.session_state.get(versions.CARD_CLICKS):  # the list of versions is far below
+        scroll_to(".st-key-adapt_card", f"{name} {clicks}", block="start")
 
 
 def draw_job(job: JobView) -> None:

@@ -33,7 +33,9 @@ if job is not None:
     else:
         draw_live(wb, job, partial(draw_comparison, person=frame.annotator))
 elif shipped is not None:
+    setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
     draw_note(wb, by=frame.annotator.id)
     results.draw(shipped)
     findings.draw(wb, shipped, frame.corpus)
-setup.draw_earlier(jobs, job.id if job else None)
+if shipped is None:
+    setup.draw_earlier(jobs, job.id if job else None)

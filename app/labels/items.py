@@ -81,9 +81,9 @@ class RankedSentence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueItem(RankedSentence):
     """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys. `candidates`: how
-    many were ranked with it. `peers`: the others' (name, label), empty until one's own label is in. `flags`: (name,
-    note) that nobody cleared. `is_locked`: shown again without a label of one's own while somebody else, or another
-    desk of one's own, has it."""
+    many were ranked with it. `is_kept_apart`: no retrain learns from the question. `peers`: the others' (name, label),
+    empty until one's own label is in. `flags`: (name, note) that nobody cleared. `is_locked`: shown again without a
+    label of one's own while somebody else, or another desk of one's own, has it."""
 
     question_id: int
     question: str
@@ -91,6 +91,7 @@ class QueueItem(RankedSentence):
     after: str
     assignment: Assignment
     candidates: int
+    is_kept_apart: bool
     version: str
     token: str
     peers: tuple[tuple[str, str], ...]
@@ -110,13 +111,14 @@ class ListRow(RankedSentence):
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
     """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
-    first, since lists are labelled from the top and seldom to the end."""
+    first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it."""
 
     question_id: int
     question: str
     rows: tuple[ListRow, ...]
     why: str
     assignment: Assignment
+    is_kept_apart: bool
     version: str
     token: str
 
@@ -146,6 +148,7 @@ def build_item(
         after=after,
         assignment=assignment,
         candidates=count,
+        is_kept_apart=row.split in question_rows.KEPT_APART,
         version=find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),

@@ -39,6 +39,7 @@ from db.repositories import labels as rows
 from db.repositories import leases, queues
 from db.repositories.leases import Holder
 from db.repositories.pairs import Pair
+from db.repositories.questions import KEPT_APART
 
 RETRIEVAL = "retrieval"
 LEASE = timedelta(minutes=10)
@@ -192,7 +193,8 @@ def question_at(
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
     why = explain_list(assignment, len(items))
-    return QuestionItem(question_id, question.text, tuple(items), why, assignment, version, token)
+    is_apart = question.split in KEPT_APART
+    return QuestionItem(question_id, question.text, tuple(items), why, assignment, is_apart, version, token)
 
 
 def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:

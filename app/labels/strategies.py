@@ -274,7 +274,7 @@ QUEUES = {
             description="Your own labels, newest first, for review.",
             order=Order(_newest_own, scores=(), is_review=True),
             explain=lambda e: f"You labelled it {e.own}." if e.own else "",
-            when_empty="You have reviewed all your labels. Press → to start again.",
+            when_empty="No more labels of yours to review. Press → to start again.",
         ),
         Queue(
             name=RANDOM,

@@ -2,6 +2,9 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Literal
+
+import streamlit as st
 
 
 @cache
@@ -15,3 +18,9 @@ def load_script(*names: str) -> str:
 def load_text(path: str) -> str:
     """A file of `app/ui`."""
     return (Path(__file__).parent / path).read_text(encoding="utf-8")
+
+
+def scroll_to(selector: str, place: str, *, block: Literal["start", "center"]) -> None:
+    """Scroll to what the CSS selector finds, once for each `place`; at most one call a run."""
+    scroll = st.components.v2.component("as2_scroll", js=load_script("scroll"))
+    scroll(key="as2_scroll", data={"selector": selector, "place": place, "block": block})

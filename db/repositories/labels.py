@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
@@ -208,13 +208,15 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     return counts, session.scalar(questions) or 0
 
 
-def list_kinds_by_question(session: Session, corpus_id: int, but_split: str) -> list[Row]:
-    """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of a split: how
-    many of its pairs come to each."""
+def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
+    """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of these splits:
+    how many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)
     kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in ("correct", "incorrect"))
     questions = select(Question.external_id, *kinds).join(Question, Question.id == outcomes.question_id)
-    by_question = questions.where(Question.split != but_split).group_by(outcomes.question_id, Question.external_id)
+    by_question = questions.where(Question.split.not_in(but_splits)).group_by(
+        outcomes.question_id, Question.external_id
+    )
     return list(session.execute(by_question))
 
 

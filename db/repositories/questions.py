@@ -28,6 +28,7 @@ from db.repositories.statements import add_row, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
 LISTED, PROPOSED = "listed", "proposed"
+KEPT_APART = ("test", "dev")  # splits of questions that no retrain learns from
 WRITTEN_HERE = (ASKED, LISTED)  # origins of questions that came without a sentence
 
 
@@ -85,10 +86,12 @@ def list_questions(session: Session, corpus_id: int) -> list[Question]:
 def list_unranked_questions(
     session: Session, corpus_id: int, version_id: int, limit: int, *, only: Collection[int] = ()
 ) -> list[Question]:
-    """Those that are not `is_ranked_by` this version, newest first: of the queues, or of `only` if any are given."""
+    """Those that are not `is_ranked_by` this version: of the queues, or of `only` if any are given. First those that a
+    retrain may learn from, newest first, then those kept apart."""
     is_offered = Question.id.in_(only) if only else Question.queued
     unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered, ~is_ranked_by(version_id))
-    return list(session.scalars(unranked.order_by(Question.id.desc()).limit(limit)))
+    order = Question.split.in_(KEPT_APART), Question.id.desc()
+    return list(session.scalars(unranked.order_by(*order).limit(limit)))
 
 
 def is_run_of(version_id: int) -> ColumnElement[bool]:

@@ -136,6 +136,7 @@ def _scored_candidates() -> Select:
         Candidate.question_id,
         Candidate.sentence_id,
         Question.text.label("question"),
+        Question.split,
         Candidate.retrieval_rank,
         Candidate.cut_layer,
         Candidate.cut_rank,

@@ -110,6 +110,11 @@ def questions(wb: Workbench, corpus_id: int) -> list[str]:
         return [q.text for q in question_rows.list_questions(s, corpus_id)]
 
 
+def set_split(wb: Workbench, question_id: int, split: str) -> None:
+    with wb.write() as s:
+        s.get_one(Question, question_id).split = split
+
+
 def list_asked(wb: Workbench) -> list[tuple[int, str, str]]:
     """(corpus, question, version) of every question asked since the home was prepared."""
     wb.later.finish()

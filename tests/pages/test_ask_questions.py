@@ -38,11 +38,11 @@ def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
 
 def test_a_label_puts_the_question_in_the_queue_and_says_how_many_more_a_retrain_needs(wb):
     at = answered()
-    assert "you can adapt" not in texts(at)
+    assert "To adapt" not in texts(at)
     at = at.button(key="as2_label_answer_correct").click().run()
     assert queued(wb)
     assert "In the label queue" in texts(at)
-    assert "1 label; 7 more and you can adapt." in texts(at)  # both kinds on four questions
+    assert "1 label. To adapt, 4 questions that a retrain learns from need" in texts(at)  # both kinds on four questions
 
 
 def test_a_viewer_adds_nothing_to_the_queue(wb):
@@ -99,6 +99,14 @@ def test_every_label_brings_a_retrain_one_nearer_only_where_it_adds_a_kind(wb, m
     assert label(2, 3, "correct") == (5, 5)  # changed, not added
 
 
+def test_a_label_on_a_question_that_is_kept_apart_brings_no_retrain_nearer(wb, me):
+    for question, part in ((1, "dev"), (2, "test")):
+        stored.set_split(wb, question, part)
+        annotation.give_label(wb, question_id=question, sentence_id=1, annotator_id=me.id, label="correct")
+    assert count_labels(wb, TOWERS) == LabelCount(2, 8)
+
+
 def test_the_line_speaks_of_one_and_of_many():
-    assert describe_label_count(LabelCount(1, 7)) == "1 label; 7 more and you can adapt."
+    assert describe_label_count(LabelCount(1, 7)).startswith("1 label. ")
+    assert describe_label_count(LabelCount(12, 3)).endswith("a correct and an incorrect one each: 3 to go.")
     assert describe_label_count(LabelCount(1030, 0)) == "1,030 labels: enough to adapt."

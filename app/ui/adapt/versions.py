@@ -25,6 +25,7 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
     "former": ("used before", "gray", ":material/history:"),
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
+CARD_CLICKS = "_adapt_card_clicks"
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
@@ -147,7 +148,7 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
             label, colour, icon = BADGES[version.state]
             st.badge(label, color=colour, icon=icon)
-            st.button("Card", key=f"adapt_card_{version.id}", on_click=url.put, kwargs={"version": version.name},
+            st.button("Card", key=f"adapt_card_{version.id}", on_click=_open_card, args=(version.name,),
                       type="tertiary")  # fmt: skip
             if against and not version.problem:
                 navigation.to("compare", "Compare", **against)
@@ -178,6 +179,11 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
             st.caption(plain(describe_promotion(version, version.promotions[-1])))
         if version.problem:
             st.caption(f":orange[{plain(version.problem)}]")
+
+
+def _open_card(name: str) -> None:
+    st.session_state[CARD_CLICKS] = st.session_state.get(CARD_CLICKS, 0) + 1
+    url.put(version=name)
 
 
 def dialogs(frame: Frame) -> None:

@@ -14,7 +14,7 @@ VERDICTS = (
     (0.75, "Very likely the answer"),
     (0.6, "Probably the answer"),
     (0.45, "Possibly the answer"),
-    (0.0, "Uncertain: several candidates score alike"),
+    (0.0, "Uncertain: read the next candidates, too"),
 )
 
 CONFIDENCE_HELP = "The share of answers with such a lead over the second candidate that were right"
@@ -69,7 +69,7 @@ def draw_answer(
         )
     elif not view.has_answer(run, position):
         kind, label = "as2-answer as2-answer-none", "No answer"
-        verdict, meter = "No answer found in this corpus", ""
+        verdict, meter = "Labelled correct" if is_confirmed else "No answer found in this corpus", ""
         note = f"The best candidate has a probability of {percent(probability)} and no clear lead over the second one."
     else:
         confidence = probability if confidence is None else confidence
@@ -78,7 +78,7 @@ def draw_answer(
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     kind += " as2-answer-labelled" if is_confirmed else ""
     label += f" ({name})" if name else ""
-    draw_card(kind, label, verdict, meter, context, " ".join(filter(None, (mark, note))))
+    draw_card(kind, label, verdict, meter, context, " · ".join(filter(None, (mark, note))))
 
 
 def draw_card(kind: str, label: str, verdict: str, meter: str, context: str, note: str) -> None:

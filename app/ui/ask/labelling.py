@@ -52,8 +52,11 @@ def draw_label_count(frame: Frame, question_id: int) -> None:
 
 
 def describe_label_count(counts: readiness.LabelCount) -> str:
-    """`12 labels; 8 more and you can adapt.`"""
+    """`12 labels. To adapt, ...` or `12 labels: enough to adapt.`"""
     labels = count(counts.labels, "label")
     if counts.missing:
-        return f"{labels}; {counts.missing:,} more and you can adapt."
+        return (
+            f"{labels}. To adapt, {readiness.MIN_QUESTIONS} questions that a retrain learns from need a correct and an "
+            f"incorrect one each: {counts.missing:,} to go."
+        )
     return f"{labels}: enough to adapt."

@@ -40,6 +40,9 @@ def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
     rows = [(TITLES[loss.kind], len(loss.qids), percent(len(loss.qids) / total)) for loss in losses]
     st.dataframe(pd.DataFrame(rows, columns=["questions", "number", "share"]), hide_index=True,
                  key="compare_losses")  # fmt: skip
+    st.caption(
+        "Each question counts once, where it was lost first: one that the search lost is not counted as dropped."
+    )
     rules = _load_rules(wb)
     slices = findings.measure_slices(view, ranker, rules)
     _draw_slices(slices, [rule.name for rule in rules])

@@ -189,11 +189,13 @@ def _draw_report(corpus: CorpusView) -> None:
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
-            st.caption(f"{files} could not be read completely. Everything that could be read was added.")
+            rest = "Everything that could be read was added." if report.documents else "Nothing was added."
+            st.caption(f"{files} could not be read completely. {rest}")
             draw_reasons(("file", "reason"), report.failed)
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
-                navigation.to("ask", "Ask a question")
+                if corpus.sentences:
+                    navigation.to("ask", "Ask a question")
             else:
                 st.button(f"Use {plain(name)}", key="data_report_use", on_click=use_corpus, args=(name,))
             st.button("Dismiss", type="tertiary", key="data_report_away", on_click=st.session_state.pop,

@@ -12,7 +12,7 @@ from app.corpora.documents import DocumentView, SentenceView
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.page import Frame
-from app.ui.scripts import load_script
+from app.ui.scripts import scroll_to
 from app.ui.text import count, escape, plain
 
 MAX_LISTED = 100
@@ -65,8 +65,7 @@ def _draw_text(frame: Frame, document: DocumentView) -> None:
     mark = int(number) - 1 if number.isascii() and number.isdigit() and len(number) < MAX_NUMBER_DIGITS else None
     st.html(render_document(document, documents.list_sentences(frame.wb, document.id), mark=mark))
     if mark is not None:
-        scroll = st.components.v2.component("as2_scroll", js=load_script("data/scroll"))
-        scroll(key="as2_scroll", data={"place": f"{document.id} {mark}"})
+        scroll_to(".as2-doc .here", f"{document.id} {mark}", block="center")
 
 
 def _draw_delete(frame: Frame, document: DocumentView) -> None:

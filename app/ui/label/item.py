@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.labels.items import QueueItem
+from app.labels.items import QuestionItem, QueueItem
 from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")
@@ -19,6 +19,13 @@ def tag(label: str) -> str:
     return f'<span class="as2-tag {escape(label)}">{escape(label.capitalize())}</span>'
 
 
+def note_kept_apart(item: QueueItem | QuestionItem) -> str:
+    """HTML, "" for a question that a retrain learns from."""
+    if not item.is_kept_apart:
+        return ""
+    return '<p class="source">Kept apart: a retrain does not learn from this question. It may be measured on it.</p>'
+
+
 def draw(item: QueueItem, *, scores_visible: bool) -> None:
     own = f"<span>Your label:</span> {tag(item.label)}" if item.label else ""
     show_scores = scores_visible and not item.assignment.is_blind
@@ -29,7 +36,7 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span><b>Why this one:</b> {escape(why)}</span> {own}</p>
-        <h2 class="asked">{escape(item.question)}</h2>
+        <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{escape(name_document(item.title))}</p>
         <p class="context"><span class="near">{escape(item.before)}</span>
         <mark>{escape(item.text)}</mark> <span class="near">{escape(item.after)}</span></p>

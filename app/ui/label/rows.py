@@ -7,7 +7,7 @@ import streamlit as st
 from app.labels.consensus import LABELS
 from app.labels.items import ListRow
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import tag
+from app.ui.label.item import note_kept_apart, tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
@@ -35,7 +35,7 @@ def draw(
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span><b>Why this one:</b> {escape(item.why)}</span></p>
-        <h2 class="asked">{escape(item.question)}</h2>
+        <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
     st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,

@@ -14,8 +14,8 @@ from app.ui.text import count, escape, percent, plain, shorten
 
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
-    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds. A review has
-    none: what is left in it is counted under "Mine" or "All", too."""
+    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds, if anything. A
+    review has none: what is left in it is counted under "Mine" or "All", too."""
     is_review = QUEUES[queue].is_review
     target = 0 if is_review else progress.target or 0
     missing = max(0, target - progress.all)
@@ -29,12 +29,12 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     if target:
         text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
         st.progress(min(1.0, progress.all / target), text=text)
-    elif not is_review:
+    elif not is_review and progress.remaining:
         total = progress.mine + progress.remaining
         share = progress.mine / total if total else 0.0
         st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} labelled by {plain(name)}")
-    if progress.pace:
-        goal = missing if target else progress.remaining
+    goal = missing if target else progress.remaining
+    if progress.pace and goal:
         st.caption(f"{progress.pace:.1f} labels a minute. At this pace {_duration(goal / progress.pace)} to go.")
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]

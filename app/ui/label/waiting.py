@@ -78,14 +78,14 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     if job is None:
-        is_complete, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
+        is_complete, more = False, "Queues offer what a model has ranked. Rank more questions to fill them."
     elif job.state == "done":
         # what ranks anew passes over those that were never ranked
         is_complete = not job.result.get("questions") and not job.settings.get("again")
         more = "Every question is ranked." if is_complete else "Some questions may not be ranked yet."
     else:
         is_complete, more = False, "The job that fills the queues did not finish."
-    title = "This queue is finished" if job else "Nothing is ranked yet"
+    title = "This queue is finished" if is_complete else "Nothing is in this queue"
     _draw_message(title, f"Nothing is left for you here.{_describe_skips(desk)} Choose another queue above. {more}")
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")

@@ -272,6 +272,26 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
 
 
+def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_what_it_does_not(wb, towers, ann):
+    with wb.write() as s:
+        for i, (q, part) in enumerate(zip(QUESTIONS, ("train", "dev", "test"), strict=False)):
+            question = rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
+            question.split = part
+    score_job.start_scoring(wb, towers.id, limit=1)
+    run_queued(wb, RUNNERS)
+    [first] = {(i.question, i.is_kept_apart) for i in iterate(wb, Seat(towers.id, ann.id, "tops"))}
+    assert first == (QUESTIONS[0], False)
+    score_job.start_scoring(wb, towers.id, limit=2)
+    run_queued(wb, RUNNERS)
+    apart = {i.question for i in iterate(wb, Seat(towers.id, ann.id, "tops")) if i.is_kept_apart}
+    assert apart == set(QUESTIONS[1:3])
+    seat = Seat(towers.id, ann.id, "tops")
+    [kept] = [i for i in apart if i == QUESTIONS[2]]
+    with wb.read() as s:
+        question = rows.find_question(s, towers.id, kept)
+    assert queueing.question_at(wb, seat, question.id).is_kept_apart
+
+
 def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers):
     with wb.write() as s:
         ids = [

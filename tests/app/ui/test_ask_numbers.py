@@ -34,7 +34,7 @@ def a_trace(scores):
 @pytest.mark.parametrize(
     ("confidence", "words"),
     [(0.97, "Almost certainly the answer"), (0.75, "Very likely the answer"), (0.5, "Possibly the answer"),
-     (0.2, "Uncertain: several candidates score alike")],
+     (0.2, "Uncertain: read the next candidates, too")],
 )  # fmt: skip
 def test_a_confidence_has_words(confidence, words):
     assert describe_confidence(confidence) == words
