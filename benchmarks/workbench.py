@@ -184,9 +184,9 @@ def _embedded(wb: Workbench, texts: Sequence[str]) -> float:
 
 def search(folder: Path, sizes: Sizes) -> list[str]:
     """What a question waits for before the ranker, over corpora of some sizes drawn from all documents at hand."""
-    documents, questions = _all_documents(sizes.files)
+    known, questions = _all_documents(sizes.files)
     draw = random.Random(0)
-    draw.shuffle(documents)
+    draw.shuffle(known)
     questions = draw.sample(questions, min(sizes.repeats, len(questions)))
     report = [
         f"{len(questions)} questions of the same sources. As on the Ask page, {scoring.MAX_DOCUMENTS} documents and up "
@@ -200,7 +200,7 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
         "|---|---|---|---|---|",
     ]
     for size in sizes.searched:
-        sample, texts = _of_size(documents, size)
+        sample, texts = _of_size(known, size)
         with home(folder / str(size)) as wb:
             corpus = corpora.create_corpus(wb, "searched")
             documents.ingest(wb, corpus.id, [("documents.jsonl", _lines(sample))])
