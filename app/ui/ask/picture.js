@@ -197,7 +197,7 @@ function drawStage(record, at, ways, stage, column) {
   const cutLine = `<path class="cut" d="M${round(x - half)} ${round(y(stage.kept + 0.5))}h${round(2 * half)}"/>`;
   const bar = stage.kept < stage.entered ? cutLine : "";
   const flow = stage.isLast && stage.kept > RETURNED ? [`best ${RETURNED}`, `of ${stage.kept.toLocaleString("en")}`]
-    : [stage.entered.toLocaleString("en"), `→ ${stage.kept.toLocaleString("en")}`];
+    : [stage.entered.toLocaleString("en"), stage.kept < stage.entered ? `→ ${stage.kept.toLocaleString("en")}` : ""];
   const middle = stage.isFirst ? (at.left + x) / 2 : x;
   const words = at.isNarrow ? [stage.isFirst ? "first" : stage.title, ...flow] : [stage.title, flow.join(" ")];
   const [top, line] = at.isNarrow ? [11, 12] : [15, 16];
