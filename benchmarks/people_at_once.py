@@ -241,7 +241,7 @@ def main() -> None:
     for error in sorted(set(result.errors)):
         print(error)
     if options.write:
-        about = f"{options.people} people for {options.seconds:g} seconds, {options.visits} times."
+        about = f"{options.people} people for {options.seconds:g} seconds, in {options.visits} visits."
         made = "Printed and written by `python benchmarks/people_at_once.py --write`."
         write_section(ROOT / "docs" / "performance.md", "people-at-once", f"{about} {made}\n\n{result.format()}")
 

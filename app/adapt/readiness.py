@@ -17,8 +17,7 @@ from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
 from as2core.types import Question
 from db.repositories import labels as label_rows
-from db.repositories import questions as question_rows
-from db.repositories.questions import WRITTEN_HERE
+from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_CORRECT_SHARE = 0.05
@@ -111,7 +110,7 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     """How far the labels are from `MIN_QUESTIONS`, counted in the database: quick enough after every label."""
     with wb.read() as s:
         outcomes, _ = label_rows.count_outcomes(s, corpus_id)
-        by_question = label_rows.list_kinds_by_question(s, corpus_id, question_rows.KEPT_APART)
+        by_question = label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
     kinds = [bool(r.correct) + bool(r.incorrect) for r in by_question]
     best = sorted(kinds, reverse=True)[:MIN_QUESTIONS]
     return LabelCount(sum(outcomes.values()), 2 * MIN_QUESTIONS - sum(best))

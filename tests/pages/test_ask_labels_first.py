@@ -90,6 +90,16 @@ def test_where_the_models_answer_is_the_labelled_one_it_keeps_its_confidence_and
     assert not any("own answer" in label for label in expanders(at))
 
 
+def test_a_sentence_labelled_correct_is_an_answer_though_the_model_alone_finds_none(wb, me):
+    asked = {"q": "When was the oldest hall painted?"}
+    at = ask_question(**asked)
+    assert "No answer found" in card(at)[2]
+    label(wb, me, sentence_ids(at)[0], question_id=view_of(at).question_id)
+    kind, _, html = card(ask_question(**asked))
+    assert kind == "as2-answer as2-answer-labelled"
+    assert "Labelled correct; the model alone finds no answer" in html and "No answer found" not in html
+
+
 def test_of_several_labelled_correct_the_model_orders_and_the_others_are_named(wb, me):
     question_id = label(wb, me, OTHER)
     label(wb, me, ANSWER, question_id=question_id)

@@ -38,11 +38,11 @@ def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
 
 def test_a_label_puts_the_question_in_the_queue_and_says_how_many_more_a_retrain_needs(wb):
     at = answered()
-    assert "To adapt" not in texts(at)
+    assert "A retrain needs" not in texts(at)
     at = at.button(key="as2_label_answer_correct").click().run()
     assert queued(wb)
     assert "In the label queue" in texts(at)
-    assert "1 label. To adapt, 4 questions that a retrain learns from need" in texts(at)  # both kinds on four questions
+    assert "1 label. A retrain needs" in texts(at)  # both kinds on four questions
 
 
 def test_a_viewer_adds_nothing_to_the_queue(wb):
@@ -108,5 +108,5 @@ def test_a_label_on_a_question_that_is_kept_apart_brings_no_retrain_nearer(wb, m
 
 def test_the_line_speaks_of_one_and_of_many():
     assert describe_label_count(LabelCount(1, 7)).startswith("1 label. ")
-    assert describe_label_count(LabelCount(12, 3)).endswith("a correct and an incorrect one each: 3 to go.")
+    assert describe_label_count(LabelCount(12, 3)).endswith("on each of 4 training questions: 3 labels to go.")
     assert describe_label_count(LabelCount(1030, 0)) == "1,030 labels: enough to adapt."

@@ -68,8 +68,11 @@ def draw_answer(
             f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
         )
     elif not view.has_answer(run, position):
-        kind, label = "as2-answer as2-answer-none", "No answer"
-        verdict, meter = "Labelled correct" if is_confirmed else "No answer found in this corpus", ""
+        if is_confirmed:
+            verdict, meter = "Labelled correct; the model alone finds no answer", ""
+        else:
+            kind, label = "as2-answer as2-answer-none", "No answer"
+            verdict, meter = "No answer found in this corpus", ""
         note = f"The best candidate has a probability of {percent(probability)} and no clear lead over the second one."
     else:
         confidence = probability if confidence is None else confidence

@@ -52,11 +52,11 @@ def draw_label_count(frame: Frame, question_id: int) -> None:
 
 
 def describe_label_count(counts: readiness.LabelCount) -> str:
-    """`12 labels. To adapt, ...` or `12 labels: enough to adapt.`"""
+    """`12 labels. A retrain needs ...` or `12 labels: enough to adapt.`"""
     labels = count(counts.labels, "label")
     if counts.missing:
         return (
-            f"{labels}. To adapt, {readiness.MIN_QUESTIONS} questions that a retrain learns from need a correct and an "
-            f"incorrect one each: {counts.missing:,} to go."
+            f"{labels}. A retrain needs a correct and an incorrect label on each of {readiness.MIN_QUESTIONS} training "
+            f"questions: {count(counts.missing, 'label')} to go."
         )
     return f"{labels}: enough to adapt."
