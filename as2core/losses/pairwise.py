@@ -6,6 +6,8 @@ It trains the discriminative twins of Nogueira dos Santos et al. (2020, Table 2)
 import torch
 from torch import Tensor
 
+from as2core.losses.groups import add_up, find_highest, number_rows
+
 
 def pairwise(scores: Tensor, labels: Tensor, sizes: list[int], margin: float = 1.0, *, sums: bool = False) -> Tensor:
     """scores (n,) and labels (n,) in {0, 1} of several questions one after the other, `sizes` candidates each ->
@@ -14,11 +16,12 @@ def pairwise(scores: Tensor, labels: Tensor, sizes: list[int], margin: float = 1
     With `sums` both are sums: over every right answer with its hardest wrong one. The wrong ones are those in the
     batch, a sample; a question without both kinds adds nothing.
     """
-    losses = []
-    for s, y in zip(scores.split(sizes), labels.split(sizes), strict=True):
-        if (y == 1).any() and (y == 0).any():
-            hinges = (margin - s[y == 1] + s[y == 0].max()).clamp(min=0)
-            losses.append(hinges.sum() if sums else hinges.mean())
-    if not losses:
-        return scores.sum() * 0.0
-    return torch.stack(losses).sum() if sums else torch.stack(losses).mean()
+    rows, questions = number_rows(sizes, scores), len(sizes)
+    correct = add_up((labels == 1).float(), rows, questions)
+    hardest = find_highest(scores.masked_fill(labels != 0, -torch.inf), rows, questions)
+    has_both = (correct > 0) & hardest.isfinite()
+    hinges = (margin - scores + torch.where(has_both, hardest, 0.0)[rows]).clamp(min=0)
+    losses = add_up(hinges * (labels == 1), rows, questions) * has_both
+    if sums:
+        return losses.sum()
+    return (losses / correct.clamp(min=1)).sum() / has_both.sum().clamp(min=1)

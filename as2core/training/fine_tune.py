@@ -87,6 +87,8 @@ def fine_tune(
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.parameters()).device
+    if torch.cuda.is_available():  # as the Trainer does later: what comes before the first step takes long on the CPU
+        learner.to(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
     noisy, flips = flip_labels(train, settings.noise, seed=settings.seed) if settings.noise else (train, None)
     batches = _plan(base, learner, noisy, control)
     _prepare(learner, noisy, batches, control)

@@ -22,7 +22,7 @@ from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
-Term = tuple[torch.Tensor, int]  # a summand of a loss: a mean, and over how many
+Term = tuple[torch.Tensor, int | torch.Tensor]  # a summand of a loss: a mean, and over how many
 R = TypeVar("R", bound=HasWeights)
 NEEDS_PAIR = ("pairwise", "listwise", "rll")
 

@@ -38,6 +38,7 @@ PAPER = TrainSettings(
 )
 MAX_PRIOR_CANDIDATES = 200  # that the offsets are fitted on; the last batch of questions may exceed it
 PRIOR_QUESTIONS_PER_BATCH = 16
+PART_TOKENS = 1024, 16_384  # that go through the encoder at once: little padding; on a GPU few and large parts
 
 
 class CascadeLearner(Learner[CascadeRanker]):
@@ -95,7 +96,8 @@ class CascadeLearner(Learner[CascadeRanker]):
 
     def collate(self, batch: PlannedBatch) -> dict:
         packed = self._encode(batch)
-        parts = micro_batches(packed.lengths, max_tokens=1024)  # of like lengths, so little padding
+        device = next(self.parameters()).device.type
+        parts = micro_batches(packed.lengths, max_tokens=PART_TOKENS[device == "cuda"])  # of like lengths
         out = {
             "parts": [self.ranker.backbone.pad(packed, rows) for rows in parts],
             "rows": torch.tensor([r for rows in parts for r in rows]),
