@@ -27,6 +27,9 @@ class Scale:
     backbone: Annotated[str | None, typer.Option(help="The encoder or language model, a directory or a hub name.")] = (
         None
     )
+    reset_layers: Annotated[
+        int, typer.Option(min=0, help="Draw so many of the encoder's last layers anew, so that it cannot rank yet.")
+    ] = 0
     full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU, instead of minutes.")] = False
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; by default the experiment's own.")] = None
     minutes: Annotated[
@@ -75,6 +78,7 @@ def reproduce(
         pictures=out.parent / "img" if out else None,
         titles=scale.titles,
         backbone=scale.backbone,
+        reset_layers=scale.reset_layers,
         target=scale.set_,
         test=scale.test,
         minutes=scale.minutes,

@@ -51,12 +51,13 @@ SHIPPED = ("starter", "handbook")
 class Report:
     """`measured`: a system's measures with intervals, as text, by measure and system. `notes` are paragraphs of
     markdown after the tables: more tables, pictures, remarks. `codes`: days and digests of the programs that the cells
-    are of."""
+    are of. `measured_on` names the measured questions."""
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     measured: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     codes: tuple[str, ...] = ()
+    measured_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Options:
     """How to run. `store` is the folder of the cells and of what is being trained. `seeds`: how many seeds where
     training is compared, None for the experiment's own number. `pictures` is the folder for pictures, None for none.
     `titles`: sentences keep their documents' titles; the papers' have none. `backbone`: a directory or a hub name, None
-    for the default encoder. `target`: one of TARGETS. `test`: a file to measure on in place of the set's test part.
+    for the default encoder; so many of its last layers are drawn anew (`reset_layers`). `target`: one of TARGETS.
+    `test`: a file to measure on in place of the set's test part.
     `minutes`: no cell is begun after so many. `again`: measure stored cells again.
     """
 
@@ -75,6 +77,7 @@ class Options:
     pictures: Path | None = None
     titles: bool = False
     backbone: str | None = None
+    reset_layers: int = 0
     target: str = "wikiqa"
     test: Path | None = None
     minutes: float | None = None

@@ -58,12 +58,18 @@ class Target:
 
 
 def read_target(options: Options, questions: int | None = None) -> Target:
-    """The set of the options, with a sample of its train questions. Raises UnknownData when its files are missing."""
+    """The set of the options, with a sample of its train questions. Where the set's test part is not at hand, the other
+    train questions are measured beside the dev part. Raises UnknownData when its files are missing."""
     name = options.target
-    train = options.questions(f"{name}-train", "no-all-neg")
+    train = sample(options.questions(f"{name}-train", "no-all-neg"), questions, seed=0)
     title, test = options.measured_questions()
-    dev = [] if title.endswith(" dev") else options.questions(f"{name}-dev")
-    return Target(sample(train, questions, seed=0), dev, test, title)
+    if not title.endswith(" dev"):
+        return Target(train, options.questions(f"{name}-dev"), test, title)
+    learnt = {q.qid for q in train}
+    others = [q for q in options.questions(f"{name}-train") if q.qid not in learnt]
+    if others:
+        title = f"{title} and the {len(others)} train questions that nothing is trained on"
+    return Target(train, [], [*test, *others], title)
 
 
 def sample(questions: Sequence[Question], n: int | None, seed: int) -> list[Question]:
@@ -75,8 +81,19 @@ def untuned(make: Callable[[Backbone], R], options: Options, *, seed: int) -> R:
     """A ranker over the encoder of the options before any training."""
     import torch
 
+    backbone = load_backbone(options.backbone)
+    if options.reset_layers:
+        torch.manual_seed(0)  # what is pretrained is the same for all seeds
+        backbone.reset_last(options.reset_layers)
     torch.manual_seed(seed)  # the heads' first values
-    return make(load_backbone(options.backbone))
+    return place(make(backbone))
+
+
+def place(ranker: R) -> R:
+    """The ranker on the GPU, where there is one: it is measured there, too."""
+    import torch
+
+    return ranker.to("cuda") if torch.cuda.is_available() else ranker
 
 
 def score(system: str, ranker: Ranker, questions: Sequence[Question], **numbers: float) -> Cell:
@@ -178,14 +195,14 @@ class Bench:
             save_version(make(work), folder, {"note": f"{self.experiment}: {name}"})
             self._new_models.add(folder)
             shutil.rmtree(work.folder, ignore_errors=True)
-        return load_version(folder)
+        return place(load_version(folder))
 
     def report(self, rows: Iterable[Row], notes: Iterable[str] = ()) -> Report:
         """With every system's measures and their intervals."""
         measured = {
             measure: {system: self._format(system, measure) for system in self.samples.systems} for measure in MEASURES
         }
-        return Report(tuple(rows), tuple(notes), measured, tuple(sorted(self.codes)))
+        return Report(tuple(rows), tuple(notes), measured, tuple(sorted(self.codes)), self.target.title)
 
     def judge(self, findings: Iterable[Finding], setting: str) -> list[Row]:
         return [finding.judge(self.samples, setting) for finding in findings]
@@ -214,6 +231,7 @@ class Bench:
             "seed": seed,
             "questions": self._digest,
             "backbone": _identify(self.options.backbone),
+            **({"reset layers": self.options.reset_layers} if self.options.reset_layers else {}),
             "full": self.options.full,
             "sizes": dict(self.sizes),
             "settings": [list_changes(s) for s in settings],
@@ -238,5 +256,6 @@ def list_changes(settings: TrainSettings) -> dict[str, Json]:
 
 def describe_setting(bench: Bench) -> str:
     """What is special about all of an experiment's figures here."""
-    encoder = bench.options.backbone or "MiniLM of 6 layers"
+    encoder, reset = bench.options.backbone or "MiniLM of 6 layers", bench.options.reset_layers
+    encoder += f", its last {reset} drawn anew" if reset else ""
     return f"{encoder}; {len(bench.target.train):,} train questions; {bench.target.note}"

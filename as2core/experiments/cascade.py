@@ -25,7 +25,7 @@ from as2core.cascade.tune import trace_all, try_schedules
 from as2core.cost import average_batch
 from as2core.data.source import write_text
 from as2core.experiments.base import Options, Report, count_steps, table
-from as2core.experiments.bench import ALL_PAIRS, Bench, Work, describe_setting, read_target, sample, untuned
+from as2core.experiments.bench import ALL_PAIRS, Bench, Work, describe_setting, read_target, untuned
 from as2core.experiments.cells import Cell
 from as2core.experiments.picture import RATIOS, draw_tuning, one_ratio
 from as2core.experiments.report.findings import (
@@ -70,17 +70,15 @@ TRANSFER = replace(PAPER, epochs=1)
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Questions of the target to train on, of its train part to measure the shipped cascade on, of ASNQ to transfer on
-    (0: none), epochs and seeds."""
+    """Questions of the target to train on, of ASNQ to transfer on (0: none), epochs and seeds."""
 
     target: int
     epochs: int
     seeds: int
-    shipped: int = 0
     asnq: int = 0
 
 
-SMALL = Sizes(target=120, epochs=2, seeds=2, shipped=1000)
+SMALL = Sizes(target=430, epochs=3, seeds=3)
 FULL = Sizes(target=60_000, epochs=3, seeds=5, asnq=60_000)
 
 
@@ -172,7 +170,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     size_key = {k: v for k, v in asdict(sizes).items() if k != "seeds"}
     bench = Bench("cascade", options, target, size_key, count_steps(on_progress, 2 + seeds))
     shipped = cast(CascadeRanker, get("cascade:engine=torch"))
-    unseen = [*target.test, *sample(options.questions(f"{options.target}-train"), sizes.shipped, seed=0)]
+    unseen = [*target.test, *target.train]
     bench.cell(ON_ALL, None, partial(_score_shipped, shipped, unseen))
     starter = options.questions("starter-test")
     bench.cell(GRID, None, partial(_score_grid, shipped, starter, options))

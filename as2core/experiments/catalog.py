@@ -32,5 +32,4 @@ def reproduce(name: str, options: Options, on_progress: OnProgress | None = None
     started = time.perf_counter()
     report = run(options, on_progress)
     seconds = time.perf_counter() - started
-    command, (title, _) = describe_command(name, options), options.measured_questions()
-    return Record(name, command, "" if options.test else options.target, title, seconds, report)
+    return Record(name, describe_command(name, options), "" if options.test else options.target, seconds, report)

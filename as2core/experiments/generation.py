@@ -16,7 +16,7 @@ from typing import cast
 import torch
 
 from as2core.experiments.base import Options, Report, count_steps
-from as2core.experiments.bench import Bench, Target, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.bench import Bench, Target, Work, describe_setting, place, read_target, sample, score, untuned
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import Finding, exceeds
 from as2core.nn.question_lm import PrefixLM
@@ -88,7 +88,7 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes(general=800, target=120, dev=122, negatives=7, epochs=1, seeds=2)
+SMALL = Sizes(general=5000, target=430, dev=10_000, negatives=7, epochs=3, seeds=3)
 FULL = Sizes(general=60_000, target=60_000, dev=10_000, negatives=15, epochs=10, seeds=3)
 
 
@@ -132,7 +132,7 @@ class _Ways:
 
     def _untrained(self) -> GenerativeRanker:
         torch.manual_seed(self.seed)
-        return GenerativeRanker(load_question_lm(self.bench.options.backbone))
+        return place(GenerativeRanker(load_question_lm(self.bench.options.backbone)))
 
     def _transferred(self) -> GenerativeRanker:
         """Of an encoder, whose output layer is new; a language model has its own already."""

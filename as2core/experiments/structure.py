@@ -104,9 +104,12 @@ class Sizes:
     variants: dict[str, tuple[tuple[bool, str], ...]]
     hidden: dict[str, int]
     seeds: int
+    target: int | None = None  # questions to train on
 
 
-SMALL = Sizes({"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=3)
+SMALL = Sizes(
+    {"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=3, target=430
+)
 FULL = Sizes({"cosinet": ALL, "compare-aggregate": ALL}, {"cosinet": 300, "compare-aggregate": 300}, seeds=5)
 
 Key = tuple[str, bool, str]  # family, listwise, context
@@ -121,7 +124,7 @@ def run(
     """Raises UnknownData when the target's files are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = options.seeds or sizes.seeds
-    target = read_target(options)
+    target = read_target(options, sizes.target)
     keys = [(family, *variant) for family, variants in sizes.variants.items() for variant in variants]
     bench = Bench("structure", options, target, sizes.hidden, count_steps(on_progress, seeds * len(keys)))
     vectors = vectors or backbone_vectors(options.backbone)

@@ -2,8 +2,10 @@
 which of ASNQ's negatives help. Every labelled pair of the target counts.
 
 In a small run the transferred model is the last exit of the shipped cascade, so that only adapting costs time; the
-merged control then has its own transfer step, on as much general data as it merges. In a full run the transfer step is
-trained here, on ASNQ where its file is at hand, else on SQuAD-sent, SelQA and QED.
+merged control then has its own transfer step, on as much general data as it merges. In a full run, and where layers
+of the encoder are drawn anew, the transfer step is trained here, on ASNQ where its file is at hand, else on SQuAD-sent,
+SelQA and QED. The papers' encoders cannot rank before they are trained; the default one here was pretrained to, so
+`--reset-layers` gives a start more like theirs.
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ class Sizes:
     shipped: bool
 
 
-SMALL = Sizes(target=75, general=100, asnq=150, epochs=2, seeds=2, shipped=True)
+SMALL = Sizes(target=430, general=2000, asnq=2000, epochs=3, seeds=3, shipped=True)
+RESET = replace(SMALL, general=2500, shipped=False)  # no shipped model has its last layers drawn anew
 FULL = Sizes(target=10_000, general=12_000, asnq=60_000, epochs=3, seeds=5, shipped=False)
 
 
@@ -138,7 +141,7 @@ FINDINGS = (
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
     """Raises UnknownData when the target, SelQA or QED are missing."""
-    sizes = sizes or (FULL if options.full else SMALL)
+    sizes = sizes or (FULL if options.full else RESET if options.reset_layers else SMALL)
     seeds = range(options.seeds or sizes.seeds)
     target, asnq = read_target(options, sizes.target), read_asnq(options, sizes.asnq)
     general = asnq if asnq and not sizes.shipped else read_general(options, sizes)

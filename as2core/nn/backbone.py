@@ -96,6 +96,18 @@ class Backbone(nn.Module):
         """The paper's layers 4, 6, 8, 10, 12 of 12, scaled to this depth: 2, 3, 4, 5, 6 of 6."""
         return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
 
+    def reset_last(self, layers: int) -> None:
+        """Draw the weights of the last `layers` anew, as before any pretraining. Raises BadSetting for more than there
+        are."""
+        if not 0 <= layers <= self.layers:
+            raise BadSetting(f"{layers} layers to reset: {self.name} has {self.layers}")
+        for module in (m for block in self.blocks[self.layers - layers :] for m in block.modules()):
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=self.config.initializer_range)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
+
     def embed(self, ids: Tensor, second: Tensor | None = None, *, first: Tensor | None = None) -> Tensor:
         """Token ids (batch, length) -> embeddings (batch, length, hidden).
 

@@ -28,7 +28,6 @@ class Record:
     experiment: str
     command: str
     target: str
-    measured_on: str
     seconds: float
     report: Report
 
@@ -38,6 +37,7 @@ def describe_command(name: str, options: Options) -> str:
     flags = {
         f" --set {options.target}": options.target != "wikiqa",
         f" --backbone {options.backbone}": options.backbone,
+        f" --reset-layers {options.reset_layers}": options.reset_layers,
         f" --test {options.test}": options.test,
         " --full": options.full,
         f" --seeds {options.seeds}": options.seeds,
@@ -74,8 +74,8 @@ def read_records(folder: Path) -> list[Record]:
             fields = json.loads(path.read_text(encoding="utf-8"))
             report = fields.pop("report")
             rows = tuple(Row(**row) for row in report.pop("rows"))
-            notes, codes = tuple(report["notes"]), tuple(report["codes"])
-            records.append(Record(**fields, report=Report(rows, notes, report["measured"], codes)))
+            report["notes"], report["codes"] = tuple(report["notes"]), tuple(report["codes"])
+            records.append(Record(**fields, report=Report(rows, **report)))
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableFile(f"{path} is no report: delete it, and run its experiment again") from error
     names = list(EXPERIMENTS)
@@ -120,7 +120,7 @@ def _describe_run(record: Record) -> str:
     codes = " and ".join(record.report.codes)
     cells = f"Its cells are of {codes} (day and digest of the code)." if codes else "No cell of it is measured yet."
     return (
-        f"- `{record.command}` wrote this, measured on {record.measured_on}; the last call took "
+        f"- `{record.command}` wrote this, measured on {record.report.measured_on}; the last call took "
         f"{record.seconds / 60:.1f} minutes. {cells}"
     )
 

@@ -1,12 +1,15 @@
 """Cells are measured once, and a run that was stopped goes on after them."""
 
 import json
+from dataclasses import replace
 
 import pytest
+import torch
 
+from as2core.data import jsonl
 from as2core.errors import UnreadableFile
 from as2core.experiments.base import Options, count_steps
-from as2core.experiments.bench import Bench, Target, list_changes, score
+from as2core.experiments.bench import Bench, Target, list_changes, read_target, score, untuned
 from as2core.experiments.cells import Cell
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
@@ -23,6 +26,36 @@ def ask(n: int) -> list[Question]:
 def make_bench(folder, **options) -> Bench:
     target = Target(ask(2), [], ask(4), "made up dev")
     return Bench("tanda", Options(folder, **options), target, {"epochs": 1}, count_steps(None, 4))
+
+
+def write_set(folder, part, questions):
+    path = folder / "trecqa" / f"{part}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(jsonl.dumps(questions))
+
+
+def test_without_a_test_part_the_train_questions_that_nothing_learns_from_are_measured_too(tmp_path):
+    train = [replace(q, qid=f"train {q.qid}") for q in ask(5)]
+    write_set(tmp_path, "train-all", train)
+    write_set(tmp_path, "dev", ask(2))
+    options = Options(tmp_path, data_dir=tmp_path, target="trecqa")
+    target = read_target(options, 3)
+    assert target.title == "TREC-QA dev and the 2 train questions that nothing is trained on" and not target.dev
+    measured = {q.qid for q in target.test}
+    assert measured == {"q0", "q1"} | {q.qid for q in train} - {q.qid for q in target.train}
+    assert read_target(options).title == "TREC-QA dev"  # all are trained on
+    write_set(tmp_path, "test", ask(1))
+    target = read_target(options, 3)
+    assert target.title == "TREC-QA test" and (len(target.dev), len(target.test)) == (2, 1)
+
+
+def test_layers_drawn_anew_make_another_cell_and_another_start(tmp_path, tiny):
+    make_bench(tmp_path).cell("x", None, lambda work: Cell({}))
+    with pytest.raises(AssertionError, match="again"):
+        make_bench(tmp_path, reset_layers=1).cell("x", None, never)
+    options = Options(tmp_path, backbone=str(tiny("bert")), reset_layers=1)
+    starts = [untuned(CascadeRanker, options, seed=seed).backbone.state_dict() for seed in (0, 1)]
+    assert all(torch.equal(a, b) for a, b in zip(*(s.values() for s in starts), strict=True))  # the same for all seeds
 
 
 def never(work):

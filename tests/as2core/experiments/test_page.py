@@ -13,8 +13,8 @@ from as2core.experiments.report.tables import TABLES
 
 def record(command: str, target: str = "wikiqa", *, measured=None, verdict: str = "undecided") -> Record:
     row = Row("it | helps", ".1 < .2", "+.010 (-.010 to +.030)", "dev, not test", verdict, "the interval has 0 inside")
-    report = Report((row,), (), measured or {}, ("2026-01-02 abc",))
-    return Record(command.split()[2], command, target, "WikiQA dev", 90.0, report)
+    report = Report((row,), (), measured or {}, ("2026-01-02 abc",), "WikiQA dev")
+    return Record(command.split()[2], command, target, 90.0, report)
 
 
 def test_every_row_of_the_papers_tables_stands_there_with_the_reason_if_it_is_not_run(tmp_path):

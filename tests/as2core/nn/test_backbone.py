@@ -5,8 +5,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 from transformers import AutoTokenizer
 
+from as2core.errors import BadSetting
 from as2core.nn.backbone import load_backbone, token_ids
 from as2core.nn.question_lm import Seq2SeqLM
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
@@ -14,6 +16,16 @@ from as2core.rankers.seq2seq_classifier import load_seq2seq_classifier
 
 QUESTION, LONG = "when was the tower built ?", "the tower stands high . " * 60
 STATE = {"truncation": True, "max_length": 20}
+
+
+def test_the_last_layers_are_drawn_anew_and_the_others_stay(tiny):
+    backbone, before = load_backbone(str(tiny("bert"))), load_backbone(str(tiny("bert")))
+    backbone.reset_last(1)
+    states = [b.state_dict() for b in (backbone, before)]
+    changed = {name.split(".")[1] for name in states[0] if not torch.equal(states[0][name], states[1][name])}
+    assert changed == {str(backbone.layers - 1)}
+    with pytest.raises(BadSetting, match=f"has {backbone.layers}"):
+        backbone.reset_last(backbone.layers + 1)
 
 
 @pytest.fixture
