@@ -9,12 +9,14 @@ from sqlalchemy import select
 
 from app.ask import asking, question_management
 from app.corpora import corpora
+from app.exchange.starter import UNFINISHED
 from app.labels import annotation, guidelines, queues
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
 from app.ui.label import shortcuts
-from db.models import Lease
+from app.workbench.settings import Settings
+from db.models import Corpus, Lease
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
@@ -549,6 +551,19 @@ def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_cli
     [job] = [j for j in stored.jobs(wb) if j.kind == "score"]
     assert job.settings["questions"] == [question_id]
     assert "Filling the queues" in markup(at)
+
+
+def test_a_shipped_corpus_that_is_still_being_read_says_so(wb, tmp_path, monkeypatch):
+    (tmp_path / corpora.HANDBOOK / "articles").mkdir(parents=True)
+    monkeypatch.setattr(Settings, "shipped_dir", lambda self, name: tmp_path / name)
+    made = corpora.create_corpus(wb, corpora.HANDBOOK)
+    with wb.write() as s:
+        s.get_one(Corpus, made.id).digest = UNFINISHED
+    at = open_page("label", {"corpus": corpora.HANDBOOK})
+    assert "The corpus is being read" in markup(at) and "Nothing to label yet" not in markup(at)
+    with wb.write() as s:
+        s.get_one(Corpus, made.id).digest = "read"
+    assert "Nothing to label yet" in markup(at.run())
 
 
 def test_questions_that_a_link_names_and_that_are_labelled_are_told_from_those_not_ranked(wb, ann):

@@ -43,11 +43,12 @@ def draw_candidate(
 
 
 def describe_probability(view: AskView, run: CascadeTrace, position: int) -> str:
-    """The answer card tells the best one's confidence, which must not seem to contradict its probability."""
-    probability, confidence = percent(float(view.probability[position])), view.rate_answer(run)
+    """The best one's is the percentage of the answer card, since two figures for one sentence leave a reader with
+    neither."""
+    confidence = view.rate_answer(run)
     if confidence is None or position != run.ranking()[0] or not view.has_answer(run, position):
-        return f"Probability {probability}."
-    return f"Its score alone means {probability}; with its lead over the second candidate, {percent(confidence)}."
+        return f"Probability {percent(float(view.probability[position]))}."
+    return f"Probability {percent(confidence)}, by its lead over the second candidate."
 
 
 def draw_standings(run: CascadeTrace, position: int) -> None:

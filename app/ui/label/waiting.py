@@ -16,6 +16,7 @@ from app.ui.errors import guarded
 from app.ui.job import WAIT_SECONDS, draw_progress
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
+from app.ui.landing import shipped
 from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import count, plain
@@ -27,18 +28,7 @@ KEY = "_label_desk"
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     wb, corpus = frame.wb, frame.corpus
     if not question_management.count_queued(wb, corpus.id):
-        typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
-        _draw_message(
-            "Nothing to label yet",
-            f"No question is in the label queues. {typed}Type or import your own, label an answer on Ask, or accept "
-            "questions proposed from the sentences. Their candidates then appear here.",
-        )
-        with st.container(horizontal=True, horizontal_alignment="center"):
-            navigation.to("ask", "Ask a question")
-            navigation.to("data", "Add questions", view="questions")
-            if corpus.sentences:
-                navigation.to("data", "Propose questions", view="proposals")
-            navigation.to("data", "Import questions", view="labels")
+        _draw_without_questions(frame)
         return
     if QUEUES[desk.seat.queue].is_review:
         _draw_message("Nothing to review", QUEUES[desk.seat.queue].when_empty)
@@ -48,6 +38,26 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
         _draw_narrow(frame, desk) if desk.seat.questions else _draw_finished(frame, desk, job)
         return
     fragment(run_every=WAIT_SECONDS)(_wait)(wb, job.id)
+
+
+def _draw_without_questions(frame: Frame) -> None:
+    corpus = frame.corpus
+    if shipped.is_being_read(frame.wb, corpus.name):
+        _draw_message("The corpus is being read", "Its questions appear here in a moment.")
+        shipped.await_reading(frame.wb, corpus.name)
+        return
+    typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
+    _draw_message(
+        "Nothing to label yet",
+        f"No question is in the label queues. {typed}Type or import your own, label an answer on Ask, or accept "
+        "questions proposed from the sentences. Their candidates then appear here.",
+    )
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        navigation.to("ask", "Ask a question")
+        navigation.to("data", "Add questions", view="questions")
+        if corpus.sentences:
+            navigation.to("data", "Propose questions", view="proposals")
+        navigation.to("data", "Import questions", view="labels")
 
 
 def _wait(wb: Workbench, job_id: int) -> None:

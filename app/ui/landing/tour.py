@@ -8,9 +8,8 @@ from app.corpora.corpora import HANDBOOK, STARTER
 from app.exchange.starter import ShippedState, find_state
 from app.ui import navigation, signin
 from app.ui.ask import result
-from app.ui.job import WAIT_SECONDS
+from app.ui.landing import shipped
 from app.ui.page import use_corpus
-from app.ui.signin import fragment
 from app.workbench.workbench import Workbench
 
 COOKIE = "as2_tour"  # the names that dismissed it, each as a short hash
@@ -52,7 +51,7 @@ def _draw_handbook(wb: Workbench) -> None:
     """The way to the handbook, as soon as it is read: at a first start that is some seconds after the page is drawn."""
     state = find_state(wb, HANDBOOK)
     if state is ShippedState.PENDING:
-        _await_handbook(wb)
+        shipped.await_reading(wb, HANDBOOK)
     if state is ShippedState.READY:
         st.caption(
             "The shipped model knows the questions of the starter corpus, so a retrain brings little here. The "
@@ -60,12 +59,6 @@ def _draw_handbook(wb: Workbench) -> None:
         )
         st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
                   on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
-
-
-@fragment(run_every=WAIT_SECONDS)
-def _await_handbook(wb: Workbench) -> None:
-    if find_state(wb, HANDBOOK) is not ShippedState.PENDING:
-        st.rerun()  # the box of the corpora lists it, too
 
 
 def draw_link(name: str) -> None:

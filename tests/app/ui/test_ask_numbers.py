@@ -47,14 +47,14 @@ def test_a_share_is_never_rounded_to_certainty(share, told):
     assert percent(share) == told
 
 
-def test_the_probability_of_the_best_does_not_seem_to_contradict_the_answers_confidence():
+def test_the_best_candidate_has_the_probability_that_the_answer_card_tells():
     run = a_trace([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     view = SimpleNamespace(
         probability=np.array([0.1, 0.34]), rate_answer=lambda run: 0.93, has_answer=lambda run, position: True
     )
     assert describe_probability(view, run, 0) == "Probability 10 %."
     best = describe_probability(view, run, 1)
-    assert best == "Its score alone means 34 %; with its lead over the second candidate, 93 %."
+    assert best == "Probability 93 %, by its lead over the second candidate."
     view.has_answer = lambda run, position: False  # the card says that there is no clear lead
     assert describe_probability(view, run, 1) == "Probability 34 %."
     view.rate_answer, view.has_answer = (lambda run: None), (lambda run, position: True)
