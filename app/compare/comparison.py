@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
+from app.compare.sweeps import find_swept
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
@@ -57,7 +58,6 @@ SAMPLE_SEED = 0
 WANTED_DIFFERENCE = 0.02  # that comparisons are planned for
 MAX_RANKERS = 24  # in one comparison
 EVALUATION_SHARE = 0.9  # of a comparison's progress
-SWEEP_RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the candidates, dropped at every exit
 TRAIN_FIRST = "`as2 train` makes a version of it; compare that by its directory."
 
 
@@ -101,10 +101,10 @@ class RankerResult:
 
 @dataclass(frozen=True, slots=True)
 class PairedResult:
-    """The paired test between two rankers; `test.difference` is the mean of a minus that of b. `holm`: its p for the
-    family of all pairs compared; `effect`: Cohen's d_z; `detectable`: the smallest difference that these questions
-    would have shown in 80 of 100 cases; `sample_size`: how many questions a difference of `WANTED_DIFFERENCE` takes.
-    None where not known."""
+    """The paired test between two rankers; `test.difference` is the mean of a minus that of b. `holm`: its p for its
+    family: all pairs of the rankers chosen, or all pairs with a ratio of a sweep; `effect`: Cohen's d_z; `detectable`:
+    the smallest difference that these questions would have shown in 80 of 100 cases; `sample_size`: how many questions
+    a difference of `WANTED_DIFFERENCE` takes. None where not known."""
 
     a: str
     b: str
@@ -132,11 +132,6 @@ class ComparisonView:
     notes: tuple[str, ...] = ()
     unranked: Mapping[str, float] = field(default_factory=dict)
     by_id: Mapping[str, Question] = field(default_factory=dict)
-
-
-def make_spec(cascade: str, ratio: float) -> str:
-    """A cascade at one ratio of the sweep."""
-    return f"{cascade}:drop_ratio={ratio:g}"
 
 
 def list_datasets(wb: Workbench) -> list[str]:
@@ -377,7 +372,7 @@ def _read_pairs(
     records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> tuple[PairedResult, ...]:
     pairs = []
-    for record, holm in zip(records, adjust_by_holm([r["p"] for r in records]), strict=True):
+    for record, holm in zip(records, _correct(records), strict=True):
         test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
         a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
         differences = [a[qid] - b[qid] for qid in a if qid in b]
@@ -386,6 +381,18 @@ def _read_pairs(
         effect = find_effect_size(differences)
         pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, effect, detectable, size))
     return tuple(pairs)
+
+
+def _correct(records: Sequence[JsonObject]) -> list[float]:
+    """Each pair's p by Holm's method. A sweep's ratios are one model many times, so their pairs do not count against
+    those of the rankers that somebody chose to compare."""
+    swept = find_swept([*dict.fromkeys(r[side] for r in records for side in ("a", "b"))])
+    of_sweep = [bool({r["a"], r["b"]} & swept) for r in records]
+    corrected = {
+        family: iter(adjust_by_holm([r["p"] for r, own in zip(records, of_sweep, strict=True) if own is family]))
+        for family in (False, True)
+    }
+    return [next(corrected[family]) for family in of_sweep]
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.compare import comparison
-from app.compare.comparison import SWEEP_RATIOS, ComparisonSettings, ComparisonView, make_spec
+from app.compare.comparison import ComparisonSettings, ComparisonView
+from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs import queue
 from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench

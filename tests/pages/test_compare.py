@@ -13,6 +13,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.compare import comparison
 from app.compare.comparison import Figure, PairedResult, RankerResult
+from app.compare.sweeps import make_spec
 from app.ui.compare import results, setup
 from app.ui.compare import sweep as sweep_of
 from as2core.metrics import PairedTest, name_effect
@@ -316,7 +317,7 @@ def result(ranker, ap=0.8, cost=1.0):
 
 
 def swept(*figures):
-    return [result(comparison.make_spec("spring", ratio), ap, cost) for ratio, ap, cost in figures]
+    return [result(make_spec("spring", ratio), ap, cost) for ratio, ap, cost in figures]
 
 
 def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():

@@ -7,12 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from app.compare.comparison import WANTED_DIFFERENCE, ComparisonView, PairedResult, RankerResult
+from app.compare.sweeps import parse_ratio
 from app.ui import navigation, url
 from app.ui.charts.intervals import differences, intervals
 from app.ui.charts.slope import slope
 from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
 from app.ui.compare.cuts import draw_cuts
-from app.ui.compare.sweep import describe_sweep, parse_ratio, split_sweeps, sweep_chart
+from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_test
 from app.versions.outcome import Outcome, find_outcome
@@ -142,8 +143,9 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     st.header("Is the difference significant?", anchor=False)
     st.caption(
         "A paired randomisation test over the same questions. With many pairs, some differences are chance, so p is "
-        "also corrected for all pairs, by Holm's method. The effect size is the mean difference over its standard "
-        "deviation between questions (Cohen's d): it says how large a difference is, and p how certain."
+        "also corrected for all pairs by Holm's method; the drop ratios of a sweep do not count against the rankers "
+        "you chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
+        "it says how large a difference is, and p how certain."
     )
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
     rest = by_ratio[VISIBLE_PAIRS:]

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.compare import comparison
-from app.compare.comparison import SWEEP_RATIOS, ComparisonSettings, make_spec
+from app.compare.comparison import ComparisonSettings
 from app.compare.rankers import describe_destinations, list_rankers
+from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs.queue import JobView
 from app.ui import navigation, url
 from app.ui.errors import guarded

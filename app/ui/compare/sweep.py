@@ -4,7 +4,6 @@ A comparison has a sweep when several of its rankers are `make_spec(cascade, rat
 that the other pictures show only what was chosen by name.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -13,6 +12,7 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
+from app.compare.sweeps import find_swept, parse_ratio
 from app.ui.text import percent
 from app.ui.theme import BLUE
 from as2core.cost import pareto
@@ -21,20 +21,13 @@ MAX_LOSS = 0.01  # of the metric, that a ratio may cost to be recommended
 Results = list[RankerResult]
 
 
-def parse_ratio(ranker: str) -> tuple[str, float] | None:
-    """The cascade and the ratio of a sweep's ranker; None for any other."""
-    match = re.fullmatch(r"(.+):drop_ratio=(\d*\.?\d+)", ranker)
-    return (match[1], float(match[2])) if match else None
-
-
 def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Results]]:
     """(rankers chosen by name, those of each swept cascade); a single ratio is no sweep and stays with the others."""
-    by_cascade: dict[str, Results] = {}
+    swept, sweeps = find_swept([r.ranker for r in results]), dict[str, Results]()
     for r in results:
-        if ratio := parse_ratio(r.ranker):
-            by_cascade.setdefault(ratio[0], []).append(r)
-    sweeps = {cascade: several for cascade, several in by_cascade.items() if len(several) > 1}
-    return [r for r in results if not any(r in several for several in sweeps.values())], sweeps
+        if r.ranker in swept and (ratio := parse_ratio(r.ranker)):
+            sweeps.setdefault(ratio[0], []).append(r)
+    return [r for r in results if r.ranker not in swept], sweeps
 
 
 def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from fake_models import write_version
@@ -338,3 +340,11 @@ def test_only_an_admin_has_the_server_read_other_folders_or_ask_the_hub(wb, data
     with pytest.raises((UnknownRanker, UnknownData, BadSetting, UnreadableFile, UnsupportedBackbone)):
         comparison.start_compare(wb, **{**arguments, "rankers": ["/etc"]}, by=ann.id)  # asked, and there is none
     assert comparison.start_compare(wb, ["bm25", "rr"], data, by=bob.id).kind == "compare"
+
+
+def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():
+    names = ("cascade", "bm25", "cascade:drop_ratio=0.1", "cascade:drop_ratio=0.2", "bm25:drop_ratio=0.5")
+    records = [{"a": a, "b": b, "p": 0.01} for a, b in combinations(names, 2)]
+    corrected = {(r["a"], r["b"]): p for r, p in zip(records, comparison._correct(records), strict=True)}
+    assert corrected["cascade", "bm25"] == corrected["bm25", "bm25:drop_ratio=0.5"] == pytest.approx(0.03)
+    assert corrected["cascade", "cascade:drop_ratio=0.1"] == pytest.approx(0.07)

@@ -1,0 +1,25 @@
+"""The names of a sweep's rankers: one cascade at several drop ratios."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+SWEEP_RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the candidates, dropped at every exit
+
+
+def make_spec(cascade: str, ratio: float) -> str:
+    """A cascade at one ratio of the sweep."""
+    return f"{cascade}:drop_ratio={ratio:g}"
+
+
+def parse_ratio(ranker: str) -> tuple[str, float] | None:
+    """The cascade and the ratio of a sweep's ranker; None for any other."""
+    match = re.fullmatch(r"(.+):drop_ratio=(\d*\.?\d+)", ranker)
+    return (match[1], float(match[2])) if match else None
+
+
+def find_swept(rankers: Sequence[str]) -> frozenset[str]:
+    """Those that belong to a sweep; a cascade at a single ratio is none."""
+    cascades = {ranker: ratio[0] for ranker in rankers if (ratio := parse_ratio(ranker))}
+    counts = Counter(cascades.values())
+    return frozenset(ranker for ranker, cascade in cascades.items() if counts[cascade] > 1)
