@@ -139,10 +139,11 @@ def on_key() -> None:
         act(press["act"], press["doc"])
 
 
-def button(name: str, *, disabled: bool = False) -> None:
+def button(name: str, *, disabled: bool = False, number: int | None = None) -> None:
+    """`number`: how many rows it is about."""
     a = BY_NAME[name]
     st.button(
-        f"{a.button} `{a.printed}`",
+        f"{a.button}{'' if number is None else f' ({number:,})'} `{a.printed}`",
         key=f"label_{name}",
         on_click=act,
         args=(name, desk.showing),
@@ -196,7 +197,7 @@ with work:
             button(name, disabled=closed or locked)
     if isinstance(desk, ListDesk):
         with st.container(horizontal=True):
-            button("rest", disabled=closed or not desk.rest)
+            button("rest", disabled=closed or not desk.rest, number=len(desk.rest))
             button("up", disabled=desk.item is None)
             button("down", disabled=desk.item is None)
             button("find", disabled=desk.item is None)

@@ -9,6 +9,7 @@ width (WORD_JOINER) parts them.
 """
 
 import re
+from datetime import datetime
 from html import escape as escape
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
@@ -49,6 +50,11 @@ def percent(share: float) -> str:
     if 0.99 < share < 1:
         return "> 99 %"
     return f"{share * 100:.0f} %"
+
+
+def format_time(at: datetime) -> str:
+    """`4 May 2024, 12:30 UTC`: times are stored in UTC, and a page does not know where its reader is."""
+    return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
 def capitalize(text: str) -> str:

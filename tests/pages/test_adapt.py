@@ -301,7 +301,7 @@ def test_a_retrain_by_itself_that_could_not_start_says_why(wb):
 def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(wb, state, what):
     job = put_retrain(wb, state, error="the disk is full")
     at = open_adapt()
-    assert f"The last retrain {what} (01 May 2024, 12:01)" in texts(at)
+    assert f"The last retrain {what} (1 May 2024, 12:01 UTC)" in texts(at)
     assert ": the disk is full" in texts(at)  # in the list
     at = at.button(key="adapt_lost_open").click().run()
     assert at.query_params["job"] == str(job)
@@ -323,7 +323,7 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     job = put_job(wb, "score", "failed", corpus_id=THINGS, error="it cost $5")
     other = put_job(wb, "score", corpus_id=WORKS)
     at = open_adapt()
-    assert f"**Ranking for the queues**, job {job}, 01 May 2024, 12:01: failed: it cost $5" in texts(at)
+    assert f"**Ranking for the queues**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
     assert f"job {other}," not in texts(at)
     at = at.button(key=f"adapt_jobs_again_{job}").click().run()
     assert stored.jobs(wb)[0].state == "queued"
@@ -583,7 +583,7 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
     for reason in ("a *try*", "it knows our words"):
         promotion.promote(wb, "starter-2", reason)
         promotion.promote(wb, "cascade")
-    last = "Promoted on 1 May 2024, 12:00, although it was worse: “it knows our words”"
+    last = "Promoted on 1 May 2024, 12:00 UTC, although it was worse: “it knows our words”"
     assert texts(open_adapt()).count(last) == 1
     at = open_adapt({"version": "starter-2"})
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)

@@ -300,6 +300,7 @@ def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
 
 def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
     at = press(opened_list(), "correct")
+    assert at.button(key="label_rest").label == "The rest are incorrect (3) `i`"  # also those that are not on the page
     at = press(at, "rest")
     assert stored.labels(wb) == {FIRST: "correct"} | {(BRIDGE, s): "incorrect" for s in (DESIGNED, TRAINS, STEEL)}
     assert "and 2 more" in markup(at)

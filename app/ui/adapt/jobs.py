@@ -11,7 +11,7 @@ from app.ui import url
 from app.ui.errors import guarded
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
-from app.ui.text import plain
+from app.ui.text import format_time, plain
 
 KINDS = {
     "retrain": "Retrain",
@@ -40,7 +40,7 @@ def draw_failure(recent: Sequence[JobView], newest: JobView | None, *, current: 
         return
     what = "failed" if newest.state == "failed" else "was interrupted"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_lost"):
-        st.markdown(f":material/error: The last retrain {what} ({_when(newest):%d %b %Y, %H:%M}).", width="stretch")
+        st.markdown(f":material/error: The last retrain {what} ({format_time(_when(newest))}).", width="stretch")
         st.button("Open", key="adapt_lost_open", on_click=url.put, kwargs={"job": newest.id, "version": None})
 
 
@@ -66,7 +66,7 @@ def _line(job: JobView) -> str:
     state = "paused" if job.paused else STATES[job.state]
     why = f": {plain(job.error)}" if job.error and job.state in ("failed", "lost") else ""
     kind = KINDS.get(job.kind, job.kind)
-    return f"**{kind}**, job {job.id}, {_when(job):%d %b %Y, %H:%M}: {state}{why}"
+    return f"**{kind}**, job {job.id}, {format_time(_when(job))}: {state}{why}"
 
 
 def _when(job: JobView) -> datetime:

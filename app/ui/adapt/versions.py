@@ -10,7 +10,7 @@ from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import boundary, guarded
 from app.ui.page import Frame, announce
-from app.ui.text import plain
+from app.ui.text import format_time, plain
 from app.versions import management, promotion, registry
 from app.versions.outcome import Outcome
 from app.versions.registry import Promotion, VersionView
@@ -77,9 +77,9 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
 
 
 def describe_promotion(version: VersionView, past: Promotion) -> str:
-    """`Promoted on 4 May 2024, 12:30, although it was worse: “it knows our words”`."""
+    """`Promoted on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
     although = ", although it was worse" if version.is_worse else ""
-    return f"Promoted on {past.at.day} {past.at:%b %Y, %H:%M}{although}: “{past.words}”"
+    return f"Promoted on {format_time(past.at)}{although}: “{past.words}”"
 
 
 def describe_rejection(version: VersionView) -> str:
@@ -161,7 +161,7 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
                 st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
                           key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("use", version.name),
                           disabled=bool(why), help=why)  # fmt: skip
-        parts = [f"{version.created:%d %b %Y, %H:%M}"]
+        parts = [format_time(version.created)]
         if version.parent:
             parts.append(f"from {version.parent}")
         figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]

@@ -5,7 +5,7 @@ import streamlit as st
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
 from app.ui.page import Frame
-from app.ui.text import plain
+from app.ui.text import format_time, plain
 from app.workbench import audit_log, people, sessions
 from app.workbench.people import ROLES
 
@@ -28,7 +28,7 @@ def draw(frame: Frame) -> None:
                    "a log-in (docs/labelling.md).")  # fmt: skip
     for person in people.list_people(frame.wb):
         with st.container(horizontal=True, vertical_alignment="center"):
-            since = f", last log-in {person.login_at:%d %b %Y, %H:%M} UTC" if person.login_at else ""
+            since = f", last log-in {format_time(person.login_at)}" if person.login_at else ""
             you = " (you)" if person.id == me.id else ""
             st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
             if frame.is_admin and not person.local:

@@ -11,7 +11,7 @@ from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs.queue import JobView
 from app.ui import navigation, url
 from app.ui.errors import guarded
-from app.ui.text import percent, plain
+from app.ui.text import format_time, percent, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
 
@@ -97,7 +97,7 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
         for job in others:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(title(job)), width="stretch")
-                st.caption(f"{job.created:%d %b, %H:%M}")
+                st.caption(format_time(job.created))
                 st.button("Open", key=f"compare_open_{job.id}", on_click=url.put, kwargs={"job": job.id})
 
 

@@ -10,7 +10,7 @@ from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.errors import guarded, show_pending
 from app.ui.page import Frame, announce
-from app.ui.text import count, plain, shorten
+from app.ui.text import count, format_time, plain, shorten
 from app.workbench.people import Gone
 
 PAGE_QUESTIONS = 20
@@ -85,7 +85,7 @@ def describe(question: QuestionView) -> str:
     """`Typed on Ask · last asked 24 Nov 2026, 14:05 UTC · 3 labels · in the label queue`."""
     parts = [ORIGINS.get(question.origin, question.origin.capitalize())]
     if question.asked_at:
-        parts.append(f"last asked {question.asked_at:%d %b %Y, %H:%M} UTC")
+        parts.append(f"last asked {format_time(question.asked_at)}")
     parts.append(count(question.labels, "label") if question.labels else "no labels")
     parts.append("in the label queue" if question.queued else "not in the label queue")
     return plain(" · ".join(parts))
