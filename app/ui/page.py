@@ -23,6 +23,7 @@ from app.corpora.corpora import CorpusView
 from app.exchange import starter
 from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
+from app.ui.landing import shipped
 from app.ui.text import count, plain
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
@@ -33,6 +34,7 @@ from as2core.types import Progress
 log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
+_BEING_READ = "The corpus “{}” is being read. It opens in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +101,24 @@ def page(
         st.info("There is no corpus yet. Open **Data** and add documents.", icon=":material/folder_open:")
         st.stop()
     with st.sidebar:
-        corpus = _choose_corpus(views) if views else None
+        corpus = _choose_corpus(wb, views) if views else None
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.who(wb)
     if needs_corpus and corpus is not None and (missing := _get_missing("as2_corpus")):
-        st.warning(_NO_CORPUS.format(plain(missing)), icon=":material/folder_off:")
-        st.button(f"Use {plain(corpus.name)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
+        _draw_without_corpus(wb, missing, instead=corpus.name)
         st.stop()
     if message := st.session_state.pop("_as2_message", ""):
         st.toast(plain(message), icon=":material/check:")
     return Frame(wb, cast(CorpusView, corpus), annotator, version)
+
+
+def _draw_without_corpus(wb: Workbench, name: str, *, instead: str) -> None:
+    if shipped.is_being_read(wb, name):
+        st.info(_BEING_READ.format(plain(name)), icon=":material/hourglass_top:")
+        shipped.await_reading(wb, name)
+        return
+    st.warning(_NO_CORPUS.format(plain(name)), icon=":material/folder_off:")
+    st.button(f"Use {plain(instead)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
 
 
 def announce(message: str) -> None:
@@ -161,12 +171,16 @@ def _switch_corpus() -> None:
     url.put(only=None)
 
 
-def _choose_corpus(views: list[CorpusView]) -> CorpusView:
+def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in views}
+    if (late := _get_missing("as2_corpus")) in by_name:  # it was asked for while it was being read
+        _forget_missing("as2_corpus")
+        use_corpus(late)
     target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
-    _report_missing("as2_corpus", target, by_name, _NO_CORPUS)
+    text = _BEING_READ if shipped.is_being_read(wb, _get_missing("as2_corpus") or target) else _NO_CORPUS
+    _report_missing("as2_corpus", target, by_name, text)
     names, state = list(by_name), st.session_state
     is_followed = url.has_moved("corpus") and url.get("corpus") in by_name
     request, current = state.pop("_as2_use", None), state.get("as2_corpus")

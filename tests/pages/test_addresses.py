@@ -8,6 +8,7 @@ from streamlit.elements.lib import policies
 from app.corpora import corpora
 from app.labels import guidelines
 from app.versions import promotion
+from app.workbench.settings import Settings
 
 
 @pytest.mark.parametrize("job", ["77", "of another kind", "²", "9" * 30, "-1", "new"])
@@ -36,6 +37,18 @@ def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(wb):
     at.selectbox(key="as2_corpus").set_value("Works").run()
     assert not at.warning
     assert stored.list_asked(wb) == [(stored.WORKS, "Who?", "cascade")]
+
+
+def test_a_shipped_corpus_asked_for_while_it_is_being_read_opens_by_itself(wb, tmp_path, monkeypatch):
+    (tmp_path / corpora.HANDBOOK / "articles").mkdir(parents=True)
+    monkeypatch.setattr(Settings, "shipped_dir", lambda self, name: tmp_path / name)
+    at = open_page("label", {"corpus": corpora.HANDBOOK})
+    assert "The corpus “handbook” is being read" in at.info[0].value
+    assert not at.warning and "There is no corpus" not in texts(at)
+    corpora.create_corpus(wb, corpora.HANDBOOK)
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == corpora.HANDBOOK
+    assert not at.info and "being read. It opens" not in texts(at)
 
 
 def test_every_run_tells_the_corpus_for_a_browser_that_never_drew_an_earlier_one(wb, monkeypatch, caplog):
