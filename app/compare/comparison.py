@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
-from app.compare.sweeps import find_swept
+from app.compare.sweeps import adjust_p_values
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
@@ -33,7 +33,6 @@ from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import (
-    adjust_by_holm,
     bounds,
     find_detectable_difference,
     find_effect_size,
@@ -372,7 +371,8 @@ def _read_pairs(
     records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> tuple[PairedResult, ...]:
     pairs = []
-    for record, holm in zip(records, _correct(records), strict=True):
+    corrected = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
+    for record, holm in zip(records, corrected, strict=True):
         test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
         a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
         differences = [a[qid] - b[qid] for qid in a if qid in b]
@@ -381,18 +381,6 @@ def _read_pairs(
         effect = find_effect_size(differences)
         pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, effect, detectable, size))
     return tuple(pairs)
-
-
-def _correct(records: Sequence[JsonObject]) -> list[float]:
-    """Each pair's p by Holm's method. A sweep's ratios are one model many times, so their pairs do not count against
-    those of the rankers that somebody chose to compare."""
-    swept = find_swept([*dict.fromkeys(r[side] for r in records for side in ("a", "b"))])
-    of_sweep = [bool({r["a"], r["b"]} & swept) for r in records]
-    corrected = {
-        family: iter(adjust_by_holm([r["p"] for r, own in zip(records, of_sweep, strict=True) if own is family]))
-        for family in (False, True)
-    }
-    return [next(corrected[family]) for family in of_sweep]
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:

@@ -1,8 +1,10 @@
-"""The names of a sweep's rankers: one cascade at several drop ratios."""
+"""A sweep: one cascade at several drop ratios. What its rankers are called, and how their pairs are tested."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+
+from as2core.metrics import adjust_by_holm
 
 SWEEP_RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the candidates, dropped at every exit
 
@@ -23,3 +25,15 @@ def find_swept(rankers: Sequence[str]) -> frozenset[str]:
     cascades = {ranker: ratio[0] for ranker in rankers if (ratio := parse_ratio(ranker))}
     counts = Counter(cascades.values())
     return frozenset(ranker for ranker, cascade in cascades.items() if counts[cascade] > 1)
+
+
+def adjust_p_values(pairs: Sequence[tuple[str, str]], p_values: Sequence[float]) -> list[float]:
+    """Each pair's p by Holm's method. A sweep's ratios are one model many times, so their pairs are a family apart and
+    do not count against those of the rankers that somebody chose to compare."""
+    swept = find_swept([*dict.fromkeys(name for pair in pairs for name in pair)])
+    families = [bool(swept.intersection(pair)) for pair in pairs]
+    adjusted = {
+        family: iter(adjust_by_holm([p for p, own in zip(p_values, families, strict=True) if own is family]))
+        for family in (False, True)
+    }
+    return [next(adjusted[family]) for family in families]

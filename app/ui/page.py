@@ -179,8 +179,9 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
         _forget_missing("as2_corpus")
         use_corpus(late)
     target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
-    text = _BEING_READ if shipped.is_being_read(wb, _get_missing("as2_corpus") or target) else _NO_CORPUS
-    _report_missing("as2_corpus", target, by_name, text)
+    absent = _get_missing("as2_corpus") or target
+    is_late = absent not in by_name and shipped.is_being_read(wb, absent)
+    _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
     names, state = list(by_name), st.session_state
     is_followed = url.has_moved("corpus") and url.get("corpus") in by_name
     request, current = state.pop("_as2_use", None), state.get("as2_corpus")

@@ -30,7 +30,7 @@ class Scale:
     reset_layers: Annotated[
         int, typer.Option(min=0, help="Draw so many of the encoder's last layers anew, so that it cannot rank yet.")
     ] = 0
-    full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU, instead of minutes.")] = False
+    full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU.")] = False
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; by default the experiment's own.")] = None
     minutes: Annotated[
         float | None, typer.Option(min=0, help="Begin no further cell after so many; a later call goes on.")

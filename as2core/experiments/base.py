@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "qnli": "QNLI against ASNQ as the set to transfer from (Garg et al. 2020, Table 7)",
     "rerank": "a cheap first ranker before the transformer (Matsubara et al. 2020)",
 }
+RESETTABLE = ("cascade", "exit_draws", "tanda", "qnli")  # those that train classifiers over the encoder alone
 TARGETS = {
     "wikiqa": "WikiQA",
     "trecqa": "TREC-QA",
@@ -65,9 +66,9 @@ class Options:
     """How to run. `store` is the folder of the cells and of what is being trained. `seeds`: how many seeds where
     training is compared, None for the experiment's own number. `pictures` is the folder for pictures, None for none.
     `titles`: sentences keep their documents' titles; the papers' have none. `backbone`: a directory or a hub name, None
-    for the default encoder; so many of its last layers are drawn anew (`reset_layers`). `target`: one of TARGETS.
-    `test`: a file to measure on in place of the set's test part.
-    `minutes`: no cell is begun after so many. `again`: measure stored cells again.
+    for the default encoder. `reset_layers`: so many of its last layers are drawn anew, in experiments of RESETTABLE.
+    `target`: one of TARGETS. `test`: a file to measure on in place of the set's test part. `minutes`: no cell is begun
+    after so many. `again`: measure stored cells again.
     """
 
     store: Path

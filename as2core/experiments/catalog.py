@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from as2core.errors import BadSetting
-from as2core.experiments.base import EXPERIMENTS, TARGETS, Options, Report
+from as2core.experiments.base import EXPERIMENTS, RESETTABLE, TARGETS, Options, Report
 from as2core.experiments.report.page import Record, describe_command
 from as2core.types import OnProgress
 
@@ -24,10 +24,13 @@ def load_experiment(name: str) -> Run:
 
 
 def reproduce(name: str, options: Options, on_progress: OnProgress | None = None) -> Record:
-    """Run an experiment, or go on with it. Raises BadSetting for an unknown one or a target that there is not."""
+    """Run an experiment, or go on with it. Raises BadSetting for an unknown one, a target that there is not, or layers
+    to draw anew where it does not start from the encoder alone."""
     if options.target not in TARGETS:
         raise BadSetting(f"no set {options.target!r}; known: {', '.join(TARGETS)}")
     run = load_experiment(name)
+    if options.reset_layers and name not in RESETTABLE:
+        raise BadSetting(f"--reset-layers is for {', '.join(RESETTABLE)}, not for {name}: leave it out")
     options.store.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     report = run(options, on_progress)

@@ -9,6 +9,7 @@ from app.adapt import readiness
 from app.ask import asking
 from app.compare import comparison
 from app.compare.rankers import list_rankers
+from app.compare.sweeps import adjust_p_values
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -344,7 +345,7 @@ def test_only_an_admin_has_the_server_read_other_folders_or_ask_the_hub(wb, data
 
 def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():
     names = ("cascade", "bm25", "cascade:drop_ratio=0.1", "cascade:drop_ratio=0.2", "bm25:drop_ratio=0.5")
-    records = [{"a": a, "b": b, "p": 0.01} for a, b in combinations(names, 2)]
-    corrected = {(r["a"], r["b"]): p for r, p in zip(records, comparison._correct(records), strict=True)}
+    pairs = [*combinations(names, 2)]
+    corrected = dict(zip(pairs, adjust_p_values(pairs, [0.01] * len(pairs)), strict=True))
     assert corrected["cascade", "bm25"] == corrected["bm25", "bm25:drop_ratio=0.5"] == pytest.approx(0.03)
     assert corrected["cascade", "cascade:drop_ratio=0.1"] == pytest.approx(0.07)

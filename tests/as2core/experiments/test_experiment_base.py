@@ -88,6 +88,13 @@ def test_reproduce_writes_the_page_and_prints_the_table(monkeypatch, tmp_path, c
     assert "| CA | .720 | .700 (.600 to .800) |" in text  # Table 4
 
 
+def test_layers_are_drawn_anew_only_where_an_experiment_starts_from_the_encoder(tmp_path, capsys):
+    folders = ["--out", str(tmp_path / "page.md"), "--store", str(tmp_path)]
+    call = ["reproduce", "generation", "--reset-layers", "3", *folders]
+    assert cli.main(call) == 1
+    assert "--reset-layers is for cascade, exit_draws, tanda, qnli, not for generation" in capsys.readouterr().err
+
+
 def test_an_unknown_experiment_is_answered_with_those_there_are(capsys):
     assert cli.main(["reproduce", "alchemy"]) == 1
     assert ", ".join(EXPERIMENTS) in capsys.readouterr().err
