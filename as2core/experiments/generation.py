@@ -88,7 +88,7 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes(general=5000, target=430, dev=10_000, negatives=7, epochs=3, seeds=3)
+SMALL = Sizes(general=5000, target=430, dev=10_000, negatives=7, epochs=3, seeds=5)
 FULL = Sizes(general=60_000, target=60_000, dev=10_000, negatives=15, epochs=10, seeds=3)
 
 

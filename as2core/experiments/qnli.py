@@ -30,7 +30,7 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes(general=3000, target=430, epochs=3, seeds=3)
+SMALL = Sizes(general=3000, target=430, epochs=3, seeds=5)
 FULL = Sizes(general=60_000, target=10_000, epochs=3, seeds=5)
 
 Reader = Callable[[], list[Question]]

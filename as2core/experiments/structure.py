@@ -108,7 +108,7 @@ class Sizes:
 
 
 SMALL = Sizes(
-    {"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=3, target=430
+    {"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=5, target=430
 )
 FULL = Sizes({"cosinet": ALL, "compare-aggregate": ALL}, {"cosinet": 300, "compare-aggregate": 300}, seeds=5)
 
