@@ -83,7 +83,7 @@ def draw_examples() -> None:
     for title, texts, key in (
         ("Try one of these", examples.questions, "as2_example"),
         ("The documents do not answer this one", (examples.unanswerable,), "as2_unanswerable"),
-        ("An early exit drops the answer to this one at a drop ratio of 50 %", (examples.dropped,), "as2_dropped"),
+        ("An early exit drops the answer to this one at a drop ratio of 70 %", (examples.dropped,), "as2_dropped"),
     ):
         if any(texts):
             st.pills(title, texts, format_func=plain, key=key, on_change=submit_example, args=(key,))

@@ -23,7 +23,7 @@ PREFERRED_WORDS = 9  # a short question says little of its document, a long one 
 @dataclass(frozen=True, slots=True)
 class Examples:
     """`unanswerable`: a question that the documents do not answer. `dropped`: one whose answer an early exit drops at a
-    drop ratio of 0.5. Both are "" unless the corpus comes with them."""
+    drop ratio of 0.7. Both are "" unless the corpus comes with them."""
 
     questions: tuple[str, ...]
     unanswerable: str = ""

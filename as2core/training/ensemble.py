@@ -20,28 +20,9 @@ from as2core.training.learners import Teacher
 from as2core.training.loop import RunControl
 from as2core.training.mining import VectorCache, add_far_negatives
 from as2core.training.recipe_data import Material
-from as2core.training.settings import TrainSettings
+from as2core.training.recipes import EnsembleStage
 from as2core.training.teachers import correct_teacher, mean_teacher, original_teacher, ranker_teacher
 from as2core.types import Question
-
-
-@dataclass(frozen=True, slots=True)
-class EnsembleStage:
-    """The teacher is the mean of the cascade's own scores, the generative ranker's and the backbone's cosines, by
-    `weights` in this order. The cascade learns from `squad_questions`, `other_questions` of SelQA and QED, both with
-    `far` negatives of other articles, and `own_questions` of this project's corpora. Of all, these are shares: `titled`
-    is read with titles before the sentences, `unanswerable` is without its correct candidates, and `careless` is
-    written carelessly."""
-
-    settings: TrainSettings
-    squad_questions: int
-    other_questions: int
-    own_questions: int
-    weights: tuple[float, float, float] = (1.0, 1.0, 0.5)
-    far: int = 2
-    titled: float = 0.5
-    unanswerable: float = 0.15
-    careless: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +54,20 @@ def distill_ensemble(
     material: Material,
     stage: EnsembleStage,
     *,
+    learning_rate: float,
     seed: int,
     workdir: Path,
     control: RunControl | None = None,
 ) -> tuple[TrainingResult[CascadeRanker], EnsembleSample]:
-    """Train a copy of `start`; it and the sample it learnt from. Raises as `fine_tune`."""
+    """One training of the stage, of a copy of `start`; and the sample it learnt from. Raises as `fine_tune`."""
     sample = sample_for_ensemble(stage, material, seed=seed)
     teachers = (ranker_teacher(start), ranker_teacher(generative), _cosine_teacher(material.vectors, sample.questions))
     teacher = original_teacher(mean_teacher(teachers, stage.weights), sample.originals)
-    settings = replace(stage.settings, seed=seed)
     result = fine_tune(
         start,
         sample.questions,
         [],
-        settings,
+        replace(stage.settings, learning_rate=learning_rate, seed=seed),
         workdir=workdir,
         teacher=correct_teacher(teacher, sample.own),
         control=control,

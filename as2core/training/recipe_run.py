@@ -3,7 +3,8 @@
 Transfer (Garg et al., 2020) on data that may be redistributed (as2core.training.recipe_data). The generative ranker
 learns question likelihood (MLE), then to prefer the correct sentence (RLL). A cascade learns all exits at once, from
 labels and from the mean of the generative ranker's and the bi-encoder's scores; the result is the mean of the weights
-of several variants (Wortsman et al., 2022). Probabilities and the no-answer threshold are fitted on the starter
+of several variants (Wortsman et al., 2022), which then learns from an ensemble that it is part of
+(as2core.training.ensemble). Probabilities and the no-answer threshold are fitted on the starter
 corpus's dev questions, whose articles the models never see.
 """
 
@@ -15,6 +16,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -31,10 +33,11 @@ from as2core.robustness import robustness
 from as2core.training import recipe_data
 from as2core.training.augmentation import pad_candidates
 from as2core.training.calibrate import calibrate, level_end
+from as2core.training.ensemble import distill_ensemble
 from as2core.training.fine_tune import TrainingResult, fine_tune
 from as2core.training.learners import R
 from as2core.training.loop import OnEvent, RunControl
-from as2core.training.recipes import RECIPES, Recipe
+from as2core.training.recipes import RECIPES, EnsembleStage, Recipe
 from as2core.training.settings import TrainSettings
 from as2core.training.teachers import correct_teacher, mean_teacher, original_teacher, ranker_teacher
 from as2core.types import OnProgress
@@ -57,6 +60,12 @@ class RecipeRun:
     def folder(self) -> Path:
         """Work files and checkpoints; vectors lie here."""
         return self.out / ".work"
+
+    @property
+    def generative(self) -> Path:
+        """The generative ranker that teaches: this run's, or the shipped one."""
+        own = self.out / "generative"
+        return own if own.is_dir() else MODELS_DIR / "generative"
 
     @property
     def workdir(self) -> Path:
@@ -99,8 +108,10 @@ def run_recipe(
             _train_generative(run)
         else:
             paths = [_train_cascade(replace(run, recipe=variant)) for variant in recipe.each_variant()]
-            ranker = mean_of_weights([load_version(path) for path in paths])
-            _save_compact(ranker, out / stage, _merge_cards([read_card(path) for path in paths]))
+            ranker, card = mean_of_weights([_load_cascade(p) for p in paths]), _merge_cards([*map(read_card, paths)])
+            if recipe.ensemble:
+                ranker, card = _teach_by_ensemble(run, ranker, card, recipe.ensemble)
+            _save_compact(ranker, out / stage, card)
     return [out / stage for stage in stages]
 
 
@@ -124,10 +135,15 @@ def mean_of_weights(rankers: Sequence[R]) -> R:
     return soup
 
 
+def _load_cascade(path: Path) -> CascadeRanker:
+    ranker = load_version(path)
+    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
+    return ranker
+
+
 def _train_cascade(run: RecipeRun) -> Path:
     """Train one variant's cascade, in `out/.work`; other recipes, data and teachers have other folders there."""
-    recipe, own_stage = run.recipe, run.out / "generative"
-    teacher_path = own_stage if own_stage.is_dir() else MODELS_DIR / "generative"
+    recipe, teacher_path = run.recipe, run.generative
     work = run.workdir / f"cascade-{read_card(teacher_path)['sha256'][:12]}"
     path = work / "taught"
     if not path.is_dir():
@@ -145,6 +161,38 @@ def _train_cascade(run: RecipeRun) -> Path:
         card = _describe_training(run, result, {"transfer": recipe.cascade}, len(train), started)
         save_version(result.ranker, path, {**card, "sample": recipe.sample})
     return path
+
+
+def _teach_by_ensemble(
+    run: RecipeRun, start: CascadeRanker, card: dict, stage: EnsembleStage
+) -> tuple[CascadeRanker, dict]:
+    """The mean of the stage's trainings, and its card. Each of them is kept in `out/.work`."""
+    started, work = time.monotonic(), run.workdir / f"ensemble-{read_card(run.generative)['sha256'][:12]}"
+    material = recipe_data.gather(run.recipe.each_variant()[-1], run.data_dir, run.folder, run.on_progress)
+    generative = load_version(run.generative)
+    if torch.cuda.is_available():  # the teachers' part
+        start.to("cuda")
+        generative.to("cuda")
+    paths = []
+    for rate, seed in product(stage.learning_rates, stage.seeds):
+        paths.append(path := work / f"rate-{rate:g}-seed-{seed}")
+        if path.is_dir():
+            continue
+        result, sample = distill_ensemble(
+            start,
+            generative,
+            material,
+            stage,
+            learning_rate=rate,
+            seed=seed,
+            workdir=work / f"{path.name}-steps",
+            control=run.control,
+        )
+        save_version(result.ranker, path, {"questions": len(sample.questions)})
+    minutes = round(card["minutes"] + (time.monotonic() - started) / 60, 1)
+    questions = max(read_card(path)["questions"] for path in paths)
+    added = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
+    return mean_of_weights([_load_cascade(p) for p in paths]), {**card, **added}
 
 
 def _train_generative(run: RecipeRun) -> None:
@@ -207,8 +255,7 @@ def _save_compact(ranker: HasWeights, path: Path, card: dict) -> None:
 
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = load_version(path), load_questions("starter-test").questions
-    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
+    ranker, test = _load_cascade(path), load_questions("starter-test").questions
     report = {
         "calibration": calibrate(
             ranker, load_questions("starter-dev").questions, fits_confidence=False

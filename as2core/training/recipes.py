@@ -11,6 +11,28 @@ from as2core.training.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
+class EnsembleStage:
+    """The last stage of a cascade (as2core.training.ensemble). The teacher is the mean of the cascade's own scores, the
+    generative ranker's and the backbone's cosines, by `weights` in this order. The cascade learns from
+    `squad_questions`, `other_questions` of SelQA and QED, both with `far` negatives of other articles, and
+    `own_questions` of this project's corpora. Of all, these are shares: `titled` is read with titles before the
+    sentences, `unanswerable` is without its correct candidates, and `careless` is written carelessly. The result is the
+    mean of the weights of a training for each of `learning_rates` and `seeds`."""
+
+    settings: TrainSettings
+    squad_questions: int
+    other_questions: int
+    own_questions: int
+    weights: tuple[float, float, float] = (1.0, 1.0, 0.5)
+    far: int = 2
+    titled: float = 0.5
+    unanswerable: float = 0.15
+    careless: float = 0.25
+    learning_rates: tuple[float, ...] = (5e-5, 1e-4)
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """Hard negatives are mined in SQuAD's `paragraphs`; the generative ranker learns from all their questions, and from
     `ranked_questions` of them against wrong passages. The cascade learns from a sample of `cascade_questions`, taken
@@ -18,7 +40,8 @@ class Recipe:
     from what the backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
     `starter_repeats` times, and `reworded` questions of the folders of corpora/ in `written` are added. Of these two a
     share, `titled`, is read with titles before the sentences; all else without. A share of the candidates, `padded`,
-    has other words appended. The cascade is the mean of the weights trained with each of the changes in `variants`."""
+    has other words appended. The cascade is the mean of the weights trained with each of the changes in `variants`, and
+    then learns from an `ensemble`."""
 
     what: str
     paragraphs: int
@@ -35,16 +58,17 @@ class Recipe:
     titled: float = 0.0
     padded: float = 0.0
     variants: tuple[Mapping, ...] = ({},)
+    ensemble: EnsembleStage | None = None
     seed: int = 0
 
     def each_variant(self) -> list[Recipe]:
         """The recipe of each cascade whose weights are averaged."""
-        return [replace(self, variants=({},), **changes) for changes in self.variants]
+        return [replace(self, variants=({},), ensemble=None, **changes) for changes in self.variants]
 
     @property
     def sample(self) -> dict:
         """How the cascade's training data are sampled, for its card: all but the stages' settings."""
-        others = ("what", "cascade", "mle", "rll", "variants", "seed", "ranked_questions")
+        others = ("what", "cascade", "mle", "rll", "variants", "ensemble", "seed", "ranked_questions")
         return {k: v for k, v in asdict(self).items() if k not in others}
 
 
@@ -52,10 +76,16 @@ _CASCADE = TrainSettings(learning_rate=3e-5, exit_draw="all", distill=2.0, tempe
 _GENERATIVE = TrainSettings(loss="mle", distill=5.0, frozen_layers=2)
 _MLE = replace(_GENERATIVE, learning_rate=2e-4, batch_questions=32, evals_per_epoch=3)
 _RLL = replace(_GENERATIVE, learning_rate=5e-5, loss="rll", evals_per_epoch=4, patience=4)
+ENSEMBLE = EnsembleStage(
+    settings=replace(_CASCADE, contrast=0.5, batch_questions=16, negatives=6, dropout=0.0, evals_per_epoch=1),
+    squad_questions=8000,
+    other_questions=3000,
+    own_questions=20_000,
+)
 _WIDER = {"cascade": replace(_CASCADE, learning_rate=2e-5), "reworded": 9501, "written": ("reworded", "asked")}
 
 _DEFAULT = Recipe(
-    "what models/ holds: an hour and a half on two cores",
+    "what models/ holds: an hour and a half on two cores, and the ensemble's six trainings",
     paragraphs=5500,
     squad_questions=500,
     cascade_questions=3000,
@@ -69,6 +99,7 @@ _DEFAULT = Recipe(
     titled=0.5,
     padded=0.1,
     variants=({}, _WIDER),
+    ensemble=ENSEMBLE,
 )
 RECIPES = {
     "default": _DEFAULT,
@@ -85,5 +116,6 @@ RECIPES = {
         rll=replace(_RLL, evals_per_epoch=1),
         reworded=30,
         variants=({}, {"far": 0}),
+        ensemble=replace(ENSEMBLE, squad_questions=20, other_questions=20, own_questions=20, seeds=(0,)),
     ),
 }

@@ -1,4 +1,6 @@
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -101,6 +103,7 @@ def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, t
         save_version(ranker, taught[-1], {**job.card, **run, "data": data, "questions": 100 + job.recipe.far})
         return taught[-1]
 
+    monkeypatch.setitem(RECIPES, "tiny", replace(RECIPES["tiny"], ensemble=None))
     monkeypatch.setattr(recipe_data, "data_files", lambda data_dir: {})
     monkeypatch.setattr(recipe_run, "_train_cascade", teach)
     monkeypatch.setattr(recipe_run, "_measure", lambda path: None)
@@ -116,6 +119,36 @@ def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, t
     assert (card["recipe"], card["questions"], card["minutes"]) == ("tiny", 104, 3.0)
     assert card["settings"] == {"transfer": [{"far": 4}, {"far": 0}]} and card["dev_ap"] == [{"6": 4}, {"6": 0}]
     assert [d["sha256"] for d in card["data"]] == ["1", "4", "0"]
+
+
+def test_the_ensemble_s_result_is_the_mean_of_a_training_for_each_rate_and_seed_and_goes_on_after_the_last(
+    tiny, tmp_path, monkeypatch
+):
+    stage = replace(RECIPES["tiny"].ensemble, learning_rates=(1e-5, 2e-5), seeds=(0, 1))
+    start, asked = get(f"cascade:backbone={tiny()}"), []
+
+    def distill(start, generative, material, stage, *, learning_rate, seed, workdir, control):
+        if len(asked) == 3:
+            asked.append("stopped")
+            raise KeyboardInterrupt
+        asked.append((learning_rate, seed))
+        ranker = copy.deepcopy(start)
+        for p in ranker.module.parameters():
+            p.data += seed
+        return SimpleNamespace(ranker=ranker), SimpleNamespace(questions=(None,) * (7 + seed))
+
+    monkeypatch.setattr(recipe_data, "gather", lambda *_: None)
+    monkeypatch.setattr(recipe_data, "data_sources", lambda *_: [])
+    monkeypatch.setattr(recipe_run, "distill_ensemble", distill)
+    save_version(get(f"generative:backbone={tiny()}"), tmp_path / "generative", {})
+    run = RecipeRun(RECIPES["tiny"], tmp_path, tmp_path, {}, RunControl())
+    with pytest.raises(KeyboardInterrupt):
+        recipe_run._teach_by_ensemble(run, start, {"minutes": 1}, stage)
+    ranker, card = recipe_run._teach_by_ensemble(run, start, {"minutes": 1}, stage)
+    assert asked == [(1e-5, 0), (1e-5, 1), (2e-5, 0), "stopped", (2e-5, 1)]
+    for before, after in zip(start.module.parameters(), ranker.module.parameters(), strict=True):
+        assert torch.allclose(before + 0.5, after, atol=1e-6)
+    assert (card["ensemble"]["questions"], card["ensemble"]["seeds"], card["minutes"] >= 1) == (8, (0, 1), True)
 
 
 @pytest.mark.slow  # they change with the texts alone

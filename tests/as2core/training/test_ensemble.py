@@ -7,10 +7,10 @@ import pytest
 
 from as2core.rankers.catalog import get
 from as2core.training import ensemble
-from as2core.training.ensemble import EnsembleStage, distill_ensemble, sample_for_ensemble
+from as2core.training.ensemble import distill_ensemble, sample_for_ensemble
 from as2core.training.mining import VectorCache
 from as2core.training.recipe_data import Material
-from as2core.training.recipes import RECIPES
+from as2core.training.recipes import RECIPES, EnsembleStage
 from as2core.types import Candidate, Question
 
 TREES = ("oak", "ash", "elm", "fir", "yew", "box")
@@ -83,7 +83,9 @@ def test_the_cascade_is_taught_by_itself_the_generative_ranker_and_the_vectors_a
 
     monkeypatch.setattr(ensemble, "ranker_teacher", teach_by_letters)
     generative = object()
-    result, sample = distill_ensemble(start, generative, material, STAGE, seed=0, workdir=tmp_path / "work")
+    result, sample = distill_ensemble(
+        start, generative, material, STAGE, learning_rate=3e-5, seed=0, workdir=tmp_path / "work"
+    )
     assert {ranker for ranker, *_ in taught} == {start, generative}
     originals = set(sample.originals)
     assert originals and not originals & {question for _, question, _ in taught}
