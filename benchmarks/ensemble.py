@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ from as2core.training.calibrate import FOLDS, measure_threshold
 from as2core.training.ensemble import distill_ensemble
 from as2core.training.loop import RunControl
 from as2core.training.recipe_data import FILES, Material, gather
-from as2core.training.recipe_run import mean_of_weights
+from as2core.training.recipe_run import load_cascade, mean_of_weights
 from as2core.training.recipes import ENSEMBLE, RECIPES, EnsembleStage
 from as2core.types import Question
 
@@ -139,14 +139,15 @@ class Bench:
         return path
 
     def measure_mean(self, name: str, trainings: Sequence[tuple[str, int]]) -> Measurement:
-        """The mean of the trained weights. They are not needed for what is measured already."""
-        if (known := self._read_measurement(name)) is not None:
-            return known
-        return self.measure(mean_of_weights([load_cascade(self.train(*training)) for training in trainings]), name)
+        """The mean of the trained weights."""
+        return self.measure(name, lambda: mean_of_weights([load_cascade(self.train(*t)) for t in trainings]))
 
-    def measure(self, ranker: CascadeRanker, name: str) -> Measurement:
-        if (known := self._read_measurement(name)) is not None:
-            return known
+    def measure(self, name: str, load: Callable[[], CascadeRanker]) -> Measurement:
+        """What is measured already needs no weights."""
+        file = self.out / f"{name}.json"
+        if file.exists():
+            return Measurement(**json.loads(file.read_text(encoding="utf-8")))
+        ranker = load()
         ranker.use("auto", folder=self.out / "graphs" / name)
         ap, answerable = {}, {}
         for set_name, questions in self.sets.items():
@@ -156,19 +157,9 @@ class Bench:
             ap[set_name] = {e: measure_each(questions, s, ("AP",))["AP"] for e, s in scores.items()}
             answerable[set_name] = tell_answerable(questions, scores[str(EXITS[-1])])
         measurement = Measurement(ap, answerable, robustness(ranker, self.sets["starter-dev"]))
-        write_text(json.dumps(asdict(measurement)), self.out / f"{name}.json")
+        write_text(json.dumps(asdict(measurement)), file)
         print(name, {s: round(mean(by_exit[str(EXITS[-1])].values()), 3) for s, by_exit in ap.items()}, flush=True)
         return measurement
-
-    def _read_measurement(self, name: str) -> Measurement | None:
-        file = self.out / f"{name}.json"
-        return Measurement(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
-
-
-def load_cascade(path: Path) -> CascadeRanker:
-    ranker = load_version(path)
-    assert isinstance(ranker, CascadeRanker)
-    return ranker
 
 
 def print_step(event: dict) -> None:
@@ -189,7 +180,7 @@ def tell_answerable(questions: Sequence[Question], scores: Mapping[str, np.ndarr
 
 
 def make_rows(bench: Bench, names: Sequence[str], seeds: int) -> Iterator[tuple[str, ...]]:
-    base = bench.measure(load_cascade(bench.start), "start")
+    base = bench.measure("start", lambda: load_cascade(bench.start))
     yield "the start", "", *describe(base, base)
     trainings = {name: [(name, seed) for seed in range(min(seeds, VARIANTS[name].seeds))] for name in names}
     for name, own in trainings.items():

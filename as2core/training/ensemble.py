@@ -59,7 +59,7 @@ def distill_ensemble(
     workdir: Path,
     control: RunControl | None = None,
 ) -> tuple[TrainingResult[CascadeRanker], EnsembleSample]:
-    """One training of the stage, of a copy of `start`; and the sample it learnt from. Raises as `fine_tune`."""
+    """Train a copy of `start` once; the result, and the sample it learnt from. Raises as `fine_tune`."""
     sample = sample_for_ensemble(stage, material, seed=seed)
     teachers = (ranker_teacher(start), ranker_teacher(generative), _cosine_teacher(material.vectors, sample.questions))
     teacher = original_teacher(mean_teacher(teachers, stage.weights), sample.originals)

@@ -4,8 +4,8 @@ Transfer (Garg et al., 2020) on data that may be redistributed (as2core.training
 learns question likelihood (MLE), then to prefer the correct sentence (RLL). A cascade learns all exits at once, from
 labels and from the mean of the generative ranker's and the bi-encoder's scores; the result is the mean of the weights
 of several variants (Wortsman et al., 2022), which then learns from an ensemble that it is part of
-(as2core.training.ensemble). Probabilities and the no-answer threshold are fitted on the starter
-corpus's dev questions, whose articles the models never see.
+(as2core.training.ensemble). Probabilities and the no-answer threshold are fitted on the starter corpus's dev questions,
+whose articles the models never see.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def run_recipe(
             _train_generative(run)
         else:
             paths = [_train_cascade(replace(run, recipe=variant)) for variant in recipe.each_variant()]
-            ranker, card = mean_of_weights([_load_cascade(p) for p in paths]), _merge_cards([*map(read_card, paths)])
+            ranker, card = mean_of_weights([load_cascade(p) for p in paths]), _merge_cards([*map(read_card, paths)])
             if recipe.ensemble:
                 ranker, card = _teach_by_ensemble(run, ranker, card, recipe.ensemble)
             _save_compact(ranker, out / stage, card)
@@ -135,9 +135,10 @@ def mean_of_weights(rankers: Sequence[R]) -> R:
     return soup
 
 
-def _load_cascade(path: Path) -> CascadeRanker:
+def load_cascade(path: Path) -> CascadeRanker:
+    """Load a version that is known to be a cascade. Raises DamagedModel."""
     ranker = load_version(path)
-    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
+    assert isinstance(ranker, CascadeRanker)
     return ranker
 
 
@@ -192,7 +193,7 @@ def _teach_by_ensemble(
     minutes = round(card["minutes"] + (time.monotonic() - started) / 60, 1)
     questions = max(read_card(path)["questions"] for path in paths)
     added = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
-    return mean_of_weights([_load_cascade(p) for p in paths]), {**card, **added}
+    return mean_of_weights([load_cascade(p) for p in paths]), {**card, **added}
 
 
 def _train_generative(run: RecipeRun) -> None:
@@ -255,7 +256,7 @@ def _save_compact(ranker: HasWeights, path: Path, card: dict) -> None:
 
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = _load_cascade(path), load_questions("starter-test").questions
+    ranker, test = load_cascade(path), load_questions("starter-test").questions
     report = {
         "calibration": calibrate(
             ranker, load_questions("starter-dev").questions, fits_confidence=False

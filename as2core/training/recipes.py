@@ -17,7 +17,7 @@ class EnsembleStage:
     `squad_questions`, `other_questions` of SelQA and QED, both with `far` negatives of other articles, and
     `own_questions` of this project's corpora. Of all, these are shares: `titled` is read with titles before the
     sentences, `unanswerable` is without its correct candidates, and `careless` is written carelessly. The result is the
-    mean of the weights of a training for each of `learning_rates` and `seeds`."""
+    mean of the weights of a training for each of `learning_rates` and `seeds`, in place of those of `settings`."""
 
     settings: TrainSettings
     squad_questions: int
