@@ -2,7 +2,7 @@
 
 `one-by-one` is the recipe before decision 49: a loss for each candidate alone, labels of shipped questions among the
 others, three quarters of the way from the base's weights. `no-dropout` takes a sixth less time and brings less
-(decision 67).
+(decision 67). The others change one thing or two; none of them is clearly better (decision 71).
 """
 
 from __future__ import annotations
@@ -24,14 +24,37 @@ RECIPES: dict[str, dict] = {
     "now": {},
     "no-dropout": {"dropout": 0.0},
     "one-by-one": {"loss": None, "anchor": 0.0, "batch_questions": 8, "tuned_share": 0.75},
+    "pointwise": {"loss": None},
+    "contrast": {"loss": None, "contrast": 0.5, "anchor": 0.3},
+    "prior": {"loss": None, "match_prior": True, "anchor": 0.3},
+    "weak-anchor": {"anchor": 0.3},
+    "longer": {"epochs": 14},
+    "faster": {"learning_rate": 1e-4},
+    "large-batches": {"batch_questions": 8, "learning_rate": 1.2e-4},
+    "more-incorrect": {"negatives": 8},
+    "title-dropout": {"title_dropout": 0.3},
 }
 
 
 def retrain(base: CascadeRanker, labelled: Sequence[Question], recipe: str, seed: int, folder: Path) -> CascadeRanker:
     """The base after it learnt from these labels, on the torch engine. `folder` gets the checkpoints."""
     train = [added for q in labelled if (added := add_presumed(q, PRESUMED, seed)).positives or added.negatives]
+    return learn(base, train, folder, seed=seed, **RECIPES[recipe])
+
+
+def learn(
+    base: CascadeRanker,
+    train: Sequence[Question],
+    folder: Path,
+    *,
+    seed: int,
+    replay: float = REPLAY,
+    **changes: object,
+) -> CascadeRanker:
+    """As `retrain`, from what is presumed incorrect as well, beside a share of the shipped questions; `changes` of the
+    settings that a retrain chooses."""
     shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
-    replay = random.Random(seed).sample(shipped, round(REPLAY * len(shipped)))
-    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **RECIPES[recipe])
-    questions = list_training_questions(train, [replace(q, qid=f"replay {q.qid}") for q in replay], settings)
+    sample = random.Random(seed).sample(shipped, round(replay * len(shipped)))
+    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **changes)
+    questions = list_training_questions(train, [replace(q, qid=f"replay {q.qid}") for q in sample], settings)
     return fine_tune(base, questions, [], settings, workdir=folder).ranker

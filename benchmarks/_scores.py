@@ -1,4 +1,4 @@
-"""Scores of a cascade's last exit, by the int8 engine that the workbench uses."""
+"""Scores of a cascade's last exit, by the int8 engine that the workbench uses; with a GPU by torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def score_by_last_exit(ranker: CascadeRanker, questions: Sequence[Question]) -> 
     """Question id -> scores `(n,)`. The ranker stays on the engine it is on."""
     ranker = copy.deepcopy(ranker)
     with tempfile.TemporaryDirectory() as folder:
-        ranker.use("onnx", folder=Path(folder))
+        ranker.use("auto", folder=Path(folder))
         traces = []
         for start in range(0, len(questions), BATCH_QUESTIONS):
             batch = questions[start : start + BATCH_QUESTIONS]

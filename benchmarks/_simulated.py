@@ -11,7 +11,7 @@ import json
 import random
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +34,7 @@ from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import apply_setting, load_questions
+from as2core.metrics import order
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
@@ -43,6 +44,7 @@ from db.repositories import questions as rows
 
 OPENING_SENTENCES, MAX_ANSWER_CHARS = 3, 2000  # sentences of an answer, and the characters they are looked for in
 SAME_TOPIC, CANDIDATES = 5, 10
+MAX_READ = 3  # sentences of a list
 PADDING = ("these resources address",)  # what many of MedQuAD's answers open with, whatever was asked
 
 
@@ -118,6 +120,38 @@ def _make_questions(records: Sequence[dict], size: int | None, seed: int) -> Ite
                 f"m{number}", text, tuple(Candidate(f"m{number}-{i}", t, y) for i, (t, y) in enumerate(listed))
             )
         index.close()
+
+
+def read_lists(
+    pool: Sequence[Question], scores: Mapping[str, np.ndarray], labels: int, seed: int, *, closest: bool = False
+) -> list[Question]:
+    """Questions read one after another until there are so many labels, with these labels alone: in the seed's order, or
+    those first whose two best candidates are `closest` in their scores `(n,)`, by question id."""
+    pool = random.Random(seed).sample(pool, len(pool))
+    if closest:
+        pool.sort(key=lambda q: np.diff(np.sort(scores[q.qid])[-2:]).sum() if len(q.candidates) > 1 else np.inf)
+    questions: list[Question] = []
+    count = 0
+    for q in pool:
+        if count >= labels:
+            break
+        places = choose_places(q, scores[q.qid])
+        count += len(places)
+        candidates = (c if i in places else replace(c, label=None) for i, c in enumerate(q.candidates))
+        questions.append(replace(q, candidates=tuple(candidates)))
+    return questions
+
+
+def choose_places(question: Question, scores: np.ndarray) -> set[int]:
+    """The candidates that get a label where somebody looks for the answer: from the top of the list up to the first
+    correct one; where MAX_READ do not answer, the first correct one below, if there is one."""
+    places: set[int] = set()
+    for i in order(scores)[:MAX_READ].tolist():
+        places.add(i)
+        if question.candidates[i].label == 1:
+            return places
+    correct = [i for i, c in enumerate(question.candidates) if c.label == 1]
+    return places | set(correct[:1])
 
 
 class Desk:

@@ -1,8 +1,9 @@
 """Do few labels pay? Somebody reads lists from the top and labels until the answer is found; a retrain learns from it.
 
-    python benchmarks/few_labels.py                        hours on two idle cores; writes docs/label-efficiency.md
+    python benchmarks/few_labels.py                        a day on two cores; writes docs/label-efficiency.md
     python benchmarks/few_labels.py --seeds 1 --labels 50  half an hour; writes nothing
     python benchmarks/few_labels.py --cache results.jsonl  goes on from what an earlier run measured
+    python benchmarks/few_labels.py --cache docs/results/label-efficiency.jsonl.gz    the page's tables, in a minute
 
 In each list the person labels at most three sentences from the top of the shipped cascade's ranking, up to the first
 correct one, or else the first correct one below, if there is one. The recipes of `_recipes.py` learn from that; there
@@ -14,33 +15,30 @@ each model on `starter-test` too, which the shipped cascade must not forget.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from _cells import Cells, Values, average, describe, mean
 from _recipes import RECIPES, retrain
 from _scores import score_by_last_exit
-from _simulated import medquad, wikiqa
+from _simulated import medquad, read_lists, wikiqa
 from _texts import DATA, require_files
 
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
-from as2core.metrics import measure_each, order, paired_test
+from as2core.metrics import measure_each
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, MORE_WIKIQA, MEDQUAD_DEV = 300, 300, 150  # questions
-MAX_READ = 3  # sentences of a list
 NAMES = {"wikiqa": "WikiQA, with titles", "wikiqa-bare": "WikiQA, without titles", "medquad": "MedQuAD"}
 FROZEN = "starter"
-Values = dict[str, float]  # question id -> AP
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +49,16 @@ class Plan:
     seeds: int
 
 
-FULL = Plan((50, 200), ("now", "one-by-one"), tuple(NAMES), 2)
+FULL = Plan((50, 200, 500), ("now", "one-by-one"), tuple(NAMES), 3)
 
 
 class Bench:
-    """The sets and the shipped cascade; `known` is measured already: "set" before, "set labels seed recipe" after,
-    each with "starter" in the place of the set that is measured on, too."""
+    """The sets and the shipped cascade. `cells`: AP by question, "set" before and "set labels seed recipe" after, each
+    with "starter" in the place of the set that is measured on, too."""
 
-    def __init__(self, cache: Path | None) -> None:
-        self.cache = cache
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
         self._pool_scores: dict[str, dict[str, np.ndarray]] = {}
-        lines = cache.read_text(encoding="utf-8").splitlines() if cache and cache.exists() else []
-        self.known: dict[str, Values] = {r["key"]: r["ap"] for r in map(json.loads, lines)}
 
     @cached_property
     def sets(self) -> dict[str, tuple[list[Question], list[Question]]]:
@@ -88,17 +84,17 @@ class Bench:
         return get("cascade:drop_ratio=0,engine=torch")
 
     def measure_base(self, name: str) -> Values:
-        return self.known.get(name) or self._store(name, self.base, name)
+        return self.cells.get(name, lambda: self._measure(self.base, name))
 
-    def measure(self, name: str, labels: int, seed: int, recipe: str) -> tuple[Values, Values]:
+    def measure_retrain(self, name: str, labels: int, seed: int, recipe: str) -> tuple[Values, Values]:
         """AP on the set, and on the shipped test questions."""
         keys = f"{name} {labels} {seed} {recipe}", f"{FROZEN} after {name} {labels} {seed} {recipe}"
-        if not all(key in self.known for key in keys):
+        if not all(key in self.cells.known for key in keys):
             with tempfile.TemporaryDirectory() as folder:
                 ranker = retrain(self.base, self.read(name, labels, seed), recipe, seed, Path(folder))
             for key, measured in zip(keys, (name, FROZEN), strict=True):
-                self._store(key, ranker, measured)
-        return self.known[keys[0]], self.known[keys[1]]
+                self.cells.put(key, self._measure(ranker, measured))
+        return self.cells.known[keys[0]], self.cells.known[keys[1]]
 
     def pool_scores(self, name: str) -> dict[str, np.ndarray]:
         if name not in self._pool_scores:
@@ -107,43 +103,15 @@ class Bench:
 
     def read(self, name: str, labels: int, seed: int) -> list[Question]:
         """The questions that were read, with the labels that were arguments."""
-        pool = list(self.sets[name][0])
-        random.Random(seed).shuffle(pool)
-        questions: list[Question] = []
-        count = 0
-        for q in pool:
-            if count >= labels:
-                break
-            places = choose_places(q, self.pool_scores(name)[q.qid])
-            count += len(places)
-            candidates = (c if i in places else replace(c, label=None) for i, c in enumerate(q.candidates))
-            questions.append(replace(q, candidates=tuple(candidates)))
-        return questions
+        return read_lists(self.sets[name][0], self.pool_scores(name), labels, seed)
 
-    def _store(self, key: str, ranker: CascadeRanker, name: str) -> Values:
+    def _measure(self, ranker: CascadeRanker, name: str) -> Values:
         dev = self.sets[name][1]
-        values = measure_each(dev, score_by_last_exit(ranker, dev), ("AP",))["AP"]
-        self.known[key] = {qid: round(float(ap), 5) for qid, ap in values.items()}
-        if self.cache:
-            with self.cache.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "ap": self.known[key]}) + "\n")
-        print(f"{key}: AP {np.mean(list(values.values())):.3f}", flush=True)
-        return self.known[key]
+        return measure_each(dev, score_by_last_exit(ranker, dev), ("AP",))["AP"]
 
 
 def remove_titles(question: Question) -> Question:
     return replace(question, candidates=tuple(replace(c, title="") for c in question.candidates))
-
-
-def choose_places(question: Question, scores: np.ndarray) -> set[int]:
-    """The candidates that get a label."""
-    places: set[int] = set()
-    for i in order(scores)[:MAX_READ].tolist():
-        places.add(i)
-        if question.candidates[i].label == 1:
-            return places
-    correct = [i for i, c in enumerate(question.candidates) if c.label == 1]
-    return places | set(correct[:1])
 
 
 def make_table(bench: Bench, name: str, plan: Plan) -> list[str]:
@@ -152,30 +120,19 @@ def make_table(bench: Bench, name: str, plan: Plan) -> list[str]:
     lines = [
         f"**{NAMES[name]}**: {len(before)} questions, AP {mean(before):.3f} before; starter-test {mean(frozen):.3f}.",
         "",
-        "| labels | recipe | AP | against no retrain | starter-test, against no retrain |",
-        "|---|---|---|---|---|",
+        f"| labels | recipe | AP | against no retrain | against {plan.recipes[0]} | starter-test, against no retrain |",
+        "|---|---|---|---|---|---|",
     ]
     for labels in plan.labels:
+        first: Values = {}
         for recipe in plan.recipes:
-            runs = [bench.measure(name, labels, seed, recipe) for seed in range(plan.seeds)]
+            runs = [bench.measure_retrain(name, labels, seed, recipe) for seed in range(plan.seeds)]
             after, kept = (average(values) for values in zip(*runs, strict=True))
-            lines.append(
-                f"| {labels} | {recipe} | {mean(after):.3f} | {describe(after, before)} | {describe(kept, frozen)} |"
-            )
+            against = describe(after, first) if first else ""
+            first = first or after
+            cells = f"{mean(after):.3f} | {describe(after, before)} | {against} | {describe(kept, frozen)}"
+            lines.append(f"| {labels} | {recipe} | {cells} |")
     return [*lines, ""]
-
-
-def average(runs: Sequence[Values]) -> Values:
-    return {qid: float(np.mean([run[qid] for run in runs])) for qid in runs[0]}
-
-
-def mean(values: Values) -> float:
-    return float(np.mean(list(values.values())))
-
-
-def describe(values: Values, others: Values) -> str:
-    test = paired_test(values, others)
-    return f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f})"
 
 
 def main() -> None:
@@ -185,15 +142,17 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=FULL.sets, default=FULL.sets)
     parser.add_argument("--seeds", type=int, default=FULL.seeds)
     parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
-    parser.add_argument("--write", action="store_true", help="write docs/label-efficiency.md though it is a part")
+    parser.add_argument(
+        "--write", metavar="SECTION", help="write a section of docs/label-efficiency.md though it is a part"
+    )
     arguments = parser.parse_args()
     plan = Plan(tuple(arguments.labels), tuple(arguments.recipes), tuple(arguments.sets), arguments.seeds)
-    bench = Bench(arguments.cache)
+    bench = Bench(Cells(arguments.cache))
     tables = [line for name in plan.sets for line in make_table(bench, name, plan)]
     text = "\n".join([f"Printed and written by `{name_command(plan)}`. Seeds: {plan.seeds}.", "", *tables])
     print(text)
     if plan == FULL or arguments.write:
-        write_section(PAGE, "few-labels", text)
+        write_section(PAGE, arguments.write or "few-labels", text)
 
 
 def name_command(plan: Plan) -> str:

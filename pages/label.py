@@ -32,7 +32,7 @@ style()
 state = st.session_state
 holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
-MODES = {ONE: "One sentence", LIST: "Whole list"}
+MODES = {LIST: "Whole list", ONE: "One sentence"}
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 why_closed = frame.explain_refusal()
 is_viewer = why_closed is not None

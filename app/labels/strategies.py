@@ -208,8 +208,17 @@ QUEUES = {
     queue.name: queue
     for queue in (
         Queue(
+            name="unlabelled",
+            description=(
+                "Questions without any label, the best candidate first. Read each list until you find the answer: a "
+                "retrain gains most from that."
+            ),
+            order=Order(_without_label),
+            explain=lambda e: f"The question has no label yet; {_rank(e)}.",
+        ),
+        Queue(
             name="uncertain",
-            description="Probability closest to the threshold. Labels here teach the model most.",
+            description="Probability closest to the threshold.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,
@@ -245,12 +254,6 @@ QUEUES = {
             description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
             order=Order(_best_ranks_first),
             explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
-        ),
-        Queue(
-            name="unlabelled",
-            description="Questions without any label, the best candidate first.",
-            order=Order(_without_label),
-            explain=lambda e: f"The question has no label yet; {_rank(e)}.",
         ),
         Queue(
             name="flagged",

@@ -80,7 +80,7 @@ def walk(browser: Browser, url: str, take: Take, folder: Path) -> None:
     film(ada, folder / "cascade.gif")
     judge_one_by_one(ada, url)
     take(ada, "label", WIDE, PHONE)
-    ada.goto(f"{url}/label?mode=list")
+    ada.goto(f"{url}/label")
     expect(ada.locator(ROW).first).to_be_visible()
     take(ada, "label-list")
     bring_labels_in(ada, url)
@@ -138,7 +138,7 @@ def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
 
 
 def judge_one_by_one(page: Page, url: str) -> None:
-    page.goto(f"{url}/label")
+    page.goto(f"{url}/label?mode=one&queue=uncertain")
     expect(page.get_by_test_id("as2-item")).to_contain_text("Why this one")
     for key in "xax":
         press(page, key)

@@ -17,7 +17,7 @@ ADDRESSES = {
     "answer": f"/?q={quote(QUESTION)}",
     "words": f"/?q={quote(QUESTION)}",  # with the words of sentence and question marked
     "pair": f"/?q={quote(QUESTION)}&against=generative",
-    "label": "/label?queue=tops",
+    "label": "/label?queue=tops&mode=one",
     "list": "/label?queue=tops&mode=list",
     "agreement": "/agreement",
     "rules": "/agreement?view=rules",

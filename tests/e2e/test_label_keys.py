@@ -16,7 +16,7 @@ ACT = '[data-testid="as2-act"]'
 @pytest.fixture(scope="module")
 def queue(small, small_worker) -> str:
     """The address of a queue, which the worker fills."""
-    return f"{small.url}/label?queue=tops"
+    return f"{small.url}/label?queue=tops&mode=one"
 
 
 @pytest.fixture

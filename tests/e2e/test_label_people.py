@@ -70,13 +70,13 @@ def test_a_session_with_the_keyboard_alone(page, small):
     wait_until_idle(page)
     press(page, "ArrowRight")
     assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
-    page.goto(f"{small.url}/label?queue=flagged")
+    page.goto(f"{small.url}/label?queue=flagged&mode=one")
     expect(page.locator(ITEM)).to_contain_text("Flagged by Keyboarder: a, x and space are typed here")
 
 
 @pytest.mark.slow
 def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
-    open_label(page, f"{small.url}/label?queue=tops", "Undoer")
+    open_label(page, f"{small.url}/label?queue=tops&mode=one", "Undoer")
     for key in "axa":
         press(page, key)
     assert labels(small, "Undoer") == ["correct", "incorrect", "correct"]
@@ -107,13 +107,13 @@ def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browse
     expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
     wait_until_idle(page)
 
-    open_label(page, f"{small.url}/label?queue=tops", admin)
+    open_label(page, f"{small.url}/label?queue=tops&mode=one", admin)
     first = page.locator(f"{ITEM} mark").inner_text()
     context = browser.new_context()
     other = context.new_page()
     other.set_default_timeout(60_000)
     try:
-        open_label(other, f"{small.url}/label?queue=tops", "Second")
+        open_label(other, f"{small.url}/label?queue=tops&mode=one", "Second")
         assert other.locator(f"{ITEM} mark").inner_text() != first  # leased while it is looked at
         press(page, "a")
         for _ in range(6):  # it comes to the other one, as theirs is still wanted

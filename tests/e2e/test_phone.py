@@ -29,7 +29,7 @@ def test_example_questions_are_whole(page, server, scheme):
 def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, small_worker):
     page = small_page
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    open_queue(page, f"{small.url}/label?queue=tops", '[data-testid="as2-item"] mark')
+    open_queue(page, f"{small.url}/label?queue=tops&mode=one", '[data-testid="as2-item"] mark')
     wait_until_idle(page)
     for name in ("Correct", "Incorrect", "Unsure"):
         box = page.get_by_role("button", name=name).first.bounding_box()

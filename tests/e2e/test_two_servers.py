@@ -166,9 +166,9 @@ def read_labels(site: Site) -> list[tuple[str, str]]:
 
 def test_two_people_on_two_servers_agree_and_go_on_when_one_is_killed(site: Site, browser: Browser):
     with person(browser, site, "127.0.0.1") as ada, person(browser, site, "[::1]") as bob:
-        open_queue(ada, f"{SITE}/label?queue=tops", ITEM)
+        open_queue(ada, f"{SITE}/label?queue=tops&mode=one", ITEM)
         sign(ada, "Ada")
-        bob.goto(f"{SITE}/label?queue=tops")
+        bob.goto(f"{SITE}/label?queue=tops&mode=one")
         expect(bob.locator(ITEM)).to_be_visible()  # the job that Ada's click started ranked the questions for all
         sign(bob, "Bob")
         assert site.read("select count(*) from job where kind = 'score'") == [(1,)]
@@ -195,7 +195,7 @@ def test_two_people_on_two_servers_agree_and_go_on_when_one_is_killed(site: Site
         bob.goto(f"{SITE}/?q=Who+made+it%3F")
         expect(bob.locator(".as2-answer")).to_be_visible(timeout=WORKER_MS)
         expect(bob.get_by_role("combobox", name="Model")).to_have_value("other (active)")
-        bob.goto(f"{SITE}/label?queue=tops")
+        bob.goto(f"{SITE}/label?queue=tops&mode=one")
         wait_until_idle(bob)
 
         while site.read("select state from job order by id limit 1") != [("done",)]:
@@ -203,7 +203,7 @@ def test_two_people_on_two_servers_agree_and_go_on_when_one_is_killed(site: Site
         site.servers[hers].kill()
         site.servers[hers].wait()
         press(bob, "a")  # his page was not disturbed
-        ada.goto(f"{SITE}/label?queue=tops")
+        ada.goto(f"{SITE}/label?queue=tops&mode=one")
         expect(ada.get_by_text("labelled by Ada")).to_be_visible()
         expect(ada.locator(ACT)).to_have_count(1)  # what she did before is still there to be undone
         wait_until_idle(ada)

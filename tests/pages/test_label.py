@@ -15,12 +15,17 @@ from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
 from app.ui.label import shortcuts
+from app.ui.label.question_list import ListDesk
 from app.workbench.settings import Settings
 from db.models import Corpus, Lease
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
 FIRST, SECOND, THIRD = (BRIDGE, OPENED), (BRIDGE, DESIGNED), (BRIDGE, TRAINS)  # what the cascade is least sure of
+
+
+def open_label(query=()):
+    return open_page("label", {"mode": "one", "queue": "uncertain", **dict(query)})
 
 
 def press(at, name):
@@ -43,15 +48,23 @@ def label(wb, who, pair, label="correct"):
 
 
 def test_an_item_shows_why_question_and_candidate_marked_among_its_neighbours(wb):
-    html = markup(open_page("label"))
+    html = markup(open_label())
     assert "0.23 from the threshold of 0.50" in html
     assert "Who designed the Forth Bridge?" in html
     assert "<mark>The Forth Bridge was opened on 4 March 1890.</mark>" in html
     assert "Sir John Fowler designed it with Benjamin Baker." in html
 
 
+def test_label_opens_with_the_whole_list_of_a_question_without_a_label(wb, ann):
+    label(wb, ann, FIRST)
+    desk = open_page("label").session_state["_label_desk"]
+    assert isinstance(desk, ListDesk)
+    assert desk.seat.queue == "unlabelled"
+    assert desk.item.question_id != BRIDGE
+
+
 def test_foreign_text_is_shown_as_text(wb):
-    at = open_page("label", {"queue": "tops"})
+    at = open_label({"queue": "tops"})
     while front(at) != (2, 3):
         at = press(at, "forward")
     assert "What did it cost: $5 or $9?" in markup(at)
@@ -60,7 +73,7 @@ def test_foreign_text_is_shown_as_text(wb):
 
 
 def test_a_label_is_stored_with_what_was_shown_and_the_next_item_comes(wb):
-    at = press(open_page("label"), "correct")
+    at = press(open_label(), "correct")
     [event] = stored.label_events(wb)
     assert (event.question_id, event.sentence_id, event.label) == (*FIRST, "correct")
     assert (event.shown_version, event.shown_rank, event.scores_visible, event.queue) == (
@@ -73,14 +86,14 @@ def test_a_label_is_stored_with_what_was_shown_and_the_next_item_comes(wb):
 
 
 def test_every_label_has_its_button(wb):
-    at = open_page("label")
+    at = open_label()
     for name in ("correct", "incorrect", "unsure"):
         at = press(at, name)
     assert [e.label for e in stored.label_events(wb)] == ["correct", "incorrect", "unsure"]
 
 
 def test_hidden_scores_are_remembered_as_hidden(wb):
-    at = open_page("label")
+    at = open_label()
     assert "probability 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in markup(at)
@@ -90,7 +103,7 @@ def test_hidden_scores_are_remembered_as_hidden(wb):
 
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
-    at = open_page("label", {"mode": "list", "queue": "tops"})
+    at = open_label({"mode": "list", "queue": "tops"})
     assert "<b>Why this row:</b> Ranked 1 of 4, the highest without a label." in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "<b>Why this row:</b> The highest-ranked candidates without a label" in markup(at)
@@ -98,7 +111,7 @@ def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
-    at = press(press(open_page("label"), "correct"), "undo")
+    at = press(press(open_label(), "correct"), "undo")
     given, taken_back = stored.label_events(wb)
     assert taken_back.undoes == given.id
     assert stored.labels(wb) == {}
@@ -106,13 +119,13 @@ def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
 
 
 def test_the_newest_act_has_an_undo_of_its_own(wb):
-    at = press(open_page("label"), "correct")
+    at = press(open_label(), "correct")
     at.button(key="label_act_undo").click().run()
     assert stored.labels(wb) == {}
 
 
 def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
-    at = press(open_page("label"), "forward")
+    at = press(open_label(), "forward")
     assert stored.label_events(wb) == []
     assert front(at) == SECOND
     at = press(at, "back")
@@ -122,7 +135,7 @@ def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
 
 
 def test_an_item_that_went_on_to_somebody_else_is_shown_closed(wb, ann):
-    at = press(open_page("label"), "forward")
+    at = press(open_label(), "forward")
     queues.item_at(wb, *FIRST, ann.id)
     at = press(at, "back")
     assert "Someone else is labelling this item" in texts(at)
@@ -145,7 +158,7 @@ def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
 
 
 def test_an_earlier_act_can_be_opened_and_its_label_changed(wb):
-    at = press(press(open_page("label"), "correct"), "correct")
+    at = press(press(open_label(), "correct"), "correct")
     at = at.button(key="label_act_open_1").click().run()
     assert "Your label:" in markup(at)
     press(at, "incorrect")
@@ -153,7 +166,7 @@ def test_an_earlier_act_can_be_opened_and_its_label_changed(wb):
 
 
 def test_an_action_for_an_item_no_longer_shown_is_refused(wb):
-    at = open_page("label")
+    at = open_label()
     stale = at.button(key="label_correct").click()  # clicked, but before the run the item changes under it
     desk = at.session_state["_label_desk"]
     at.session_state["_label_desk"] = desk.next_turn()
@@ -163,7 +176,7 @@ def test_an_action_for_an_item_no_longer_shown_is_refused(wb):
 
 
 def test_a_label_that_cannot_be_stored_is_not_listed(wb):
-    at = open_page("label")
+    at = open_label()
     stored.set_role(wb, "viewer")
     at = press(at, "correct")
     assert "me is a viewer, and this takes an annotator: ask an admin" in texts(at)
@@ -177,20 +190,20 @@ def test_who_goes_to_another_queue_gives_back_what_was_in_front(wb):
         with wb.read() as s:
             return {((row.question_id, row.sentence_id), row.queue) for row in s.scalars(select(Lease))}
 
-    at = press(open_page("label"), "correct")
+    at = press(open_label(), "correct")
     assert list_leases() == {(SECOND, "uncertain")}
     at = at.selectbox(key="label_queue").set_value("tops").run()
     assert list_leases() == {(front(at), "tops")}
 
 
 def test_two_sessions_of_one_name_get_different_items(wb):
-    assert (front(open_page("label")), front(open_page("label"))) == (FIRST, SECOND)
+    assert (front(open_label()), front(open_label())) == (FIRST, SECOND)
 
 
 def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     leave(wb, ann, FIRST)
     stored.put_job(wb, "score", "done", result={"questions": 0})
-    at = press(open_page("label"), "correct")
+    at = press(open_label(), "correct")
     assert "This queue is finished" in markup(at)
     assert at.button(key="label_correct").disabled
     at = press(at, "back")
@@ -203,7 +216,7 @@ def score_jobs(wb):
 
 def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb, ann):
     leave(wb, ann)
-    at = open_page("label")
+    at = open_label()
     assert score_jobs(wb) == []
     at = at.button(key="label_rank_more").click().run()
     assert score_jobs(wb) == ["queued"]
@@ -213,14 +226,14 @@ def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb,
 def test_more_questions_can_be_ranked_when_a_queue_runs_out(wb, ann):
     leave(wb, ann)
     stored.put_job(wb, "score", "done", result={"questions": 40})
-    open_page("label").button(key="label_rank_more").click().run()
+    open_label().button(key="label_rank_more").click().run()
     assert score_jobs(wb) == ["done", "queued"]
 
 
 def test_skipped_items_come_back_after_the_end(wb, ann):
     leave(wb, ann, FIRST)
     stored.put_job(wb, "score", "done", result={"questions": 0})
-    at = press(open_page("label"), "forward")
+    at = press(open_label(), "forward")
     assert "You skipped 1 item" in markup(at)
     assert front(press(at, "forward")) == FIRST
 
@@ -229,7 +242,7 @@ def test_skipped_items_come_back_after_the_end(wb, ann):
 def test_skipped_items_stay_away_while_the_queue_fills(wb, ann, mode):
     leave(wb, ann, FIRST)
     stored.put_job(wb, "score")
-    at = press(open_page("label", {"mode": mode}), "forward")
+    at = press(open_label({"mode": mode}), "forward")
     assert "Filling the queues" in markup(at)
     assert front(press(at, "forward")) == FIRST
 
@@ -239,14 +252,14 @@ def test_more_can_be_ranked_unless_a_job_found_nothing_unranked(wb, ann, result,
     leave(wb, ann)
     settings = {"again": True} if again else {}
     stored.put_job(wb, "score", "done", result={"questions": result}, settings=settings)
-    at = open_page("label")
+    at = open_label()
     assert ("label_rank_more" in [b.key for b in at.button]) is offered
 
 
 def test_what_a_job_has_ranked_comes_to_the_desk_that_waits_for_it(wb, ann):
     leave(wb, ann)
     stored.put_job(wb, "score")
-    at = open_page("label")
+    at = open_label()
     assert front(at) is None
     question = asking.ask(wb, stored.TOWERS, "When was the bridge opened?").question_id
     question_management.set_queued(wb, [question], queued=True, by=ann.id)
@@ -254,13 +267,13 @@ def test_what_a_job_has_ranked_comes_to_the_desk_that_waits_for_it(wb, ann):
 
 
 def test_the_queue_is_in_the_address(wb):
-    at = open_page("label", {"queue": "random"})
+    at = open_label({"queue": "random"})
     assert at.selectbox(key="label_queue").value == "random"
     assert "A random sample" in texts(at)
 
 
 def test_progress_counts_what_was_stored(wb):
-    at = press(press(open_page("label"), "correct"), "incorrect")
+    at = press(press(open_label(), "correct"), "incorrect")
     assert "1 correct, 1 incorrect, 0 unsure" in texts(at)
 
 
@@ -269,7 +282,7 @@ def rows(at):
 
 
 def opened_list(**query):
-    return open_page("label", {"mode": "list", **query})
+    return open_label({"mode": "list", **query})
 
 
 def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
@@ -379,7 +392,7 @@ def test_the_next_question_comes_and_back_returns(wb):
 
 def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
-    at = open_page("label")
+    at = open_label()
     assert "probability" not in markup(at)
     press(at, "correct")
     [event] = stored.label_events(wb)
@@ -389,13 +402,13 @@ def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
 
 def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(wb, me):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
-    press(open_page("label"), "correct")
-    press(open_page("label", {"scores": "off"}), "correct")
+    press(open_label(), "correct")
+    press(open_label({"scores": "off"}), "correct")
     assert [e.arm for e in stored.label_events(wb)] == ["shown", ""]
 
 
 def test_a_flag_is_stored_with_its_note(wb, ann):
-    at = press(open_page("label"), "flag")
+    at = press(open_label(), "flag")
     at.text_input(key="label_flag_note").set_value("is a year enough?")
     button(at, "Flag").click().run()
     assert queues.item_at(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
@@ -403,13 +416,13 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
 
 def test_a_viewer_looks_and_cannot_label(wb):
     stored.set_role(wb, "viewer")
-    at = open_page("label")
+    at = open_label()
     assert "Viewers cannot label" in texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure", "undo", "flag"))
 
 
 def test_a_viewer_cannot_undo_what_they_did_before_they_were_one(wb):
-    at = press(open_page("label"), "correct")
+    at = press(open_label(), "correct")
     stored.set_role(wb, "viewer")
     assert at.run().button(key="label_act_undo").disabled
 
@@ -422,7 +435,7 @@ def test_a_viewer_looks_through_a_list_and_cannot_click_in_it(wb):
 
 
 def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(wb, ann):
-    at = open_page("label")
+    at = open_label()
     label(wb, ann, FIRST, "incorrect")
     at = press(at, "correct")
     assert front(at) == SECOND
@@ -434,7 +447,7 @@ def test_an_undo_that_cannot_be_is_told_in_a_toast(wb, me, ann):
     label(wb, me, FIRST)
     annotation.withdraw(wb, question_id=FIRST[0], sentence_id=FIRST[1], annotator_id=me.id)
     label(wb, ann, FIRST, "incorrect")
-    at = press(open_page("label"), "undo")
+    at = press(open_label(), "undo")
     [told] = [t.value for t in at.toast]
     assert "stays withdrawn" in told
     assert not at.error
@@ -444,7 +457,7 @@ def test_an_undo_that_cannot_be_is_told_in_a_toast(wb, me, ann):
 
 def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me):
     guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
-    at = open_page("label")
+    at = open_label()
     assert "- Dates count." in texts(at)
     press(at, "correct")
     assert stored.label_events(wb)[0].guideline == 1
@@ -452,7 +465,7 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
 
 def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(wb, me, clock):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
-    at = open_page("label")
+    at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
@@ -464,8 +477,8 @@ def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(wb, me, c
 @pytest.mark.parametrize("target", [None, 820])
 def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me, target):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=target)
-    assert len(open_page("label", {"queue": "tops"}).get("progress")) == 1
-    at = open_page("label", {"queue": "flagged"})
+    assert len(open_label({"queue": "tops"}).get("progress")) == 1
+    at = open_label({"queue": "flagged"})
     assert not at.get("progress")
     assert "labelled by" not in texts(at)
     assert "wanted" not in texts(at)
@@ -473,7 +486,7 @@ def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me, target):
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     maps = []
-    at = open_page("label")
+    at = open_label()
     monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
     at = at.run()
     press(at, "flag")
@@ -484,14 +497,14 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
 def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(wb, sentences):
     if not sentences:
         corpora.create_corpus(wb, "Empty")
-    at = open_page("label", {"corpus": "Works" if sentences else "Empty"})
+    at = open_label({"corpus": "Works" if sentences else "Empty"})
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert "accept questions proposed from the sentences" in markup(at)
     assert links.get("Propose questions") == ("data?view=proposals" if sentences else None)
 
 
 def test_a_question_is_skipped_with_all_its_pairs_in_every_queue_of_the_session(wb):
-    at = press(open_page("label"), "skip")
+    at = press(open_label(), "skip")
     assert front(at)[0] != BRIDGE
     for queue in ("random", "tops"):
         at = at.selectbox(key="label_queue").set_value(queue).run()
@@ -507,7 +520,7 @@ def test_a_question_is_skipped_with_all_its_pairs_in_every_queue_of_the_session(
 
 
 def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
-    at = press(open_page("label"), "remove")
+    at = press(open_label(), "remove")
     assert front(at)[0] != BRIDGE
     assert "Removed from the queue" in at.toast[0].value
     assert not question_management.is_queued(wb, BRIDGE)
@@ -519,7 +532,7 @@ def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
 
 
 def test_a_question_is_removed_from_its_list_too(wb):
-    at = press(open_page("label", {"mode": "list"}), "remove")
+    at = press(open_label({"mode": "list"}), "remove")
     assert front(at)[0] != BRIDGE
     assert not question_management.is_queued(wb, BRIDGE)
     assert "label_skip" not in [b.key for b in at.button]  # here Skip skips questions
@@ -527,14 +540,14 @@ def test_a_question_is_removed_from_its_list_too(wb):
 
 def test_a_viewer_skips_questions_and_removes_none(wb):
     stored.set_role(wb, "viewer")
-    at = open_page("label")
+    at = open_label()
     assert at.button(key="label_remove").disabled
     assert not at.button(key="label_skip").disabled
 
 
 def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
     question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
-    at = open_page("label")
+    at = open_label()
     assert "You can add those that were asked under Data, Questions." in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add questions"] == "data?view=questions"
@@ -546,7 +559,7 @@ def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_cli
             s, stored.TOWERS, "Who paid for it?", external_id="new", origin="imported", now=wb.clock()
         )
         question_id = added.id
-    at = open_page("label", {"queue": "tops", "only": str(question_id)})
+    at = open_label({"queue": "tops", "only": str(question_id)})
     assert "1 of them is not ranked yet. Rank them to see their candidates here." in markup(at)
     at = at.button(key="label_rank_these").click().run()
     [job] = [j for j in stored.jobs(wb) if j.kind == "score"]
@@ -560,7 +573,7 @@ def test_a_shipped_corpus_that_is_still_being_read_says_so(wb, tmp_path, monkeyp
     made = corpora.create_corpus(wb, corpora.HANDBOOK)
     with wb.write() as s:
         s.get_one(Corpus, made.id).digest = UNFINISHED
-    at = open_page("label", {"corpus": corpora.HANDBOOK})
+    at = open_label({"corpus": corpora.HANDBOOK})
     assert "The corpus is being read" in markup(at) and "Nothing to label yet" not in markup(at)
     with wb.write() as s:
         s.get_one(Corpus, made.id).digest = "read"
@@ -569,6 +582,6 @@ def test_a_shipped_corpus_that_is_still_being_read_says_so(wb, tmp_path, monkeyp
 
 def test_questions_that_a_link_names_and_that_are_labelled_are_told_from_those_not_ranked(wb, ann):
     leave(wb, ann)
-    at = open_page("label", {"queue": "tops", "only": str(BRIDGE)})
+    at = open_label({"queue": "tops", "only": str(BRIDGE)})
     assert "Nothing to label in these questions" in markup(at) and "not ranked yet" not in markup(at)
     assert "label_rank_these" not in [b.key for b in at.button]

@@ -1,0 +1,57 @@
+"""What was measured, by key: a figure by question id or by name. With a file of JSON lines a run goes on where an
+earlier one stopped, and several machines can share the work. docs/results/label-efficiency.jsonl.gz is such a file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from as2core.metrics import paired_test
+
+Values = Mapping[str, float]
+
+
+class Cells:
+    def __init__(self, file: Path | None = None) -> None:
+        """Without a file they are in memory only."""
+        self._file = file
+        self.known: dict[str, Values] = {}
+        if file and file.exists():
+            with _open(file, "rt") as lines:
+                self.known = {record["key"]: record["values"] for record in map(json.loads, lines)}
+
+    def get(self, key: str, measure: Callable[[], Values]) -> Values:
+        if key not in self.known:
+            self.put(key, measure())
+        return self.known[key]
+
+    def put(self, key: str, values: Values) -> None:
+        self.known[key] = {name: round(float(value), 5) for name, value in values.items()}
+        if self._file:
+            with _open(self._file, "at") as file:
+                file.write(json.dumps({"key": key, "values": self.known[key]}) + "\n")
+        print(f"{key}: {mean(self.known[key]):.3f}", flush=True)
+
+
+def _open(file: Path, mode: str) -> IO[str]:
+    return (gzip.open if file.suffix == ".gz" else open)(file, mode, encoding="utf-8")
+
+
+def average(runs: Sequence[Values]) -> Values:
+    """Each question's mean over the runs."""
+    return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+
+
+def mean(values: Values) -> float:
+    return float(np.mean(list(values.values())))
+
+
+def describe(values: Values, others: Values) -> str:
+    """The mean difference, paired by question, with its 95 % interval."""
+    test = paired_test(values, others)
+    return f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f})"
