@@ -35,10 +35,12 @@ sys.path.insert(0, str(ROOT))
 
 from app import bootstrap
 from app.adapt import readiness
+from app.adapt.readiness import Readiness
 from app.adapt.settings import RetrainSettings
 from app.corpora import corpora, documents
 from app.corpora.corpora import CorpusView
-from app.exchange.starter import ensure_starter
+from app.exchange.prepared import accept_prepared
+from app.exchange.starter import ensure_handbook, ensure_starter
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.jobs.process import start_worker
@@ -62,8 +64,9 @@ POLL = 0.1  # seconds between looks at a job
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How much of everything: documents brought in, passages whose vectors are made, passages searched and questions
-    asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), epochs
-    (None: the default), questions asked on the page, starts, seconds that background work is waited for."""
+    asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), prepared
+    labels of the handbook for a retrain (0: the starter corpus's own), epochs (None: the default), questions asked on
+    the page, starts, seconds that background work is waited for."""
 
     documents: int | None = None
     embedded: int = 1024
@@ -71,6 +74,7 @@ class Sizes:
     repeats: int = 200
     files: tuple[str, ...] = SENTENCES
     starter: tuple[int, int, int] | None = None
+    retrains: tuple[int, ...] = (0, 20, 100, 180)
     epochs: int | None = None
     page: int = 12
     starts: int = 3
@@ -84,6 +88,7 @@ QUICK = Sizes(
     repeats=5,
     files=("wikiqa/WikiQA-dev.tsv",),
     starter=(8, 4, 2),
+    retrains=(0,),
     epochs=1,
     page=1,
     starts=1,
@@ -278,13 +283,54 @@ def _searches(
 # --- retraining ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class TimedRetrain:
+    """A retrain that ran; `seconds` by step."""
+
+    title: str
+    ready: Readiness
+    seconds: dict[str, float]
+    training: float
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+
 def retrain(folder: Path, sizes: Sizes) -> list[str]:
-    """The job that the Adapt page starts, in a worker of its own, in a new home: wall time, and where it goes."""
+    """The job that the Adapt page starts, each time in a worker of its own and a new home: wall time, and where it
+    goes."""
+    runs = [time_retrain(folder / str(i), sizes, prepared) for i, prepared in enumerate(sizes.retrains)]
+    steps = dict.fromkeys(step for run in runs for step in run.seconds)
+    return [
+        "From the click to the version's card, in a new home:",
+        "",
+        "| labels | training questions | correct | incorrect | validation | held out | total, s | optimiser, s |",
+        "|---|---|---|---|---|---|---|---|",
+        *(
+            f"| {r.title} | {r.ready.train_questions} | {r.ready.train_correct:,} | {r.ready.train_incorrect:,} "
+            f"| {r.ready.dev_questions} | {r.ready.heldout_questions} | {r.total:.0f} | {r.training:.0f} |"
+            for r in runs
+        ),
+        "",
+        "The steps, by the job's messages, in seconds:",
+        "",
+        f"| step | {' | '.join(r.title for r in runs)} |",
+        f"|---|{'---|' * len(runs)}",
+        *(f"| {step} | {' | '.join(f'{r.seconds.get(step, 0):.0f}' for r in runs)} |" for step in steps),
+    ]
+
+
+def time_retrain(folder: Path, sizes: Sizes, prepared: int) -> TimedRetrain:
+    """`prepared`: of so many of the handbook's questions the label that it comes with; 0: of the starter corpus all."""
+    folder.mkdir()
     settings = Settings(home=folder / "home", corpora_dir=_served.starter(folder, sizes.starter), worker="external")
     wb = bootstrap.open(settings)
     try:
-        corpus = ensure_starter(wb)
+        corpus = ensure_handbook(wb) if prepared else ensure_starter(wb)
         assert corpus is not None
+        if prepared:
+            accept_prepared(wb, corpus.id, prepared)
         ready = readiness.check_readiness(wb, corpus.id)
         started_at = time.perf_counter()
         job = readiness.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
@@ -294,22 +340,12 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
         finally:
             process.terminate()
             process.wait(30)
-        seconds = time.perf_counter() - started_at
     finally:
         wb.close()
     if job.state != "done":
         raise SystemExit(f"the retrain {job.state}: {job.error}")
-    return [
-        f"The starter corpus: {ready.train_questions} labelled training questions with {ready.train_correct:,} "
-        f"correct and {ready.train_incorrect:,} incorrect sentences, {ready.dev_questions} validation questions, "
-        f"{ready.heldout_questions} held-out questions, and {ready.replayed} shipped questions mixed in. It took "
-        f"{sum(seconds_by_step.values()):.0f} s from the click to the version's card, in a new home. The optimiser ran "
-        f"for {job.result['training_seconds']:.0f} s of these. The steps, by the job's messages:",
-        "",
-        "| step | s | share |",
-        "|---|---|---|",
-        *(f"| {what} | {s:.0f} | {s / seconds:.0%} |" for what, s in seconds_by_step.items()),
-    ]
+    title = f"handbook, {prepared} questions" if prepared else "starter corpus"
+    return TimedRetrain(title, ready, seconds_by_step, float(str(job.result["training_seconds"])))
 
 
 def _watch_job(wb: Workbench, job: JobView, started_at: float) -> tuple[dict[str, float], JobView]:
