@@ -1,7 +1,7 @@
 """Which queue, and what whole questions, wrong labels and replay do to a retrain: AP by labels given.
 
     python benchmarks/label_efficiency.py             three seeds, 50 to 500 labels: a day on two cores
-    python benchmarks/label_efficiency.py --tiny      a minute, to see that it runs; writes nothing
+    python benchmarks/label_efficiency.py --tiny      half an hour, to see that it runs; writes nothing
     python benchmarks/label_efficiency.py --only wrong --seeds 1    one part alone: queues, questions, wrong or replay
     python benchmarks/label_efficiency.py --cache results.jsonl     goes on from what an earlier run measured
     python benchmarks/label_efficiency.py --cache docs/results/label-efficiency.jsonl.gz    the page's tables
@@ -105,6 +105,7 @@ class Bench:
         self.pool, self.plan, self.cells = pool, plan, cells
         self.able = [q for q in everything.questions if q.positives][: plan.whole]
         self._desks: dict[int, Desk] = {}
+        self._labelled: dict[tuple[str, int], list[list[Question]]] = {}
         self._known_scores: dict = {}
         self._open = contextlib.ExitStack()
 
@@ -140,16 +141,23 @@ class Bench:
 
     def list_labelled(self, queue: str, seed: int) -> list[list[Question]]:
         """What there is to learn from after each budget."""
-        if queue in (LISTS, CLOSEST):
-            return [self._read_lists(budget, seed, queue == CLOSEST) for budget in self.plan.budgets]
+        if (queue, seed) not in self._labelled:
+            is_list = queue in (LISTS, CLOSEST)
+            self._labelled[queue, seed] = self._read_lists(queue, seed) if is_list else self._ask(queue, seed)
+        return self._labelled[queue, seed]
+
+    def _ask(self, queue: str, seed: int) -> list[list[Question]]:
         if seed not in self._desks:
             desk = Desk(self.pool, seed=seed, known=self._known_scores)
             self._desks[seed] = self._open.enter_context(desk)
         return list(self._desks[seed].sitting(queue, self.plan.budgets))
 
-    def _read_lists(self, labels: int, seed: int, closest: bool) -> list[Question]:
-        read = read_lists(self.pool.questions, self._pool_scores, labels, seed, closest=closest)
-        return [added for q in read if (added := add_presumed(q, PRESUMED, seed)).candidates]
+    def _read_lists(self, queue: str, seed: int) -> list[list[Question]]:
+        def read(labels: int) -> list[Question]:
+            lists = read_lists(self.pool.questions, self._pool_scores, labels, seed, closest=queue == CLOSEST)
+            return [added for q in lists if (added := add_presumed(q, PRESUMED, seed)).candidates]
+
+        return [read(budget) for budget in self.plan.budgets]
 
     @cached_property
     def _pool_scores(self) -> dict[str, np.ndarray]:

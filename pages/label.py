@@ -9,7 +9,7 @@ from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, QUEUES, RANDOM
+from app.labels.strategies import DECIDE, QUEUES, RANDOM, REVIEWS
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
@@ -33,6 +33,7 @@ state = st.session_state
 holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {LIST: "Whole list", ONE: "One sentence"}
+ADVICE = "Read each list until you find the answer: a retrain gains most from that."
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 why_closed = frame.explain_refusal()
 is_viewer = why_closed is not None
@@ -159,7 +160,8 @@ with st.container(horizontal=True):
     queue = url.choose("label", "queue", "Queue", titles)
 is_deciding = queue == DECIDE
 mode = ONE if is_deciding else mode
-st.caption(decide.DESCRIPTION if is_deciding else QUEUES[queue].description)
+advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
+st.caption(decide.DESCRIPTION if is_deciding else f"{QUEUES[queue].description}{advice}")
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 pool = choose_pool() if queue == "tops" else ()

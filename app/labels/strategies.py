@@ -209,10 +209,7 @@ QUEUES = {
     for queue in (
         Queue(
             name="unlabelled",
-            description=(
-                "Questions without any label, the best candidate first. Read each list until you find the answer: a "
-                "retrain gains most from that."
-            ),
+            description="Questions without any label, the best candidate first.",
             order=Order(_without_label),
             explain=lambda e: f"The question has no label yet; {_rank(e)}.",
         ),

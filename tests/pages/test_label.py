@@ -57,10 +57,13 @@ def test_an_item_shows_why_question_and_candidate_marked_among_its_neighbours(wb
 
 def test_label_opens_with_the_whole_list_of_a_question_without_a_label(wb, ann):
     label(wb, ann, FIRST)
-    desk = open_page("label").session_state["_label_desk"]
+    at = open_page("label")
+    desk = at.session_state["_label_desk"]
     assert isinstance(desk, ListDesk)
     assert desk.seat.queue == "unlabelled"
     assert desk.item.question_id != BRIDGE
+    assert "Read each list until you find the answer" in texts(at)
+    assert "Read each list" not in texts(open_page("label", {"mode": "one"}))
 
 
 def test_foreign_text_is_shown_as_text(wb):
