@@ -80,7 +80,7 @@ def walk(browser: Browser, url: str, take: Take, folder: Path) -> None:
     film(ada, folder / "cascade.gif")
     judge_one_by_one(ada, url)
     take(ada, "label", WIDE, PHONE)
-    ada.goto(f"{url}/label")
+    ada.goto(f"{url}/label?queue=uncertain")
     expect(ada.locator(ROW).first).to_be_visible()
     take(ada, "label-list")
     bring_labels_in(ada, url)
