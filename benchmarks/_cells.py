@@ -1,8 +1,9 @@
 """What was measured, by key: a figure by question id or by name. With a file of JSON lines a run goes on where an
-earlier one stopped, and several machines can share the work. docs/results/label-efficiency.jsonl.gz is such a file."""
+earlier one stopped, and several machines can share the work."""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import IO
 import numpy as np
 
 from as2core.metrics import paired_test
+
+STORED = Path(__file__).resolve().parents[1] / "docs" / "results" / "label-efficiency.jsonl.gz"
 
 Values = Mapping[str, float]
 
@@ -36,6 +39,13 @@ class Cells:
             with _open(self._file, "at") as file:
                 file.write(json.dumps({"key": key, "values": self.known[key]}) + "\n")
         print(f"{key}: {mean(self.known[key]):.3f}", flush=True)
+
+
+def add_cache_options(parser: argparse.ArgumentParser) -> None:
+    """`cache`: the file of the cells, None without one."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
+    source.add_argument("--stored", action="store_const", const=STORED, dest="cache", help="that of the page")
 
 
 def _open(file: Path, mode: str) -> IO[str]:

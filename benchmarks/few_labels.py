@@ -3,7 +3,7 @@
     python benchmarks/few_labels.py                        a day on two cores; writes docs/label-efficiency.md
     python benchmarks/few_labels.py --seeds 1 --labels 50  half an hour; writes nothing
     python benchmarks/few_labels.py --cache results.jsonl  goes on from what an earlier run measured
-    python benchmarks/few_labels.py --cache docs/results/label-efficiency.jsonl.gz    the page's tables, in a minute
+    python benchmarks/few_labels.py --stored               prints them from docs/results/label-efficiency.jsonl.gz
 
 In each list the person labels at most three sentences from the top of the shipped cascade's ranking, up to the first
 correct one, or else the first correct one below, if there is one. The recipes of `_recipes.py` learn from that; there
@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from _cells import Cells, Values, average, describe, mean
+from _cells import Cells, Values, add_cache_options, average, describe, mean
 from _recipes import RECIPES, retrain
 from _scores import score_by_last_exit
 from _simulated import medquad, read_lists, wikiqa
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", choices=tuple(RECIPES), default=FULL.recipes)
     parser.add_argument("--sets", nargs="+", choices=FULL.sets, default=FULL.sets)
     parser.add_argument("--seeds", type=int, default=FULL.seeds)
-    parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
+    add_cache_options(parser)
     parser.add_argument(
         "--write", metavar="SECTION", help="write a section of docs/label-efficiency.md though it is a part"
     )

@@ -4,7 +4,7 @@
     python benchmarks/label_efficiency.py --tiny      half an hour, to see that it runs; writes nothing
     python benchmarks/label_efficiency.py --only wrong --seeds 1    one part alone: queues, questions, wrong or replay
     python benchmarks/label_efficiency.py --cache results.jsonl     goes on from what an earlier run measured
-    python benchmarks/label_efficiency.py --cache docs/results/label-efficiency.jsonl.gz    the page's tables
+    python benchmarks/label_efficiency.py --stored    prints the tables from docs/results/label-efficiency.jsonl.gz
 
 Two sets, `--set` for one of them: WikiQA's train part, and MedQuAD, are the unlabelled pool, and their labels are the
 person (`_simulated.py` says how). A queue decides which pairs that person is asked about; or whole lists are read until
@@ -31,7 +31,7 @@ from typing import Self
 
 import numpy as np
 import torch
-from _cells import Cells, Values, average, describe, mean
+from _cells import Cells, Values, add_cache_options, average, describe, mean
 from _recipes import learn
 from _scores import score_by_last_exit
 from _simulated import Desk, Pool, medquad, read_lists, wikiqa
@@ -183,8 +183,8 @@ class Bench:
 
     def measure_whole(self, n: int, seed: int, **changes) -> Values:
         """After so many whole questions."""
-        said = ", ".join([f"{n} whole questions", *(f"{k}={v}" for k, v in sorted(changes.items())), f"seed {seed}"])
-        return self.measure(said, lambda: self.adapt(self.base, self.whole(n, seed), seed, **changes))
+        what = ", ".join([f"{n} whole questions", *(f"{k}={v}" for k, v in sorted(changes.items())), f"seed {seed}"])
+        return self.measure(what, lambda: self.adapt(self.base, self.whole(n, seed), seed, **changes))
 
     def whole(self, n: int, seed: int) -> list[Question]:
         return random.Random(seed).sample(self.able, min(n, len(self.able)))
@@ -242,8 +242,10 @@ def _compare_with_random(means: dict[str, dict[int, float]], before: float, budg
     reached = {q: n for q, n in labels_needed.items() if n is not None}
     if not reached:
         return f"No queue reaches the AP of random selection with {most:,} labels ({goal:.3f})."
-    said = ", ".join(f"`{q}` {n:,.0f}" for q, n in sorted(reached.items(), key=lambda x: x[1]))
-    return f"Labels needed to reach the AP of {most:,} random labels ({goal:.3f}): {said}; the other queues need more."
+    needed = ", ".join(f"`{q}` {n:,.0f}" for q, n in sorted(reached.items(), key=lambda x: x[1]))
+    return (
+        f"Labels needed to reach the AP of {most:,} random labels ({goal:.3f}): {needed}; the other queues need more."
+    )
 
 
 def labels_for(goal: float, before: float, by: dict[int, float]) -> float | None:
@@ -286,20 +288,20 @@ def wrong_labels(bench: Bench) -> PartResult:
     right = average([bench.measure_whole(n, seed) for seed in seeds])
     flipped = {seed: flip_labels(bench.whole(n, seed), WRONG_SHARE, seed=seed)[0] for seed in seeds}
 
-    def measure(said: str, doubtful: bool) -> Values:
+    def measure(labels: str, doubtful: bool) -> Values:
         def adapt(seed: int) -> CascadeRanker:
             return bench.adapt(bench.base, flipped[seed], seed, doubtful=doubtful)
 
-        what = f"{n} whole questions, a fifth wrong, {said}"
+        what = f"{n} whole questions, a fifth wrong, {labels}"
         return average([bench.measure(f"{what}, seed {s}", lambda s=s: adapt(s)) for s in seeds])
 
     lines = [f"A fifth of the labels of {n:,} questions was flipped:", ""]
     lines += ["| training labels | AP | against the right labels | |", "|---|---|---|---|"]
     lines += [f"| the right labels | {mean(right):.3f} | | |"]
-    for said, doubtful in (("all labels", True), ("without those that look wrong, as in a retrain", False)):
-        values = measure(said, doubtful)
+    for labels, doubtful in (("all labels", True), ("without those that look wrong, as in a retrain", False)):
+        values = measure(labels, doubtful)
         share = mean(values) / mean(right) - 1
-        lines.append(f"| {said} | {mean(values):.3f} | {describe(values, right)} | {share:+.1%} |")
+        lines.append(f"| {labels} | {mean(values):.3f} | {describe(values, right)} | {share:+.1%} |")
     counts = average([_count_left_out(bench, n, flipped[seed], seed) for seed in seeds])
     return [
         *lines,
@@ -399,22 +401,22 @@ def main() -> None:
     parser.add_argument("--set", choices=("wikiqa", "medquad"))
     parser.add_argument("--only", choices=tuple(PARTS))
     parser.add_argument("--seeds", type=int)
-    parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
-    given = parser.parse_args()
-    plan = TINY if given.tiny else FULL
-    plan = replace(plan, seeds=given.seeds or plan.seeds)
-    flags = f" --seeds {given.seeds}" if given.seeds else ""
-    cells = Cells(given.cache)
-    for name in [given.set] if given.set else ["wikiqa", "medquad"]:
+    add_cache_options(parser)
+    arguments = parser.parse_args()
+    plan = TINY if arguments.tiny else FULL
+    plan = replace(plan, seeds=arguments.seeds or plan.seeds)
+    flags = f" --seeds {arguments.seeds}" if arguments.seeds else ""
+    cells = Cells(arguments.cache)
+    for name in [arguments.set] if arguments.set else ["wikiqa", "medquad"]:
         with Bench(*pools(name, plan), plan, cells) as bench:
-            for part in [given.only] if given.only else PARTS:
+            for part in [arguments.only] if arguments.only else PARTS:
                 command = f"python benchmarks/label_efficiency.py --set {name} --only {part}{flags}"
                 lines, picture = section(bench, part, command)
                 text, file = "\n".join(lines), PAGE.with_name(f"label-efficiency-{name}.svg")
                 if picture is not None:
                     text = text.replace("\n| ", f"\n![AP by labels given]({file.name})\n\n| ", 1)
                 print(text)
-                if not given.tiny:
+                if not arguments.tiny:
                     write_section(PAGE, f"{name}-{part}", text)
                     if picture is not None:
                         write_text(picture, file)

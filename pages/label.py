@@ -27,7 +27,7 @@ from app.ui.page import page
 from app.ui.signin import desk as desk_name
 from app.ui.text import count, plain, shorten
 
-frame = page("Label", "Does the marked sentence answer the question?")
+frame = page("Label", "Which sentences answer the question?")
 style()
 state = st.session_state
 holder = desk_name()
@@ -155,11 +155,13 @@ def button(name: str, *, disabled: bool = False, number: int | None = None) -> N
 
 
 with st.container(horizontal=True):
-    mode = url.choose("label", "mode", "Mode", MODES)
+    place = st.container(width="content")  # the mode stands first, but a decision has one only
     titles = {**{q.name: q.display_name for q in QUEUES.values()}, DECIDE: decide.TITLE}
     queue = url.choose("label", "queue", "Queue", titles)
-is_deciding = queue == DECIDE
-mode = ONE if is_deciding else mode
+is_deciding, mode = queue == DECIDE, ONE
+if not is_deciding:
+    with place:
+        mode = url.choose("label", "mode", "Mode", MODES)
 advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
 st.caption(decide.DESCRIPTION if is_deciding else f"{QUEUES[queue].description}{advice}")
 job = decide.find_job(frame) if is_deciding else None

@@ -62,6 +62,7 @@ def test_label_opens_with_the_whole_list_of_a_question_without_a_label(wb, ann):
     assert isinstance(desk, ListDesk)
     assert desk.seat.queue == "unlabelled"
     assert desk.item.question_id != BRIDGE
+    assert at.session_state["label_mode"] == "list"
     assert "Read each list until you find the answer" in texts(at)
     assert "Read each list" not in texts(open_page("label", {"mode": "one"}))
 

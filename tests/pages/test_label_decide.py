@@ -13,6 +13,7 @@ from app.worker import RUNNERS
 
 def start(wb):
     at = open_page("label", {"queue": "decide"})
+    assert "label_mode" not in at.session_state  # a decision asks for one sentence at a time
     at.selectbox(key="label_decide_a").set_value("bm25")
     at.selectbox(key="label_decide_b").set_value("rr")
     return at.button(key="label_decide_start").click().run()
