@@ -24,6 +24,20 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.types import OnProgress, Question
 
 
+@contextmanager
+def use_logits(ranker: Ranker, logits: LogitCache) -> Iterator[None]:
+    """Meanwhile, what a cascade reads completely is looked up and stored. Elsewhere its time may be measured, so it
+    reads everything."""
+    if not isinstance(ranker, CascadeRanker):
+        yield
+        return
+    ranker.logits = logits
+    try:
+        yield
+    finally:
+        ranker.logits = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Measuring:
     """`ranker` is the base's."""
@@ -46,26 +60,13 @@ class Measuring:
 
     @contextmanager
     def cache_logits(self, ranker: Ranker, stage: str, questions: Sequence[Question]) -> Iterator[None]:
-        """As `use_cache`; what is there already of these questions weighs nothing in the stage's time."""
+        """As `use_logits`; what is there already of these questions weighs nothing in the stage's time."""
         if isinstance(ranker, CascadeRanker):
             pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
             unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
             self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread)
-        with self.use_cache(ranker):
+        with use_logits(ranker, self.logits):
             yield
-
-    @contextmanager
-    def use_cache(self, ranker: Ranker) -> Iterator[None]:
-        """Meanwhile, what a cascade reads completely is looked up and stored. Elsewhere its time may be measured, so it
-        reads everything."""
-        if not isinstance(ranker, CascadeRanker):
-            yield
-            return
-        ranker.logits = self.logits
-        try:
-            yield
-        finally:
-            ranker.logits = None
 
     def measure_base(self, questions: Sequence[Question], stage: str = f"base {HELD_OUT}") -> Measurement:
         on_progress = self._follow(self.base.name, HELD_OUT, stage)

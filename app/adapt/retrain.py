@@ -15,7 +15,7 @@ from dataclasses import replace
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
 from app.adapt.cross_fitting import CrossFit, Fold, cross_fit, plan_folds
-from app.adapt.measuring import Measuring
+from app.adapt.measuring import Measuring, use_logits
 from app.adapt.pace import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.progress import Reporter
 from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
@@ -181,7 +181,7 @@ class _Retrain:
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
-            with self.measuring.use_cache(ranker):  # it has the logits of the shipped questions
+            with use_logits(ranker, self.logits):  # it has the logits of the shipped questions
                 result = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check())
             copy = result.ranker
             return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged))

@@ -32,6 +32,7 @@ from as2core.nn.backbone import Backbone
 from as2core.nn.precision import has_bfloat16
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
+from as2core.training.dropout import FastDropout
 from as2core.training.hard_negatives import keep_hardest
 from as2core.training.learners import Learner, R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
@@ -107,7 +108,7 @@ def fine_tune(
     watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
     frozen.requires_grad_(False)
     try:
-        with _set_dropout(learner, settings.dropout):
+        with _set_dropout(learner, settings.dropout), FastDropout():
             trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     finally:
         frozen.requires_grad_(True)

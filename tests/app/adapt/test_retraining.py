@@ -21,7 +21,7 @@ from app.compare.rankers import note_trained_on
 from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue, supervisor
-from app.jobs.attempt import run_queued
+from app.jobs.attempt import run_next, run_queued
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
 from app.versions import evaluations, loading, management, outcome, promotion, registry
@@ -349,18 +349,26 @@ def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_
     assert [q["question"] for q in result["per_question"]] == [q["question"] for q in plain["per_question"]]
 
 
-def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(
-    wb, corpus_id, monkeypatch, cross_fitted
-):
-    on_onnx = replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
-    read, start = Counter(), OnnxEngine.start
+@pytest.fixture
+def on_onnx(wb):
+    """The workbench on the engine that has a cache of logits."""
+    return replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
 
-    def counted(engine, questions, texts, **more):
-        read.update((engine.identity, *pair) for pair in zip(questions, texts, strict=True))
+
+@pytest.fixture
+def read(monkeypatch):
+    """What that engine reads: (engine, question, text) -> times."""
+    pairs, start = Counter(), OnnxEngine.start
+
+    def count(engine, questions, texts, **more):
+        pairs.update((engine.identity, *pair) for pair in zip(questions, texts, strict=True))
         return start(engine, questions, texts, **more)
 
-    monkeypatch.setattr(OnnxEngine, "start", counted)
+    monkeypatch.setattr(OnnxEngine, "start", count)
+    return pairs
 
+
+def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(on_onnx, corpus_id, read, cross_fitted):
     def retrain_with(number):
         content = jsonl.dumps(made_up(number)).encode()
         imports.import_labels(on_onnx, corpus_id, "more.jsonl", content, annotator="ann")
@@ -372,13 +380,40 @@ def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(
     _, first = retrain_with(40)
     result, second = retrain_with(44)
     assert len(first) > 100 and first.isdisjoint(second)
-    shutil.rmtree(wb.settings.jobs_dir)
+    shutil.rmtree(on_onnx.settings.jobs_dir)
     on_onnx.settings.logits_file.unlink()
-    with wb.write() as s:
+    with on_onnx.write() as s:
         s.execute(delete(Evaluation))
     afresh, third = retrain_with(44)
     assert {pair for pair in third if pair in first}
     assert (afresh["before"], afresh["per_exit"]["before"]) == (result["before"], result["per_exit"]["before"])
+
+
+def test_what_a_retrain_measures_of_its_base_can_be_measured_beforehand(on_onnx, corpus_id, read):
+    jsonl.write(made_up(8, seed=6, prefix="shipped"), on_onnx.settings.starter_dir / "train.jsonl")
+    write_synonyms(on_onnx, corpus_id, "built => erected", by=None)
+    job = queue.enqueue(on_onnx, "prepare", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
+    run_queued(on_onnx, RUNNERS)
+    prepared = set(read)
+    read.clear()
+    finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=1)).id)
+    job = queue.load_job(on_onnx, job.id)
+    assert (job.state, job.error) == ("done", "")
+    snapshot = snapshots.read(next(on_onnx.settings.jobs_dir.glob("*/snapshot.jsonl")))
+    usable = [q for q in snapshot.parts.held_out if q.positives and q.negatives]
+    assert job.result["questions"] == len(usable) + len(snapshot.replay) > len(usable) > 0
+    assert len(prepared) > 50 and prepared.isdisjoint(read)
+    held_out = {(q.text, c.titled_text) for q in snapshot.read(usable) for c in q.candidates}
+    assert held_out <= {(question, text) for _, question, text in read}, "by the new version"
+
+
+def test_measuring_beforehand_makes_room_for_a_retrain(on_onnx, corpus_id, read):
+    job = queue.enqueue(on_onnx, "prepare", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
+    readiness.start_retrain(on_onnx, corpus_id)
+    while run_next(on_onnx, RUNNERS, queue.find_slot("prepare")):
+        pass
+    job = queue.load_job(on_onnx, job.id)
+    assert (job.state, job.result, len(read)) == ("done", {"questions": 0}, 0)
 
 
 def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(
