@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from app.adapt import preparation, schedule
+from app.adapt import schedule
 from app.adapt.label_noise import run_doubt
-from app.adapt.preparation import run_prepare
+from app.adapt.measuring import run_measure
 from app.adapt.retrain import run_retrain
 from app.ask.proposals import run_propose
 from app.bootstrap import open as open_workbench
@@ -46,7 +46,7 @@ RUNNERS: dict[str, Runner] = {
     "propose": run_propose,
     "doubt": run_doubt,
     "embed": run_embed,
-    "prepare": run_prepare,
+    "measure": run_measure,
 }
 NICENESS = 10  # a retrain must not slow the pages
 POLL_SECONDS = 0.5  # between two checks of a free slot
@@ -74,7 +74,7 @@ def _lower_priority() -> None:
 
 
 class Worker:
-    """The slots of one process, and a check every two seconds for jobs whose worker died, retrains that are due and ones to prepare."""
+    """The slots of one process, and a check every two seconds for jobs whose worker died and for what is due."""
 
     def __init__(self, wb: Workbench, idle: float | None, runners: Mapping[str, Runner] = RUNNERS) -> None:
         self.wb, self.idle, self.runners = wb, idle, runners
@@ -102,7 +102,7 @@ class Worker:
             try:
                 supervisor.reap(self.wb)
                 schedule.start_due(self.wb)
-                preparation.start_due(self.wb)
+                schedule.start_measuring(self.wb)
                 if queue.has_work(self.wb):
                     last_work = time.monotonic()
                 if time.monotonic() - began > process.CRASH_SECONDS:

@@ -46,6 +46,7 @@ from app.jobs.attempt import run_queued
 from app.jobs.process import start_worker
 from app.jobs.queue import JobView
 from app.ranking import retrieval, scoring
+from app.versions import registry
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from app.worker import RUNNERS
@@ -62,11 +63,25 @@ POLL = 0.1  # seconds between looks at a job
 
 
 @dataclass(frozen=True, slots=True)
+class RetrainCase:
+    """`prepared` labels of the handbook that are accepted; 0: the starter corpus's own. `measured_ahead`: what can be
+    measured of the base was measured before the click, as it is where people label (docs/decisions/0072)."""
+
+    prepared: int
+    measured_ahead: bool = False
+
+    @property
+    def title(self) -> str:
+        title = f"handbook, {self.prepared} questions" if self.prepared else "starter corpus"
+        return f"{title}, measured beforehand" if self.measured_ahead else title
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """How much of everything: documents brought in, passages whose vectors are made, passages searched and questions
-    asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), prepared
-    labels of the handbook for a retrain (0: the starter corpus's own), epochs (None: the default), questions asked on
-    the page, starts, seconds that background work is waited for."""
+    asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), retrains,
+    their epochs (None: the default), questions asked on the page, starts, seconds that background work is waited for.
+    """
 
     documents: int | None = None
     embedded: int = 1024
@@ -74,7 +89,11 @@ class Sizes:
     repeats: int = 200
     files: tuple[str, ...] = SENTENCES
     starter: tuple[int, int, int] | None = None
-    retrains: tuple[int, ...] = (0, 20, 100, 180)
+    retrains: tuple[RetrainCase, ...] = (
+        RetrainCase(0),
+        RetrainCase(20),
+        *(RetrainCase(questions, measured_ahead=True) for questions in (20, 100, 180)),
+    )
     epochs: int | None = None
     page: int = 12
     starts: int = 3
@@ -88,7 +107,7 @@ QUICK = Sizes(
     repeats=5,
     files=("wikiqa/WikiQA-dev.tsv",),
     starter=(8, 4, 2),
-    retrains=(0,),
+    retrains=(RetrainCase(0, measured_ahead=True),),
     epochs=1,
     page=1,
     starts=1,
@@ -285,12 +304,13 @@ def _searches(
 
 @dataclass(frozen=True, slots=True)
 class TimedRetrain:
-    """A retrain that ran; `seconds` by step."""
+    """A retrain that ran; `seconds` by step, and those `before` the click."""
 
     title: str
     ready: Readiness
     seconds: dict[str, float]
     training: float
+    before: float
 
     @property
     def total(self) -> float:
@@ -300,16 +320,18 @@ class TimedRetrain:
 def retrain(folder: Path, sizes: Sizes) -> list[str]:
     """The job that the Adapt page starts, each time in a worker of its own and a new home: wall time, and where it
     goes."""
-    runs = [time_retrain(folder / str(i), sizes, prepared) for i, prepared in enumerate(sizes.retrains)]
+    runs = [time_retrain(folder / str(i), sizes, case) for i, case in enumerate(sizes.retrains)]
     steps = dict.fromkeys(step for run in runs for step in run.seconds)
     return [
         "From the click to the version's card, in a new home:",
         "",
-        "| labels | training questions | correct | incorrect | validation | held out | total, s | optimiser, s |",
-        "|---|---|---|---|---|---|---|---|",
+        "| labels | training questions | correct | incorrect | validation | held out | before the click, s | total, s "
+        "| optimiser, s |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(
             f"| {r.title} | {r.ready.train_questions} | {r.ready.train_correct:,} | {r.ready.train_incorrect:,} "
-            f"| {r.ready.dev_questions} | {r.ready.heldout_questions} | {r.total:.0f} | {r.training:.0f} |"
+            f"| {r.ready.dev_questions} | {r.ready.heldout_questions} | {r.before:.0f} | {r.total:.0f} "
+            f"| {r.training:.0f} |"
             for r in runs
         ),
         "",
@@ -321,31 +343,34 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
     ]
 
 
-def time_retrain(folder: Path, sizes: Sizes, prepared: int) -> TimedRetrain:
-    """`prepared`: of so many of the handbook's questions the label that it comes with; 0: of the starter corpus all."""
+def time_retrain(folder: Path, sizes: Sizes, case: RetrainCase) -> TimedRetrain:
     folder.mkdir()
     settings = Settings(home=folder / "home", corpora_dir=_served.starter(folder, sizes.starter), worker="external")
     wb = bootstrap.open(settings)
     try:
-        corpus = ensure_handbook(wb) if prepared else ensure_starter(wb)
+        corpus = ensure_handbook(wb) if case.prepared else ensure_starter(wb)
         assert corpus is not None
-        if prepared:
-            accept_prepared(wb, corpus.id, prepared)
-        ready = readiness.check_readiness(wb, corpus.id)
-        started_at = time.perf_counter()
-        job = readiness.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
-        process = start_worker(settings, idle=30)
+        if case.prepared:
+            accept_prepared(wb, corpus.id, case.prepared)
+        before, worker = 0.0, start_worker(settings, idle=30) if case.measured_ahead else None
         try:
+            if case.measured_ahead:
+                job = queue.enqueue(wb, "measure", {"version": registry.get_active(wb).id}, corpus_id=corpus.id)
+                before = sum(_watch_job(wb, job, time.perf_counter())[0].values())
+            ready = readiness.check_readiness(wb, corpus.id)
+            started_at = time.perf_counter()
+            job = readiness.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
+            worker = worker or start_worker(settings, idle=30)
             seconds_by_step, job = _watch_job(wb, job, started_at)
         finally:
-            process.terminate()
-            process.wait(30)
+            if worker:
+                worker.terminate()
+                worker.wait(30)
     finally:
         wb.close()
     if job.state != "done":
         raise SystemExit(f"the retrain {job.state}: {job.error}")
-    title = f"handbook, {prepared} questions" if prepared else "starter corpus"
-    return TimedRetrain(title, ready, seconds_by_step, float(str(job.result["training_seconds"])))
+    return TimedRetrain(case.title, ready, seconds_by_step, float(str(job.result["training_seconds"])), before)
 
 
 def _watch_job(wb: Workbench, job: JobView, started_at: float) -> tuple[dict[str, float], JobView]:

@@ -2,26 +2,35 @@
 
 Nothing is measured twice. Evaluations are stored by version and questions. Where the questions changed, as the held-out
 ones do with every label, the logits of those that were there before are read from the home's cache.
+
+Thousands of pairs are read with the base before a first retrain trains, and none of them waits for the last label:
+`run_measure` reads them in the background while people label (docs/decisions/0072).
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 
-from app.adapt import baselines
+from app.adapt import baselines, snapshot
 from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT
 from app.adapt.progress import Reporter
 from app.adapt.report import Baseline, BeforeAfter, Metrics
+from app.adapt.settings import RetrainSettings
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.ranking.synonyms import read_synonyms
 from app.versions import evaluations
-from app.versions.benchmarks import TITLES
+from app.versions.benchmarks import TITLES, load_benchmarks
 from app.versions.evaluations import Measurement
-from app.versions.loading import Base, load_ranker
+from app.versions.loading import Base, find_base, load_ranker
+from app.workbench.models import import_libraries
 from app.workbench.workbench import Workbench
 from as2core.cascade.logit_cache import LogitCache
+from as2core.data.catalog import apply_setting
 from as2core.evaluation import Evaluation, evaluate
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
-from as2core.types import OnProgress, Question
+from as2core.types import Json, OnProgress, Progress, Question
 
 
 @contextmanager
@@ -120,3 +129,56 @@ class Measuring:
 
     def _follow(self, name: str, data: str, stage: str) -> OnProgress:
         return self.reporter.follow(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
+
+
+class _RetrainWaits(Exception):
+    """A retrain was started: it measures what is missing itself, and two would read the same pairs."""
+
+
+def run_measure(job: JobRun) -> dict[str, Json]:
+    """The background job; its result says how many `questions` were read. It ends as soon as a retrain waits or
+    runs."""
+    if job.corpus_id is None:
+        return {"questions": 0}
+    ahead = _MeasuringAhead(job, job.corpus_id)
+    with suppress(_RetrainWaits), closing(LogitCache(job.wb.settings.logits_file)) as logits:
+        ahead.run(logits)
+    return {"questions": ahead.questions}
+
+
+class _MeasuringAhead:
+    def __init__(self, job: JobRun, corpus_id: int) -> None:
+        self.job, self.wb, self.corpus_id = job, job.wb, corpus_id
+        self.questions = 0  # that were read
+
+    def run(self, logits: LogitCache) -> None:
+        """Raises SteppedBack, Cancelled, _RetrainWaits."""
+        self._make_room()
+        import_libraries()
+        base = find_base(self.wb, "active")
+        composition = snapshot.compose(
+            self.wb, self.corpus_id, RetrainSettings(), trained_on=base.trained_on, on_progress=self._make_room
+        )
+        ranker = base.load()
+        if not isinstance(ranker, CascadeRanker):
+            return
+        evaluations.wait_for_engine(ranker, self.wb.settings.engine, self.wb.settings.graphs_dir, self._make_room)
+        held_out = read_synonyms(self.wb, self.corpus_id).expand_all(composition.parts.held_out)
+        questions = [*apply_setting(held_out, evaluations.SETTING), *composition.replay]
+        with use_logits(ranker, logits):
+            for batch in evaluations.trace_in_batches(ranker, questions, self._report):
+                self.questions += len(batch)
+        for data, questions in load_benchmarks(self.wb).items():
+            evaluations.load_or_evaluate(
+                self.wb, base.spec, questions, data=data, ranker=ranker, on_progress=self._report
+            )
+
+    def _report(self, p: Progress) -> None:
+        self._make_room()
+        message = f"reading questions for the next retrain, {p.done:,} of {p.total:,}"
+        self.job.progress(p.done / max(1, p.total), message)
+
+    def _make_room(self, _: Progress | None = None) -> None:
+        self.job.step_back()
+        if queue.list_active(self.wb, "retrain"):
+            raise _RetrainWaits

@@ -1,13 +1,18 @@
-"""Automatic retraining: the worker starts the retrains that `app.jobs.retrain_rule` finds due.
+"""What the worker starts by itself: the retrains that `app.jobs.retrain_rule` finds due, and what measures ahead of one
+(`app.adapt.measuring`) where people label.
 
 A version made automatically is a candidate like any other: it answers only once it is promoted. One that is worse, or
 that forgets too much (`app.versions.outcome`), is rejected at once; a person may still promote it, with a reason.
 """
 
 import logging
+import time
+
+from sqlalchemy.orm import Session
 
 from app.adapt import readiness
 from app.adapt.settings import RetrainSettings
+from app.jobs import queue
 from app.jobs.queue import JobView
 from app.jobs.retrain_rule import find_due_corpora
 from app.versions import registry
@@ -15,10 +20,15 @@ from app.versions.outcome import Outcome
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import Corpus
+from db.repositories import corpora as corpus_rows
+from db.repositories import jobs as job_rows
+from db.repositories import labels as label_rows
 
 log = logging.getLogger(__name__)
 
 NOTE = "automatic"
+MIN_LABELS = 5  # by people: whoever gives so many may want a retrain
+CHECK_SECONDS = 10.0
 
 
 def start_due(wb: Workbench) -> list[JobView]:
@@ -37,6 +47,30 @@ def start_due(wb: Workbench) -> list[JobView]:
             if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
                 corpus.automatic = {**corpus.automatic, "refused": reason}
     return jobs
+
+
+def start_measuring(wb: Workbench) -> list[JobView]:
+    """Queue what measures ahead of a retrain of each corpus that people label, once for the active version. Cheap, and
+    at most every ten seconds. For the worker."""
+    if time.monotonic() - wb.marks.get("measured ahead", -CHECK_SECONDS) < CHECK_SECONDS:
+        return []
+    wb.marks["measured ahead"] = time.monotonic()
+    version = registry.get_active(wb).id
+    with wb.read() as s:
+        due = [
+            c.id
+            for c in corpus_rows.list_corpora(s)
+            if not _is_measured(s, c.id, version)
+            and label_rows.count_new_labels(s, c.id, None) >= MIN_LABELS
+            and not job_rows.list_active_jobs(s, "retrain", c.id)
+        ]
+    return [queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id) for corpus_id in due]
+
+
+def _is_measured(session: Session, corpus_id: int, version: int) -> bool:
+    """Whether the corpus's last such job was for this version, however it ended."""
+    last = job_rows.find_newest_job(session, "measure", corpus_id)
+    return last is not None and last.settings.get("version") == version
 
 
 def find_waiting(wb: Workbench) -> registry.VersionView | None:

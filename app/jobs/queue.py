@@ -33,7 +33,7 @@ SLOTS: tuple[Mapping[str, int], ...] = (
     {"retrain": 30},
     {"compare": 20, "decide": 25},
     {"promote": 40},
-    {"doubt": 15, "propose": 12, "score": 10, "embed": 0, "prepare": -10},
+    {"doubt": 15, "propose": 12, "score": 10, "embed": 0, "measure": -10},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
 

@@ -20,7 +20,7 @@ PER_DRAW = 4  # of them in a draw
 
 class FastDropout(TorchFunctionMode):
     """While it is entered, `draw_mask` draws the dropout of tensors on the CPU, that within attention included; torch's
-    generator seeds it. Elsewhere and for attention without dropout nothing changes."""
+    generator seeds it. Nothing else changes; causal and grouped attention stay torch's."""
 
     def __torch_function__(
         self,
@@ -32,9 +32,8 @@ class FastDropout(TorchFunctionMode):
         options = dict(kwargs or {})
         if func is F.dropout and args[0].device.type == "cpu":
             return _drop(*args, **options)
-        if func is F.scaled_dot_product_attention and options.get("dropout_p") and args[0].device.type == "cpu":
-            if not options.get("is_causal") and not options.get("enable_gqa"):
-                return _attend(*args, **options)
+        if func is F.scaled_dot_product_attention and args[0].device.type == "cpu" and _has_dropout(**options):
+            return _attend(*args, **options)
         return func(*args, **options)
 
 
@@ -51,6 +50,11 @@ def _drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fals
     if not training or not 0 < p < 1:
         return F.dropout(x, p, training, inplace)
     return x.mul_(draw_mask(x, p)) if inplace else x * draw_mask(x, p)
+
+
+def _has_dropout(dropout_p: float = 0.0, is_causal: bool = False, enable_gqa: bool = False, **_: Any) -> bool:
+    """Whether attention with these options is to be drawn here."""
+    return bool(dropout_p) and not is_causal and not enable_gqa
 
 
 def _attend(

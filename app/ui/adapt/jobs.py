@@ -18,7 +18,7 @@ KINDS = {
     "score": "Ranking for the queues",
     "embed": "Vectors of the sentences",
     "doubt": "Second looks",
-    "prepare": "Reading ahead for the next retrain",
+    "measure": "Measuring ahead of a retrain",
     "propose": "Proposing questions",
     "decide": "Ranking for a decision",
 }

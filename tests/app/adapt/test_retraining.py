@@ -392,7 +392,7 @@ def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(o
 def test_what_a_retrain_measures_of_its_base_can_be_measured_beforehand(on_onnx, corpus_id, read):
     jsonl.write(made_up(8, seed=6, prefix="shipped"), on_onnx.settings.starter_dir / "train.jsonl")
     write_synonyms(on_onnx, corpus_id, "built => erected", by=None)
-    job = queue.enqueue(on_onnx, "prepare", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
+    job = queue.enqueue(on_onnx, "measure", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
     run_queued(on_onnx, RUNNERS)
     prepared = set(read)
     read.clear()
@@ -408,9 +408,9 @@ def test_what_a_retrain_measures_of_its_base_can_be_measured_beforehand(on_onnx,
 
 
 def test_measuring_beforehand_makes_room_for_a_retrain(on_onnx, corpus_id, read):
-    job = queue.enqueue(on_onnx, "prepare", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
+    job = queue.enqueue(on_onnx, "measure", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
     readiness.start_retrain(on_onnx, corpus_id)
-    while run_next(on_onnx, RUNNERS, queue.find_slot("prepare")):
+    while run_next(on_onnx, RUNNERS, queue.find_slot("measure")):
         pass
     job = queue.load_job(on_onnx, job.id)
     assert (job.state, job.result, len(read)) == ("done", {"questions": 0}, 0)

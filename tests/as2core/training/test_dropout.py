@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from as2core.training import dropout
 from as2core.training.dropout import FastDropout, draw_mask
 
 P = 0.1
@@ -15,7 +16,8 @@ def test_a_tenth_is_zero_and_the_mean_stays():
     mask = draw_mask(torch.empty(1000, 999), P)
     zeros = mask == 0
     assert zeros.float().mean().item() == pytest.approx(P, abs=0.001)
-    assert zeros.float().mean(0).std().item() == pytest.approx((P * (1 - P) / 1000) ** 0.5, rel=0.1)  # as if independent
+    independent = (P * (1 - P) / 1000) ** 0.5
+    assert zeros.float().mean(0).std().item() == pytest.approx(independent, rel=0.1)
     assert mask[~zeros].unique().tolist() == pytest.approx([1 / (1 - P)], rel=1e-4)
 
 
@@ -63,6 +65,15 @@ def test_attention_is_torchs_but_for_the_zeros(mask):
         other = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p=0.5)
     torch.testing.assert_close(same, expected)
     assert (other - expected).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("options", [{}, {"dropout_p": 0.0}, {"is_causal": True}])
+def test_attention_without_dropout_is_torchs_own(options, monkeypatch):
+    monkeypatch.setattr(dropout, "_attend", pytest.fail)
+    x = torch.randn(1, 1, 4, 8)
+    expected = F.scaled_dot_product_attention(x, x, x, **options)
+    with FastDropout():
+        assert torch.equal(F.scaled_dot_product_attention(x, x, x, **options), expected)
 
 
 def test_the_mean_over_many_draws_is_attention_without_dropout():

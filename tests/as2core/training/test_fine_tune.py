@@ -13,6 +13,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measure_mean
 from as2core.rankers.catalog import get
+from as2core.training import dropout
 from as2core.training.fine_tune import _arguments, fine_tune
 from as2core.training.learners import learner_for
 from as2core.training.loop import PlannedTrainer, RunControl
@@ -114,6 +115,13 @@ def test_dropout_is_the_settings_in_training_and_the_ranker_s_own_after_it(base,
     of_own = weights(base, None).module.state_dict()
     assert not all(of_both[0][k].equal(of_own[k]) for k in of_own)
     assert {m.p for m in settings_without.module.modules() if isinstance(m, torch.nn.Dropout)} == {0.1}
+
+
+def test_all_dropout_is_drawn_the_fast_way(base, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(dropout, "draw_mask", lambda like, p: drawn.append(like.dim()) or torch.ones_like(like))
+    fine_tune(base, questions(0, 12), [], FAST, workdir=tmp_path)
+    assert {2, 3, 4} <= set(drawn), "in the heads, between layers, in attention"
 
 
 def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tmp_path):

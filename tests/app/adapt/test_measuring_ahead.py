@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 
-from app.adapt import preparation
-from app.adapt.preparation import CHECK_SECONDS, MIN_LABELS
+from app.adapt import schedule
+from app.adapt.measuring import run_measure
+from app.adapt.schedule import CHECK_SECONDS, MIN_LABELS
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.versions import registry
 
 
 def look(wb):
-    wb.marks.pop("prepared", None)
-    return [(j.kind, j.corpus_id, j.settings) for j in preparation.start_due(wb)]
+    wb.marks.pop("measured ahead", None)
+    return [(j.kind, j.corpus_id, j.settings) for j in schedule.start_measuring(wb)]
 
 
 def test_five_labels_of_people_make_it_due_once_a_version(wb, towers, asked, ann, give_signs, monkeypatch):
@@ -19,13 +20,13 @@ def test_five_labels_of_people_make_it_due_once_a_version(wb, towers, asked, ann
     assert look(wb) == []
     give_signs(ann, "+" + "-" * (MIN_LABELS - 1))
     version = registry.get_active(wb)
-    assert look(wb) == [("prepare", towers.id, {"version": version.id})]
+    assert look(wb) == [("measure", towers.id, {"version": version.id})]
     assert look(wb) == [], "it waits"
-    [job] = queue.list_active(wb, "prepare")
+    [job] = queue.list_active(wb, "measure")
     queue.cancel(wb, job.id)
     assert look(wb) == [], "however it ended"
     monkeypatch.setattr(registry, "get_active", lambda wb: replace(version, id=99))
-    assert look(wb) == [("prepare", towers.id, {"version": 99})], "another version answers now"
+    assert look(wb) == [("measure", towers.id, {"version": 99})], "another version answers now"
 
 
 def test_not_while_the_corpus_is_retrained(wb, towers, ann, give_signs):
@@ -36,15 +37,15 @@ def test_not_while_the_corpus_is_retrained(wb, towers, ann, give_signs):
 
 def test_it_is_looked_for_every_ten_seconds_at_most(wb, towers, ann, give_signs):
     give_signs(ann, "+" + "-" * MIN_LABELS)
-    wb.marks.pop("prepared", None)
-    assert len(preparation.start_due(wb)) == 1
-    for job in queue.list_active(wb, "prepare"):
+    wb.marks.pop("measured ahead", None)
+    assert len(schedule.start_measuring(wb)) == 1
+    for job in queue.list_active(wb, "measure"):
         queue.cancel(wb, job.id)
-    wb.marks["prepared"] += CHECK_SECONDS / 2
-    assert preparation.start_due(wb) == []
+    wb.marks["measured ahead"] += CHECK_SECONDS / 2
+    assert schedule.start_measuring(wb) == []
 
 
 def test_a_corpus_that_is_gone_needs_none(wb):
-    job = queue.enqueue(wb, "prepare", {"version": 1})
-    run_queued(wb, {"prepare": preparation.run_prepare})
+    job = queue.enqueue(wb, "measure", {"version": 1})
+    run_queued(wb, {"measure": run_measure})
     assert queue.load_job(wb, job.id).result == {"questions": 0}
