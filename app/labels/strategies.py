@@ -212,6 +212,7 @@ QUEUES = {
             description="Questions without any label, the best candidate first.",
             order=Order(_without_label),
             explain=lambda e: f"The question has no label yet; {_rank(e)}.",
+            when_empty="Every ranked question has a label, or somebody else is labelling it.",
         ),
         Queue(
             name="uncertain",

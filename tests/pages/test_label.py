@@ -214,6 +214,19 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     assert front(at) == FIRST
 
 
+def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, ann):
+    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = open_page("label")
+    assert "Every ranked question has a label" in markup(at)
+    at = at.button(key="label_next_queue").click().run()
+    assert at.selectbox(key="label_queue").value == "tops"
+    assert at.session_state["_label_desk"].seat.queue == "tops"
+    assert at.session_state["_label_desk"].item is not None
+    assert not at.warning
+
+
 def score_jobs(wb):
     return [j.state for j in stored.jobs(wb) if j.kind == "score"]
 

@@ -23,6 +23,7 @@ from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 
 KEY = "_label_desk"
+NEXT = "tops"  # after the questions without a label: what readers see first
 
 
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:
@@ -96,7 +97,8 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     else:
         is_complete, more = False, "The job that fills the queues did not finish."
     title = "This queue is finished" if is_complete else "Nothing is in this queue"
-    _draw_message(title, f"Nothing is left for you here.{_describe_skips(desk)} Choose another queue above. {more}")
+    why = QUEUES[desk.seat.queue].when_empty or "Nothing is left for you here."
+    _draw_message(title, f"{why}{_describe_skips(desk)} {more} Other queues are above.")
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):
@@ -104,8 +106,15 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
                       icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id))  # fmt: skip
+        elif desk.seat.queue != NEXT:
+            st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue", icon=":material/arrow_forward:",
+                      help=QUEUES[NEXT].description, on_click=_switch, args=(NEXT,))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
+
+
+def _switch(queue: str) -> None:
+    st.query_params["queue"] = queue  # the choice above the page follows the address
 
 
 def _describe_skips(desk: Desk | ListDesk) -> str:
