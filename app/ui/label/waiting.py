@@ -107,8 +107,9 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
                       icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id))  # fmt: skip
         elif desk.seat.queue != NEXT:
-            st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue", icon=":material/arrow_forward:",
-                      help=QUEUES[NEXT].description, on_click=_switch, args=(NEXT,))  # fmt: skip
+            st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue",
+                      icon=":material/arrow_forward:", help=QUEUES[NEXT].description, on_click=_switch,
+                      args=(NEXT,))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
 
