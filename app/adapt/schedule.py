@@ -7,6 +7,7 @@ that forgets too much (`app.versions.outcome`), is rejected at once; a person ma
 
 import logging
 import time
+from contextlib import suppress
 
 from sqlalchemy.orm import Session
 
@@ -64,7 +65,11 @@ def start_measuring(wb: Workbench) -> list[JobView]:
             and label_rows.count_new_labels(s, c.id, None) >= MIN_LABELS
             and not job_rows.list_active_jobs(s, "retrain", c.id)
         ]
-    return [queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id) for corpus_id in due]
+    jobs = []
+    for corpus_id in due:
+        with suppress(queue.JobActive):  # another machine's worker was quicker
+            jobs.append(queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id, single=True))
+    return jobs
 
 
 def _is_measured(session: Session, corpus_id: int, version: int) -> bool:

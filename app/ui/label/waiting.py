@@ -97,7 +97,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     else:
         is_complete, more = False, "The job that fills the queues did not finish."
     title = "This queue is finished" if is_complete else "Nothing is in this queue"
-    why = QUEUES[desk.seat.queue].when_empty or "Nothing is left for you here."
+    why = (is_complete and QUEUES[desk.seat.queue].when_empty) or "Nothing is left for you here."
     _draw_message(title, f"{why}{_describe_skips(desk)} {more} Other queues are above.")
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")
