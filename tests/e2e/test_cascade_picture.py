@@ -25,6 +25,7 @@ def open_question(page: Page, server: str):
         address = "&".join(f"{name}={quote(value)}" for name, value in ({"q": QUESTION} | query).items())
         page.goto(f"{server}/?{address}")
         expect(page.locator("svg.picture .stage").first).to_be_visible()
+        expect(page.get_by_text("Generative scores: ")).to_be_visible()  # nothing else is to be drawn, or to move
         return page
 
     return open_it
@@ -121,7 +122,6 @@ def test_a_click_on_a_dropped_candidate_tells_beside_the_picture_why_it_was_drop
     expect(why).to_contain_text(
         f"Dropped after layer 2: rank {rank}, the cut is at 70. It would survive at {survives[-1]} %."
     )
-    expect(page.get_by_text("Generative scores: ")).to_be_visible()  # nothing else is to be drawn
     picture, details = (page.locator(shown).bounding_box() for shown in (".cascade .plot", ".as2-why"))
     assert details["x"] > picture["x"] + picture["width"]  # beside it
     assert picture["y"] - 60 < details["y"] < picture["y"] + picture["height"]
