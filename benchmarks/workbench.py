@@ -73,7 +73,7 @@ class RetrainCase:
     @property
     def title(self) -> str:
         title = f"handbook, {self.prepared} questions" if self.prepared else "starter corpus"
-        return f"{title}, measured beforehand" if self.measured_ahead else title
+        return f"{title}, measured ahead" if self.measured_ahead else title
 
 
 @dataclass(frozen=True, slots=True)
