@@ -15,7 +15,8 @@ EXTRAS := app,auth,hub,postgres,serve,dev
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 QUICK := not slow and not gpu and not postgres and not shared and not clients and not milvus
-TESTERS ?= 2
+# tests wait now and then, so two cores carry three testers
+TESTERS ?= 3
 
 .PHONY: setup demo test test-all lint bench screenshots kills sbom clean browser
 .DEFAULT_GOAL := help
@@ -31,9 +32,10 @@ $(STAMP):
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/apt python3.11-venv
 	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing $(AS2_TORCH), then the rest, into $(VENV): some minutes, once"
-	@$(BIN)/python -m pip install -qq $(AS2_TORCH)
+	@$(BIN)/python -m pip install --no-compile -qq $(AS2_TORCH)
 	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
-	@$(BIN)/python -m pip install -qq -c $(VENV)/constraints.txt -e '.[$(EXTRAS)]'
+	@$(BIN)/python -m pip install --no-compile -qq -c $(VENV)/constraints.txt -e '.[$(EXTRAS)]'
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true  # pip compiles on one core, which takes twice as long
 	@rm -f $(VENV)/.setup-* && touch $@
 
 # Only the tests need a browser. Debian's own is preferred; elsewhere Playwright fetches one.

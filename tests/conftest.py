@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 
 import pytest
@@ -24,6 +25,10 @@ hypothesis_settings.load_profile("untimed")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# each process that a test starts would compile the program anew, and each tester all the tests
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 os.environ.update(
     OMP_NUM_THREADS="1",
     TOKENIZERS_PARALLELISM="false",
@@ -36,6 +41,18 @@ for name in ("AS2_DATABASE_URL", "AS2_DATA_DIR"):
 
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
 ENGINES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if POSTGRES else [])]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A tester takes a whole file at a time, and all browser tests: they share servers, which take long to start."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish(session):

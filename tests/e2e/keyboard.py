@@ -1,17 +1,26 @@
 """Waiting until the Label page hears the next key."""
 
+import time
+
 from conftest import PATIENCE
 from playwright.sync_api import Page, expect
 
+REST_MS = 500  # between two runs of one act the page rests for a moment
+RESTS = """([wait, rest]) => {
+  const state = document.querySelector('[data-testid="stApp"]')?.getAttribute("data-test-script-state");
+  const now = performance.now(), seen = window.__as2rest;
+  const goesOn = state === "notRunning" && seen?.wait === wait;  // a page that is too busy to look has not rested
+  window.__as2rest = { wait, now, rested: goesOn ? seen.rested + Math.min(now - seen.now, 100) : 0 };
+  return window.__as2rest.rested >= rest;
+}"""
 RANK = "Rank questions"
 WORKER_MS = max(180_000, PATIENCE)  # a worker that has just started imports torch and loads its models first
 
 
 def wait_until_idle(page: Page) -> None:
     """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
-    for _ in range(3):  # between two runs of one act the page rests for a moment
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        page.wait_for_timeout(300)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_function(RESTS, arg=[time.monotonic(), REST_MS], polling=25)
     if "/label" in page.url:  # the other pages listen to no keys
         wait_for_listener(page)
 
