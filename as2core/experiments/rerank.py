@@ -9,28 +9,32 @@ gives the accuracy for all k and its own time; the selector is timed on the best
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from as2core.data.asnq_plus import extend
+from as2core.data.source import json_line, write_text
 from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, read_target
-from as2core.experiments.cells import Cell
+from as2core.experiments.cells import Cell, code_digest
 from as2core.experiments.report.findings import NOT_RUN, Finding, Measured, Part, Row, exceeds, is_close, shorten
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 from as2core.training.learners import require_weights
 from as2core.training.learners.structure import POINTWISE
-from as2core.types import OnProgress, Progress, Question
+from as2core.types import Json, OnProgress, Progress, Question
 from as2core.uncertainty import estimate_mean
 
 FIRST = {"jaccard": "Jaccard", "rel-cnn": "Rel-CNN", "compare-aggregate": "CA"}
-ALL, SECONDS = "all candidates", "seconds"
+ALL, SECONDS, ON_GPU = "all candidates", "seconds", "on a GPU"
 KS = (10, 20, 50, 100, 200, 400, 800)
 PAPER_K = 100  # the paper's k
 DEV_QUESTIONS = 60  # of the training half, for early stopping alone
@@ -138,10 +142,13 @@ class _Selector:
         return cell is not None
 
     def _score_all(self, work: Work) -> Cell:
+        import torch
+
         ranker, questions = get(SELECTOR), self.bench.target.test
-        scores, seconds = score_each(ranker, questions, work.report)
+        scores, seconds = score_each(ranker, questions, work.report, work.folder / "scores.jsonl")
         lists = {qid: values.tolist() for qid, values in scores.items()}
-        return Cell({ALL: measure_each(questions, scores)}, {}, lists | {SECONDS: seconds} | self._time_best(ranker))
+        lists |= {SECONDS: seconds} | self._time_best(ranker)
+        return Cell({ALL: measure_each(questions, scores)}, {ON_GPU: float(torch.cuda.is_available())}, lists)
 
     def _time_best(self, ranker: Ranker) -> dict[str, list[float]]:
         """Seconds of the selector on the best k by Jaccard, for some questions: which they are does not matter."""
@@ -154,7 +161,7 @@ class _Selector:
     def combine(self, name: str, seed: int | None, work: Work) -> Cell:
         """A first ranker, and the selector on its best k: P@1 and the others, for every k."""
         ranker = self._train(name, seed or 0, work)
-        first, seconds = score_each(ranker, self.bench.target.test, work.report)
+        first, seconds = score_each(ranker, self.bench.target.test, work.report, work.folder / "scores.jsonl")
         values: dict[str, Measured] = {}
         for k in _list_ks(self.sizes.candidates):
             both = {q.qid: select(first[q.qid], self.scores[q.qid], k) for q in self.bench.target.test}
@@ -172,17 +179,38 @@ class _Selector:
 
 
 def score_each(
-    ranker: Ranker, questions: Sequence[Question], on_progress: OnProgress | None = None
+    ranker: Ranker, questions: Sequence[Question], on_progress: OnProgress | None = None, file: Path | None = None
 ) -> tuple[dict[str, np.ndarray], list[float]]:
-    """Every candidate's score by question, and the seconds that each question took."""
-    scores, seconds = {}, []
+    """Every candidate's score by question, and the seconds that each question took. They are kept in `file` question by
+    question: what an earlier attempt of the same code scored is not scored again."""
+    records = _read_scores(file)
     for done, q in enumerate(questions):
         if on_progress:
             on_progress(Progress(done, len(questions)))
-        started = time.perf_counter()
-        scores[q.qid] = ranker.score(q.text, q.candidates)
-        seconds.append(time.perf_counter() - started)
-    return scores, seconds
+        if q.qid not in records:
+            started = time.perf_counter()
+            scores = ranker.score(q.text, q.candidates)
+            records[q.qid] = {"scores": scores.tolist(), "seconds": time.perf_counter() - started}
+            _keep(file, {"qid": q.qid, "code": code_digest(), **records[q.qid]})
+    each = [records[q.qid] for q in questions]
+    return {q.qid: np.array(r["scores"]) for q, r in zip(questions, each, strict=True)}, [r["seconds"] for r in each]
+
+
+def _read_scores(path: Path | None) -> dict[str, dict[str, Any]]:
+    """By question; a line that a stop cut short is taken out of the file."""
+    if path is None or not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    write_text("".join(f"{line}\n" for line in lines), path)
+    records = map(json.loads, lines)
+    return {r["qid"]: r for r in records if r["code"] == code_digest()}
+
+
+def _keep(path: Path | None, record: dict[str, Json]) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(json_line(record))
 
 
 def select(first: np.ndarray, second: np.ndarray, k: int) -> np.ndarray:
@@ -226,7 +254,8 @@ def _time_row(bench: Bench, setting: str) -> Row:
         f"{whole.mean():.2f} s to {after['CA']:.2f} s with CA ({estimate.mean:.1f} times, {estimate.low:.1f} to "
         f"{estimate.high:.1f}), {after['Jaccard']:.2f} s with Jaccard ({times['Jaccard'].mean():.1f} times)"
     )
-    return Row(finding, paper, ours, f"spared most: 2 times or more; {n} questions on CPU; {setting}", verdict, why)
+    device = ON_GPU if bench.mean_number(ALL, ON_GPU) else "on a processor"
+    return Row(finding, paper, ours, f"spared most: 2 times or more; {n} questions {device}; {setting}", verdict, why)
 
 
 def _table(bench: Bench, ks: Sequence[int]) -> str:

@@ -172,6 +172,30 @@ def test_the_reranking_experiment_counts_by_recorded_scores_what_a_real_run_give
     assert "| first ranker | 3 | 5 | all |" in report.notes[0]
 
 
+def test_a_stopped_scoring_goes_on_after_its_last_whole_question(tmp_path):
+    class Stopping:
+        def __init__(self, after):
+            self.after, self.asked = after, []
+
+        def score(self, question, candidates):
+            if len(self.asked) == self.after:
+                raise KeyboardInterrupt
+            self.asked.append(question)
+            return np.arange(len(candidates), dtype=np.float32) / 3
+
+    asked, file = [replace(q, text=q.qid) for q in questions(4, seed=5)], tmp_path / "scores.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        rerank.score_each(Stopping(2), asked, file=file)
+    with file.open("a") as stream:
+        stream.write('{"qid": "q 5 2", "sco')  # as a kill leaves it
+    again = Stopping(9)
+    scores, seconds = rerank.score_each(again, asked, file=file)
+    assert again.asked == [q.qid for q in asked[2:]] and len(seconds) == 4
+    fresh, _ = rerank.score_each(Stopping(9), asked)
+    assert all((scores[qid] == values).all() for qid, values in fresh.items())
+    assert len(file.read_text().splitlines()) == 4
+
+
 def test_two_rankers_in_a_row_keep_the_best_of_the_first_in_the_order_of_the_second():
     scores = rerank.select(np.array([5.0, 1.0, 4.0, 3.0]), np.array([0.1, 0.9, 0.3, 0.2]), 3)
     assert order(scores)[:3].tolist() == [2, 3, 0] and order(scores)[3] == 1
