@@ -8,7 +8,6 @@ sign labels with someone else's name. Both stay when the page changes.
 """
 
 import gc
-import logging
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,10 +27,7 @@ from app.ui.text import count, plain
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
-from as2core.errors import As2Error
 from as2core.types import Progress
-
-log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 _BEING_READ = "The corpus “{}” is being read. It opens in a moment."
@@ -117,7 +113,8 @@ def _draw_without_corpus(wb: Workbench, name: str, *, instead: str) -> None:
         st.info(_BEING_READ.format(plain(name)), icon=":material/hourglass_top:")
         shipped.await_reading(wb, name)
         return
-    st.warning(_NO_CORPUS.format(plain(name)), icon=":material/folder_off:")
+    failure = plain(shipped.explain_failure(wb, name))
+    st.warning(failure or _NO_CORPUS.format(plain(name)), icon=":material/folder_off:")
     st.button(f"Use {plain(instead)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
 
 
@@ -144,18 +141,16 @@ def _first_start(wb: Workbench) -> None:
             if not loaded.is_set():
                 starter.ensure_starter(wb, on_progress=report)
                 loaded.set()
-                threading.Thread(target=_preload, args=(wb,), name="preload", daemon=True).start()
+                args = (wb, shipped.get_failures())
+                threading.Thread(target=_preload, args=args, name="preload", daemon=True).start()
     slot.empty()
 
 
-def _preload(wb: Workbench) -> None:
+def _preload(wb: Workbench, failures: dict[str, str]) -> None:
     """Load the models, then the second shipped corpus, and exclude the models' half million objects from garbage
     collection."""
     asking.preload(wb)
-    try:
-        starter.ensure_handbook(wb)
-    except As2Error as e:  # the next start tries again
-        log.warning("the handbook corpus could not be read: %s", e)
+    shipped.read_handbook(wb, failures)
     gc.collect()
     gc.freeze()
 

@@ -46,6 +46,8 @@ NAMES = {
 }
 SUFFIXES = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".xml", ".json", ".txt")
 SHIPPED = ("starter", "handbook")
+ASNQ_FILE = "asnq/train.tsv"
+WITHOUT_ASNQ = f"ASNQ is read from {ASNQ_FILE} below --data, which is not at hand (`as2 data build asnq`)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from as2core.data.qnli import select_pair
-from as2core.experiments.base import Options, Report, count_steps
+from as2core.experiments.base import WITHOUT_ASNQ, Options, Report, count_steps
 from as2core.experiments.bench import Bench, Work, describe_setting, read_target, sample, score, untuned
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import Finding, exceeds
-from as2core.experiments.tanda import ADAPT, ASNQ_FILE, FULL_ADAPT, FULL_TRANSFER, TRANSFER, read_asnq
+from as2core.experiments.tanda import ADAPT, FULL_ADAPT, FULL_TRANSFER, TRANSFER, read_asnq
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.types import OnProgress, Question
 
@@ -35,7 +35,6 @@ FULL = Sizes(general=60_000, target=10_000, epochs=3, seeds=5)
 
 Reader = Callable[[], list[Question]]
 
-_WITHOUT = f"ASNQ is read from {ASNQ_FILE} below --data"
 FINDINGS = (
     Finding(
         "adapting to the target helps after QNLI",
@@ -46,13 +45,13 @@ FINDINGS = (
         "ASNQ alone transfers better than QNLI alone",
         "WikiQA MAP .760 QNLI, .884 ASNQ; TREC-QA .820, .823",
         (exceeds("ASNQ alone", "QNLI alone"),),
-        _WITHOUT,
+        missing=WITHOUT_ASNQ,
     ),
     Finding(
         "ASNQ is the better set to transfer from",
         "WikiQA MAP .832 TandA (QNLI), .893 TandA (ASNQ); TREC-QA .863, .912",
         (exceeds("adapted after ASNQ", "adapted after QNLI"),),
-        _WITHOUT,
+        missing=WITHOUT_ASNQ,
     ),
 )
 

@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from as2core.data.catalog import load_questions
-from as2core.experiments.base import Options, Report, count_steps
+from as2core.experiments.base import ASNQ_FILE, WITHOUT_ASNQ, Options, Report, count_steps
 from as2core.experiments.bench import (
     ALL_PAIRS,
     Bench,
@@ -51,7 +51,6 @@ from as2core.types import OnProgress, Question
 from as2core.uncertainty import estimate_mean
 
 NOISE = (0.0, 0.1, 0.2)
-ASNQ_FILE = "asnq/train.tsv"
 ASNQ_NEGATIVES = ((1,), (2,), (3,), (2, 3), (1, 2, 3))
 GENERAL_NEGATIVES = 4  # at most, of a general question
 GENERAL = ("selqa-dev", "selqa-test", "qed-dev")
@@ -124,7 +123,8 @@ FINDINGS = (
             exceeds("ASNQ negatives 2,3", "ASNQ negatives 1,2,3", -0.01),
             *(exceeds(f"ASNQ negatives {n}", "ASNQ negatives 2") for n in ("1", "3", "2,3", "1,2,3")),
         ),
-        f"as much: at most a point less; ASNQ is read from {ASNQ_FILE} below --data; one epoch, not adapted",
+        "as much: at most a point less; one epoch, not adapted",
+        WITHOUT_ASNQ,
     ),
     Finding(
         "with the largest encoder it sets the state of the art",

@@ -190,7 +190,7 @@ def wb(template, more_settings, tmp_path, clock, models, monkeypatch):
     st.cache_resource.clear()
     st.cache_data.clear()
     monkeypatch.setattr(page, "open_workbench", lambda: opened)
-    monkeypatch.setattr(page, "_preload", lambda wb: None)  # these models are there already
+    monkeypatch.setattr(page, "_preload", lambda wb, failures: None)  # these models are there already
     monkeypatch.setattr(type(st.context), "cookies", {})  # AppTest has a mock for it
     yield opened
     result._pool().shutdown()  # it may still be at the generative scores of the last question

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from app.ask import asking, question_management
 from app.corpora import corpora
+from app.exchange import starter
 from app.exchange.starter import UNFINISHED
 from app.labels import annotation, guidelines, queues
 from app.labels.queues import Seat
@@ -16,6 +17,7 @@ from app.labels.strategies import QUEUES
 from app.ui import keys
 from app.ui.label import shortcuts
 from app.ui.label.question_list import ListDesk
+from app.ui.landing import shipped
 from app.workbench.settings import Settings
 from db.models import Corpus, Lease
 from db.repositories import questions
@@ -595,6 +597,21 @@ def test_a_shipped_corpus_that_is_still_being_read_says_so(wb, tmp_path, monkeyp
     with wb.write() as s:
         s.get_one(Corpus, made.id).digest = "read"
     assert "Nothing to label yet" in markup(at.run())
+
+
+def test_a_shipped_corpus_that_cannot_be_read_says_why_and_what_to_do(wb, tmp_path, monkeypatch):
+    folder = tmp_path / corpora.HANDBOOK
+    (folder / "articles").mkdir(parents=True)
+    (folder / "articles" / "valve.md").write_text("# Valve\n\nIt opens.", encoding="utf-8")
+    (folder / "train.jsonl").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(Settings, "shipped_dir", lambda self, name: tmp_path / name)
+    shipped.read_handbook(wb, shipped.get_failures())
+    at = open_label({"corpus": corpora.HANDBOOK})
+    assert "The corpus handbook could not be read: train.jsonl: line 1: not JSON" in markup(at)
+    assert "load it on Data, under Corpora" in markup(at) and "being read" not in markup(at)
+    (folder / "train.jsonl").unlink()
+    starter.bring_back(wb, corpora.HANDBOOK)
+    assert "could not be read" not in markup(at.run())
 
 
 def test_questions_that_a_link_names_and_that_are_labelled_are_told_from_those_not_ranked(wb, ann):

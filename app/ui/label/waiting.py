@@ -4,6 +4,8 @@ Queues offer what a model has ranked. Questions that came with labels or a file 
 job that ranks some.
 """
 
+from html import escape
+
 import streamlit as st
 
 from app.ask import question_management
@@ -46,6 +48,11 @@ def _draw_without_questions(frame: Frame) -> None:
     if shipped.is_being_read(frame.wb, corpus.name):
         _draw_message("The corpus is being read", "Its questions appear here in a moment.")
         shipped.await_reading(frame.wb, corpus.name)
+        return
+    if failure := shipped.explain_failure(frame.wb, corpus.name):
+        _draw_message("Nothing to label yet", escape(failure))
+        with st.container(horizontal=True, horizontal_alignment="center"):
+            navigation.to("data", "Open Corpora", view="corpora")
         return
     typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
     _draw_message(

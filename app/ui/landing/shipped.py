@@ -1,16 +1,45 @@
 """A shipped corpus that is still being read: at a first start the handbook is, some seconds after the page is drawn."""
 
+import logging
+
 import streamlit as st
 
 from app.corpora.corpora import HANDBOOK, STARTER
+from app.exchange import starter
 from app.exchange.starter import ShippedState, find_state
 from app.ui.job import WAIT_SECONDS
 from app.ui.signin import fragment
 from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
+
+log = logging.getLogger(__name__)
+
+
+@st.cache_resource(show_spinner=False)
+def get_failures() -> dict[str, str]:
+    """By corpus, why this process could not read it: a next start tries again."""
+    return {}
+
+
+def read_handbook(wb: Workbench, failures: dict[str, str]) -> None:
+    """In a thread of the app; a failure is kept in `failures` for the pages."""
+    try:
+        starter.ensure_handbook(wb)
+    except (As2Error, OSError, ValueError) as e:
+        failures[HANDBOOK] = str(e)
+        log.warning("the handbook corpus could not be read: %s", e)
 
 
 def is_being_read(wb: Workbench, name: str) -> bool:
-    return name in (STARTER, HANDBOOK) and find_state(wb, name) is ShippedState.PENDING
+    return name in (STARTER, HANDBOOK) and name not in get_failures() and find_state(wb, name) is ShippedState.PENDING
+
+
+def explain_failure(wb: Workbench, name: str) -> str:
+    """Why a shipped corpus cannot be used, and what to do, not escaped; "" where it can, or is none."""
+    reason = get_failures().get(name)
+    if reason is None or find_state(wb, name) is not ShippedState.PENDING:
+        return ""
+    return f"The corpus {name} could not be read: {reason} To try again, load it on Data, under Corpora."
 
 
 @fragment(run_every=WAIT_SECONDS)

@@ -49,10 +49,9 @@ def draw(wb: Workbench, name: str, corpus: str) -> None:
 
 def _draw_handbook(wb: Workbench) -> None:
     """The way to the handbook, as soon as it is read: at a first start that is some seconds after the page is drawn."""
-    state = find_state(wb, HANDBOOK)
-    if state is ShippedState.PENDING:
+    if shipped.is_being_read(wb, HANDBOOK):
         shipped.await_reading(wb, HANDBOOK)
-    if state is ShippedState.READY:
+    elif find_state(wb, HANDBOOK) is ShippedState.READY:
         st.caption(
             "The shipped model knows the questions of the starter corpus, so a retrain brings little here. The "
             "handbook of an invented company shows what labels bring."

@@ -107,8 +107,8 @@ def is_close(a: str, b: str, within: float, measure: str = "AP") -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of a paper, its figures there, and the parts that it says; `differs`: what is special about ours. One
-    without parts is not run here, for the reason `missing`."""
+    """A finding of a paper, its figures there, and the parts that it says; `differs`: what is special about ours.
+    `missing`: why it is not run here, where it has no parts or there are no figures of one."""
 
     text: str
     paper: str
@@ -126,7 +126,8 @@ class Finding:
         missing = sorted({n for p in self.parts for n in p.weights if n not in samples.systems})
         pairs = [(p, e) for p, e in zip(self.parts, estimates, strict=True) if e is not None]
         if len(pairs) < len(self.parts):
-            return Row(self.text, self.paper, NOT_RUN, differs, NOT_RUN, f"no figures yet of {', '.join(missing)}")
+            why = self.missing or f"no figures yet of {', '.join(missing)}"
+            return Row(self.text, self.paper, NOT_RUN, differs, NOT_RUN, why)
         verdicts = [p.verdict(e, is_drawn=samples.seeds(p.weights) != [None]) for p, e in pairs]
         verdict, why = combine(verdicts)
         return Row(self.text, self.paper, "; ".join(_describe(p, e, samples) for p, e in pairs), differs, verdict, why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from as2core.experiments.base import BASELINES, CHANCE
+from as2core.experiments.base import BASELINES, CHANCE, WITHOUT_ASNQ
 
 Column = tuple[str, str]  # a set and a measure
 Figures = Sequence[float | None]
@@ -344,7 +344,7 @@ TANDA = (
                 ("1,2,3", (0.884, 0.898, 0.823, 0.872)),
             )
         ),
-        "ASNQ is read from asnq/train.tsv below --data, which is not at hand (`as2 data build asnq`)",
+        WITHOUT_ASNQ,
     ),
     PaperTable(
         "Table 8: Alexa's own questions, MAP of three samples",
@@ -377,7 +377,7 @@ QNLI = (
             ("TandA, QNLI", "adapted after QNLI", (0.832, 0.852, 0.863, 0.906)),
             ("TandA, ASNQ", "adapted after ASNQ", (0.893, 0.903, 0.912, 0.951)),
         ),
-        "ASNQ is read from asnq/train.tsv below --data, which is not at hand",
+        WITHOUT_ASNQ,
     ),
 )
 
