@@ -49,7 +49,7 @@ NOISE = (0.35, 0.9)  # of the made rankers, beside labels of 0 and 1
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One run. `random_labels`: with questions drawn at random; `lists_*`: by whole lists at random. `universe`: the
-    true difference in the set the questions are from. `foretold`: labels expected in all when half were given."""
+    true difference in the set the questions are from. `forecast`: labels expected in all when half were given."""
 
     truth: float
     universe: float
@@ -59,7 +59,7 @@ class Outcome:
     low: float
     high: float
     is_certain: bool
-    foretold: int | None
+    forecast: int | None
     others: tuple[float, float] | None
     random_labels: int
     lists_kind: str
@@ -187,7 +187,7 @@ def summarise(outcomes: Sequence[Outcome]) -> list[str]:
     wrong_lists = [is_wrong(o.lists_kind, o.truth, tolerance) for o in outcomes]
     held = [o.low - 1e-9 <= o.truth <= o.high + 1e-9 for o in outcomes]
     looks = [o.others[0] <= o.universe <= o.others[1] for o in outcomes if o.others]
-    ratios = [o.foretold / o.labels for o in outcomes if o.foretold]
+    ratios = [o.forecast / o.labels for o in outcomes if o.forecast]
     return [
         f"{len(outcomes):,}",
         f"{np.mean([o.kind == EQUAL for o in outcomes]):.0%}",
@@ -216,7 +216,7 @@ class Plan:
 PLANS = {"P@1": Plan(SETS, 50, 3), "RR": Plan(SETS, 5, 3), "AP": Plan(("WikiQA",), 5, 3)}
 HEADS = (
     "runs", "no difference", "labels there are", "lists at random", "questions at random", "`as2 decide`",
-    "share (9 of 10 below)", "wrong", "wrong, lists", "interval holds", "one look holds", "foretold / needed",
+    "share (9 of 10 below)", "wrong", "wrong, lists", "interval holds", "one look holds", "forecast / needed",
 )  # fmt: skip
 
 

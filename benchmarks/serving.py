@@ -264,7 +264,7 @@ def measure(servers: list[Server], plan: Plan) -> dict[tuple[str, object], list[
 
 def make_tables(servers: list[Server], found: dict[tuple[str, object], list[Load]], loads: list) -> list[str]:
     """Medians over the rounds; times are of single requests, in milliseconds."""
-    lines = ["| clients | documents | server | requests/s | p50 | p95 | p99 | requests/s of the first |"]
+    lines = ["| clients | documents | server | requests/s | p50 | p95 | p99 | the first is faster by |"]
     lines.append("|---|---|---|---|---|---|---|---|")
     for key in loads:
         clients, documents = (1, BESIDE) if key == BESIDE else key

@@ -22,18 +22,22 @@ class Scale:
 
     set_: Annotated[Target, typer.Option("--set", help="The target: what is trained on and measured.")] = "wikiqa"
     test: Annotated[
-        Path | None, typer.Option(help="Measure on this file; by default on the set's test part, or its dev part.")
+        Path | None,
+        typer.Option(
+            help="Measure on this file; by default on the set's test part, or its dev part and the train questions "
+            "that nothing is trained on."
+        ),
     ] = None
     backbone: Annotated[str | None, typer.Option(help="The encoder or language model, a directory or a hub name.")] = (
         None
     )
     reset_layers: Annotated[
-        int, typer.Option(min=0, help="Draw so many of the encoder's last layers anew, so that it cannot rank yet.")
+        int, typer.Option(min=0, help="Re-initialise this many of the encoder's last layers: it cannot rank then.")
     ] = 0
     full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU.")] = False
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; by default the experiment's own.")] = None
     minutes: Annotated[
-        float | None, typer.Option(min=0, help="Begin no further cell after so many; a later call goes on.")
+        float | None, typer.Option(min=0, help="Start no new cell after so many minutes; a later call goes on.")
     ] = None
     again: Annotated[bool, typer.Option("--again", help="Measure the stored cells again.")] = False
     titles: Titles = False

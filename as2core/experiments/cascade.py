@@ -303,7 +303,7 @@ def _ratio_table(bench: Bench) -> str:
     names = [f"{ON_ALL}, exit 5", *(f"{ON_ALL}, ratio {r:g}" for r in RATIOS)]
     rows = [[name, *cells(name)] for name in names if name in bench.samples.systems]
     heads = ["system", *MEASURES, "relative cost"]
-    title = f"The shipped cascade under one ratio at every exit, {bench.target.title} and train questions:"
+    title = "The shipped cascade under one ratio at every exit, on all of the set's questions that are at hand:"
     return table(title, heads, rows)
 
 

@@ -91,7 +91,7 @@ def describe_findings(records: Sequence[Record]) -> str:
             counts[row.verdict] += 1
             cells = [paper, row.finding, row.paper, row.ours, row.verdict, row.why, f"`{record.command}`"]
             rows.append([_cell(text) for text in cells])
-    total = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    total = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
     title = (
         "## Findings of the five papers\n\nWritten by `as2 reproduce NAME`, all rows at every run. A finding holds if "
         "the 95 % interval over questions and seeds lies where the paper says, and does not hold if it lies wholly "

@@ -42,7 +42,7 @@ def test_the_findings_are_one_table_at_the_head_with_how_many_hold(tmp_path):
     write_page(page, record("as2 reproduce tanda --seeds 3", verdict="holds"))
     write_page(page, record("as2 reproduce tanda --set trecqa", "trecqa"))
     text = page.read_text()
-    assert "1 holds, 1 undecided, 0 does not hold, 0 not run." in text
+    assert "holds: 1, undecided: 1, does not hold: 0, not run: 0." in text
     assert "| it \\| helps | .1 < .2 | +.010 (-.010 to +.030) | holds |" in text
     assert text.index("findings") < text.index("kept") < text.index("<!-- tanda -->")
 
