@@ -24,6 +24,7 @@ from app.ui.label.question_list import ListDesk
 from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
 from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
 from app.ui.page import page
+from app.ui.scripts import scroll_to
 from app.ui.signin import desk as desk_name
 from app.ui.text import count, plain, shorten
 
@@ -52,6 +53,13 @@ def draw_narrowing() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/filter_alt: Only {count(len(only), 'question')} that you chose.", width="content")
         st.button("Show all questions", key="label_all", type="tertiary", on_click=url.put, kwargs={"only": None})
+
+
+def choose_first_queue() -> None:
+    """Where every question has a label, the page opens with the queue after the one of questions without any."""
+    is_chosen = url.get("queue") or "label_queue" in state
+    if not is_chosen and not question_management.has_question_without_label(frame.wb, frame.corpus.id):
+        url.put(queue=waiting.NEXT)
 
 
 def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
@@ -157,6 +165,7 @@ def button(name: str, *, disabled: bool = False, number: int | None = None) -> N
 with st.container(horizontal=True):
     place = st.container(width="content")  # the mode stands first, but a decision has one only
     titles = {**{q.name: q.display_name for q in QUEUES.values()}, DECIDE: decide.TITLE}
+    choose_first_queue()
     queue = url.choose("label", "queue", "Queue", titles)
 is_deciding, mode = queue == DECIDE, ONE
 if not is_deciding:
@@ -193,6 +202,7 @@ with work:
             waiting.draw(frame, desk)
         elif isinstance(desk, ListDesk):
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
+            scroll_to(label_rows.CURRENT, desk.showing, block="nearest")
         else:
             draw(desk.item, scores_visible=scores_visible)
     closed = desk.item is None or is_viewer

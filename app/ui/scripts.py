@@ -20,7 +20,7 @@ def load_text(path: str) -> str:
     return (Path(__file__).parent / path).read_text(encoding="utf-8")
 
 
-def scroll_to(selector: str, place: str, *, block: Literal["start", "center"]) -> None:
+def scroll_to(selector: str, place: str, *, block: Literal["start", "center", "nearest"]) -> None:
     """Scroll to what the CSS selector finds, once for each `place`; at most one call a run."""
     scroll = st.components.v2.component("as2_scroll", js=load_script("scroll"))
     scroll(key="as2_scroll", data={"selector": selector, "place": place, "block": block})

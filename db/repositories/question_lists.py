@@ -56,6 +56,16 @@ def count_queued(session: Session, corpus_id: int) -> int:
     return session.scalar(queued) or 0
 
 
+def has_question_without_label(session: Session, corpus_id: int) -> bool:
+    """Whether the label queues have a question without any label."""
+    in_corpus = Question.corpus_id == corpus_id
+    with_label = (
+        select(CurrentLabel.question_id).join(Question, Question.id == CurrentLabel.question_id).where(in_corpus)
+    )
+    without = select(Question.id).where(in_corpus, Question.queued, Question.id.not_in(with_label))
+    return session.scalar(without.limit(1)) is not None
+
+
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
     """Rows (text, asked) of the questions this person asked last, newest first."""
     asked_at = func.max(Run.created).label("asked_at")

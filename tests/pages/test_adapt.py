@@ -560,7 +560,7 @@ def test_the_card_the_form_and_the_list_give_the_same_verdict(wb, difference, he
     change_version(wb, "starter-3", metrics=metrics)
     at = open_result(wb, difference=difference)
     assert f"<b>{headline} on the held-out questions</b>" in markup(at)
-    assert f"{headline} on the held-out questions. Promote it?" in texts(at)
+    assert f"{headline} on the held-out questions. The version in use answers in all corpora. Promote it?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
 

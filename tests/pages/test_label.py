@@ -220,13 +220,23 @@ def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, a
     while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     stored.put_job(wb, "score", "done", result={"questions": 0})
-    at = open_page("label")
+    at = open_page("label", {"queue": "unlabelled"})
     assert "Every ranked question has a label" in markup(at)
     at = at.button(key="label_next_queue").click().run()
     assert at.selectbox(key="label_queue").value == "tops"
     assert at.session_state["_label_desk"].seat.queue == "tops"
     assert at.session_state["_label_desk"].item is not None
     assert not at.warning
+
+
+def test_the_page_opens_with_the_tops_where_no_question_is_without_a_label(wb, ann):
+    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    at = open_page("label")
+    assert at.selectbox(key="label_queue").value == "tops"
+    assert at.session_state["_label_desk"].item is not None
+    at = at.selectbox(key="label_queue").set_value("unlabelled").run()
+    assert at.selectbox(key="label_queue").value == "unlabelled"
 
 
 def score_jobs(wb):

@@ -95,9 +95,10 @@ def describe_power(report: RetrainReport) -> str:
     smallest = report.detectable_difference
     if smallest is None:
         return ""
+    advice = " A smaller one is likely to go unnoticed: label more questions to see it."
     return (
         f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen "
-        "four times in five. A smaller one is likely to go unnoticed: label more questions to see it."
+        f"four times in five.{advice if report.outcome is Outcome.UNCLEAR else ''}"
     )
 
 

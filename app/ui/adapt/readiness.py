@@ -76,9 +76,10 @@ def describe_narrowing(narrowing: Narrowing) -> str:
 
 
 def describe_training_data(view: Readiness) -> str:
-    text = f"Training data: {view.train_correct:,} correct and {view.train_incorrect:,} incorrect labels"
+    incorrect = view.train_incorrect - view.presumed
+    text = f"Training data: {view.train_correct:,} correct and {incorrect:,} incorrect labels"
     if view.presumed:
-        text += f", {view.presumed:,} of them unlabelled sentences that count as incorrect"
+        text += f", and {view.presumed:,} unlabelled sentences that count as incorrect"
     return text + (f"; {count(view.replayed, 'shipped question')} mixed in." if view.replayed else ".")
 
 

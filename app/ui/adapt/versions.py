@@ -53,9 +53,10 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
     claim = f"{CLAIM}: " if version.is_imported else ""
     verdict = f"{claim}{version.change.headline}. " if version.change else ""
+    scope = "The version in use answers in all corpora. " if version.kind in ANSWERING else ""
     if promote.draw_job(frame, version):
         return
-    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
+    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}{scope}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
     if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):

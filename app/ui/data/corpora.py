@@ -189,7 +189,9 @@ def _draw_report(corpus: CorpusView) -> None:
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
-            rest = "Everything that could be read was added." if report.documents else "Nothing was added."
+            rest = (
+                "Everything that could be read was added." if report.added or report.updated else "Nothing was added."
+            )
             st.caption(f"{files} could not be read completely. {rest}")
             draw_reasons(("file", "reason"), report.failed)
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -10,7 +10,7 @@ from app.labels.strategies import QUEUES, Assignment
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
 
-WINDOW_ROWS = 8  # on the page at once
+WINDOW_ROWS, ROWS_BEFORE = 8, 2  # on the page at once, and of these before the one in front
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     @property
     def window(self) -> range:
         """The rows on the page: those around the one in front."""
-        first = min(max(0, self.row - WINDOW_ROWS // 2), max(0, len(self.rows) - WINDOW_ROWS))
+        first = min(max(0, self.row - ROWS_BEFORE), max(0, len(self.rows) - WINDOW_ROWS))
         return range(first, min(len(self.rows), first + WINDOW_ROWS))
 
     def draw_next(self, wb: Workbench) -> Self:

@@ -11,6 +11,8 @@ from app.ui.label.item import note_kept_apart, tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
+CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
+
 
 def name_find_key(question_id: int) -> str:
     """Of the session state: the words to find in this question's list."""
@@ -38,8 +40,6 @@ def draw(
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
-    st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
-                  placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):
         row = item.rows[place]
@@ -65,6 +65,8 @@ def draw(
     if not desk.rest:
         note += " You have labelled all you can here. Press → for the next question."
     st.caption(f"Rows {first} to {last} of {len(item.rows)}.{note}")
+    st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
+                  placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
 def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:

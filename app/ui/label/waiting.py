@@ -25,6 +25,10 @@ from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 
 KEY = "_label_desk"
+RANK_FIRST = (
+    "Queues offer candidates that a model has ranked, and this corpus's questions are not ranked yet. One press ranks "
+    "some of them in the background. The first appear here as soon as they are ranked."
+)
 NEXT = "tops"  # after the questions without a label: what readers see first
 
 
@@ -96,21 +100,25 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     if job is None:
-        is_complete, more = False, "Queues offer what a model has ranked. Rank more questions to fill them."
+        is_complete, more = False, ""
     elif job.state == "done":
         # what ranks anew passes over those that were never ranked
         is_complete = not job.result.get("questions") and not job.settings.get("again")
         more = "Every question is ranked." if is_complete else "Some questions may not be ranked yet."
     else:
         is_complete, more = False, "The job that fills the queues did not finish."
-    title = "This queue is finished" if is_complete else "Nothing is in this queue"
-    why = (is_complete and QUEUES[desk.seat.queue].when_empty) or "Nothing is left for you here."
-    _draw_message(title, f"{why}{_describe_skips(desk)} {more} Other queues are above.")
+    if job is None:
+        title, text = "Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}"
+    else:
+        title = "This queue is finished" if is_complete else "Nothing is in this queue"
+        why = (is_complete and QUEUES[desk.seat.queue].when_empty) or "Nothing is left for you here."
+        text = f"{why}{_describe_skips(desk)} {more} Other queues are above."
+    _draw_message(title, text)
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not is_complete:
-            st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
+            st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id))  # fmt: skip
         elif desk.seat.queue != NEXT:
