@@ -167,6 +167,7 @@ with st.container(horizontal=True):
     titles = {**{q.name: q.display_name for q in QUEUES.values()}, DECIDE: decide.TITLE}
     choose_first_queue()
     queue = url.choose("label", "queue", "Queue", titles)
+    pool = choose_pool() if queue == "tops" else ()
 is_deciding, mode = queue == DECIDE, ONE
 if not is_deciding:
     with place:
@@ -175,7 +176,6 @@ advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
 st.caption(decide.DESCRIPTION if is_deciding else f"{QUEUES[queue].description}{advice}")
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
-pool = choose_pool() if queue == "tops" else ()
 only = url.get_numbers("only") if queues.can_narrow(queue) else ()
 if only:
     draw_narrowing()

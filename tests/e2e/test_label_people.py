@@ -48,10 +48,11 @@ def labels(small, name: str) -> list[str]:
 def test_a_session_with_the_keyboard_alone(page, small):
     open_label(page, f"{small.url}/label?queue=tops&mode=list", "Keyboarder")
     here = page.locator(f'{ROW}[aria-current="true"]')
+    expect(here).to_be_in_viewport(ratio=1)  # without scrolling by hand
     press(page, "a")
     press(page, "x")  # on the next row that nobody has labelled
     press(page, "ArrowDown", f'{ROW}[aria-current="true"]')
-    expect(here).to_have_count(1)
+    expect(here).to_be_in_viewport(ratio=1)
     page.keyboard.press("i")
     expect(page.locator(ACT).first).to_contain_text("more")
     wait_until_idle(page)
