@@ -386,11 +386,11 @@ def section(bench: Bench, part: str, command: str) -> PartResult:
     title, write = PARTS[part]
     lines, picture = write(bench)
     pool, able = len(bench.pool.questions), len(bench.able)
-    asked = f"{able:,} questions with an answer" if part == "questions" else f"a pool of {pool:,} questions"
+    source = f"{able:,} questions with an answer" if part == "questions" else f"a pool of {pool:,} questions"
     head = [
         f"## {bench.pool.name}: {title}",
         "",
-        f"Printed and written by `{command}`. Seeds: {bench.plan.seeds}; {asked}, {len(bench.pool.dev):,} to measure "
+        f"Printed and written by `{command}`. Seeds: {bench.plan.seeds}; {source}, {len(bench.pool.dev):,} to measure "
         "on.",
         "",
     ]

@@ -52,6 +52,7 @@ def test_a_session_with_the_keyboard_alone(page, small):
     press(page, "a")
     press(page, "x")  # on the next row that nobody has labelled
     press(page, "ArrowDown", f'{ROW}[aria-current="true"]')
+    expect(here).to_have_count(1)
     expect(here).to_be_in_viewport(ratio=1)
     page.keyboard.press("i")
     expect(page.locator(ACT).first).to_contain_text("more")

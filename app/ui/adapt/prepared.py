@@ -18,9 +18,9 @@ def draw(frame: Frame) -> None:
         st.markdown("**Prepared labels**")
         st.caption(
             f"The handbook comes with the correct sentence for {prepared.total:,} of its staff's questions. Accept "
-            "some to see what a retrain brings, or give labels of your own. Twenty bring a small gain, which may not "
-            "be told from chance; a hundred bring a clear one. Accepted ones count as labels of the annotator "
-            "“starter”. Before and after are measured on questions about other documents."
+            "some to see what a retrain brings, or give labels of your own. What twenty bring may not be told from "
+            "chance; more bring more. Accepted ones count as labels of the annotator “starter”. Before and after are "
+            "measured on questions about other documents."
         )
         remaining, why = prepared.remaining, frame.explain_refusal()
         if not remaining:

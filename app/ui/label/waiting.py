@@ -26,8 +26,8 @@ from app.workbench.workbench import Workbench
 
 KEY = "_label_desk"
 RANK_FIRST = (
-    "Queues offer candidates that a model has ranked, and this corpus's questions are not ranked yet. One press ranks "
-    "some of them in the background. The first appear here as soon as they are ranked."
+    "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
+    "the first appear here as soon as they are ranked."
 )
 NEXT = "tops"  # after the questions without a label: what readers see first
 

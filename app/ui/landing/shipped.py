@@ -1,4 +1,4 @@
-"""A shipped corpus that is still being read: at a first start the handbook is, some seconds after the page is drawn."""
+"""A shipped corpus that is not there yet, as the handbook at a first start, or that could not be read."""
 
 import logging
 
@@ -39,7 +39,7 @@ def explain_failure(wb: Workbench, name: str) -> str:
     reason = get_failures().get(name)
     if reason is None or find_state(wb, name) is not ShippedState.PENDING:
         return ""
-    return f"The corpus {name} could not be read: {reason} To try again, load it on Data, under Corpora."
+    return f"The corpus {name} could not be read: {reason.rstrip('.')}. To try again, load it on Data, under Corpora."
 
 
 @fragment(run_every=WAIT_SECONDS)
