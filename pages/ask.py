@@ -23,6 +23,7 @@ from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked
+from app.ui.ask.notes.synonym_link import draw_synonym_link
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
@@ -115,8 +116,10 @@ def draw_result(current: result.Result) -> None:
         draw_buttons(view.candidates[position].sentence_id, position, where)
 
     with answer_slot.container():
-        pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view))
+        pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
+                             own_label=mine.get(first.sentence_id))  # fmt: skip
     draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)
+    draw_synonym_link(view, arrangement)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)
@@ -173,8 +176,6 @@ def draw_above(answer: Answer) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"Read as: {plain(answer.read)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")
-        elif answer.is_calibrated and not answer.answered:
-            navigation.to("data", "Does a word mean something else here? Add a synonym", view="synonyms")
         draw_hints(answer)
         draw_meaning_state(frame, answer)
 

@@ -28,7 +28,7 @@ from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
-from as2core.rankers.base import compute_confidence
+from as2core.rankers.base import share_out
 from as2core.rankers.cascade import CascadeRanker
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
@@ -40,41 +40,31 @@ from db.repositories import questions as rows
 log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
-MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, whatever its own probability
+MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer, whatever its score alone says
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
-    is by `trace.scores()`, `(n,)`; `answered` is whether any reaches `threshold` or leads clearly, which means nothing
-    unless `is_calibrated`. `read`: the question as search and rankers read it. `hints` are sentences for the reader on
-    the question (its length, its language). `typed`: the question as typed, where its spelling was corrected, else "".
-    `awaits_vectors` as in `retrieval.Retrieval`."""
+    and `is_answer` are those of `rate_candidates`; `answered` is whether the best counts as an answer, which means
+    nothing unless `is_calibrated`. `read`: the question as search and rankers read it. `hints` are sentences for the
+    reader on the question (its length, its language). `typed`: the question as typed, where its spelling was corrected,
+    else "". `awaits_vectors` as in `retrieval.Retrieval`."""
 
     question: str
     read: str
     candidates: tuple[RetrievedSentence, ...]
     trace: CascadeTrace
     probability: np.ndarray
-    threshold: float
+    is_answer: np.ndarray
     is_calibrated: bool
-    answer_calibration: tuple[float, float] | None
     hints: tuple[str, ...]
     typed: str
     awaits_vectors: bool
 
     @property
     def answered(self) -> bool:
-        return bool(self.candidates) and self.has_answer(self.trace, int(self.trace.ranking()[0]))
-
-    def has_answer(self, run: CascadeTrace, position: int) -> bool:
-        """Whether the candidate that is shown counts as an answer: by its probability, or by the best one's lead."""
-        is_likely = float(self.probability[position]) >= self.threshold
-        return is_likely or (self.rate_answer(run) or 0.0) >= MIN_CONFIDENCE
-
-    def rate_answer(self, run: CascadeTrace) -> float | None:
-        """The confidence in the run's best candidate, None if the version was not calibrated for it."""
-        return compute_confidence(self.answer_calibration, run.exits[-1].scores)
+        return self.best is not None and bool(self.is_answer[self.best])
 
     @property
     def best(self) -> int | None:
@@ -210,17 +200,31 @@ def ask(
     )
 
 
+def rate_candidates(ranker: CascadeRanker, trace: CascadeTrace) -> tuple[np.ndarray, np.ndarray]:
+    """How likely each candidate is the answer, float `(n,)`, and whether it counts as one, bool `(n,)`.
+
+    The probability is shared out among the candidates (`as2core.rankers.base.share_out`); where the version has no fit
+    for that, it is that of each candidate alone. One counts as an answer if its score alone reaches the threshold, or
+    if it is likely beside the others. In the run that an early answer comes from, a dropped candidate has the logit of
+    the last exit that it reached."""
+    logits = trace.latest_logits()
+    alone = np.asarray(ranker.probability(trace.scores()))
+    is_answer = alone >= ranker.threshold
+    shares = share_out(ranker.answer_calibration, logits)
+    return (alone, is_answer) if shares is None else (shares, is_answer | (shares >= MIN_PROBABILITY))
+
+
 def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
+    probability, is_answer = rate_candidates(ranker, result.trace)
     return Answer(
         question=result.question,
         read=result.read,
         candidates=result.candidates,
         trace=result.trace,
-        probability=result.probability,
-        threshold=float(ranker.threshold),
+        probability=probability,
+        is_answer=is_answer,
         is_calibrated=ranker.is_calibrated,
-        answer_calibration=ranker.answer_calibration,
         hints=_list_hints(result.read, model),
         typed=typed if tokenize(result.question) != tokenize(typed) else "",
         awaits_vectors=result.awaits_vectors,

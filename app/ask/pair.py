@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.ask.asking import AskView
+from app.ask.asking import AskView, rate_candidates
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
@@ -87,15 +87,11 @@ def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRec
     model = LoadedVersion(0, view.version, ranker)
     cascade = scoring.as_cascade(model)
     ranking = scoring.rank(model, view.read, scoring.as_candidates(view.candidates))
-    answer = replace(
-        view,
-        trace=ranking.trace,
-        probability=ranking.probability,
-        threshold=float(cascade.threshold),
-        is_calibrated=cascade.is_calibrated,
-        answer_calibration=cascade.answer_calibration,
-    )
-    return answer, ()
+    probability, is_answer = rate_candidates(cascade, ranking.trace)
+    is_calibrated = cascade.is_calibrated
+    return replace(
+        view, trace=ranking.trace, probability=probability, is_answer=is_answer, is_calibrated=is_calibrated
+    ), ()
 
 
 def _score(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ...]]:
@@ -108,7 +104,8 @@ def _score(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ..
     else:
         scores = ranker.score(view.read, candidates)
     trace = scoring.trace_from_scores([(1, np.asarray(scores, dtype=np.float32))])
-    return replace(view, trace=trace, probability=scores, is_calibrated=False, answer_calibration=None), stages
+    nothing = np.zeros(len(scores), dtype=bool)
+    return replace(view, trace=trace, probability=scores, is_answer=nothing, is_calibrated=False), stages
 
 
 def _list_notes(wb: Workbench, view: AskView, name: str, ranker: Ranker) -> tuple[str, ...]:

@@ -88,7 +88,6 @@ def to_document(
         "corpus": corpus,
         "version": view.version,
         "answered": view.answered,
-        "threshold": view.threshold,
         "calibrated": view.is_calibrated,
         "candidates": list_candidates(view, run, arrangement),
         "exits": exits,
@@ -153,11 +152,11 @@ def _show_answer(view: "AskView", arrangement: "Arrangement") -> None:
         where = "" if pin.is_same_wording else f" for “{pin.question}”"
         echo(context)
         echo(f"  {first.title}, labelled correct{_name(pin.by)}{where}")
-    elif (arrangement.is_own and view.answered) or (position is not None and probability >= view.threshold):
+    elif position is not None and view.is_answer[position]:
         echo(context)
         echo(f"  {first.title}, probability {probability:.2f}")
     else:
-        echo(f"No sentence answers the question (none reaches probability {view.threshold:.2f}). The best candidates:")
+        echo("No sentence seems to answer the question. The best candidates:")
     if not arrangement.is_own:
         print_note(f"the model's own answer: {own.text} (--ignore-labels shows its ranking)")
     for dispute in arrangement.disputed[:1]:

@@ -61,10 +61,9 @@ class RankLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A trace over candidates, complete for those who entered the encoder, and probabilities by its scores, `(n,)`."""
+    """A trace over candidates, complete for those who entered the encoder."""
 
     trace: CascadeTrace
-    probability: np.ndarray
     seconds: float
 
 
@@ -78,16 +77,15 @@ class EarlyRun(Generic[T]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedQuestion:
-    """A question ranked over a corpus. Candidates are in document order; trace positions and `probability`, `(n,)`,
-    follow it. `read`: the question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve",
-    "rank". `notes` are sentences for the reader. `awaits_vectors` as in `Retrieval`."""
+    """A question ranked over a corpus. Candidates are in document order; trace positions follow it. `read`: the
+    question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve", "rank". `notes` are
+    sentences for the reader. `awaits_vectors` as in `Retrieval`."""
 
     question: str
     read: str
     candidates: tuple[RetrievedSentence, ...]
     left_out: int
     trace: CascadeTrace
-    probability: np.ndarray
     limits: RankLimits
     seconds: dict[str, float]
     notes: tuple[str, ...]
@@ -129,9 +127,8 @@ def rank_question(
 
     def describe(ranking: Ranking) -> RankedQuestion:
         seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
-        trace, probability = ranking.trace, ranking.probability
         return RankedQuestion(
-            text, read, candidates, hits.left_out, trace, probability, limits, seconds, hits.notes, hits.awaits_vectors
+            text, read, candidates, hits.left_out, ranking.trace, limits, seconds, hits.notes, hits.awaits_vectors
         )
 
     first = first_stage(candidates, limits.first_keep)
@@ -178,7 +175,7 @@ def rank(
     def finish(trace: CascadeTrace) -> Ranking:
         if cut is not None:
             trace = with_first(trace, cut, candidates)
-        return Ranking(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
+        return Ranking(trace, time.perf_counter() - started)
 
     if trace is None:
         if early is None:

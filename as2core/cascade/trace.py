@@ -112,6 +112,14 @@ class CascadeTrace(Trace):
     replayed: bool = False
     first: ExitRecord | None = None
 
+    def latest_logits(self) -> np.ndarray:
+        """Each candidate's logit at the last exit that it reached, float64 `(n,)`; -inf for those that the first stage
+        dropped. Of a complete trace, those of the last exit."""
+        out = np.full(self.candidates, -np.inf)
+        for e in self.exits:
+            out[e.alive] = e.scores
+        return out
+
     @property
     def stages(self) -> tuple[ExitRecord, ...]:
         """All that dropped or ranked: the exits, and the cheap stage before them if there was one."""

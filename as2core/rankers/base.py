@@ -95,7 +95,7 @@ class CalibratesScores(ABC):
     """Turns an exit's logits into probabilities once it is `is_calibrated`: sigmoid(scale * logit + shift).
 
     `calibration` holds (scale, shift) an exit. `threshold` is the probability below which the best candidate does not
-    count as an answer. `answer_calibration`: (scale, shift) of `compute_confidence`; None where it was not fitted.
+    count as an answer. `answer_calibration`: (scale, share) of `share_out`; None where it was not fitted.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -109,15 +109,18 @@ class CalibratesScores(ABC):
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
 
 
-def compute_confidence(calibration: tuple[float, float] | None, logits: np.ndarray) -> float | None:
-    """The probability that the best candidate answers, from its lead over the second one in the last exit's logits
-    `(n,)`: sigmoid(scale * lead + shift). The logit itself says little about the best of many candidates (`python
-    benchmarks/answer_confidence.py`). None if not calibrated, or with fewer than two candidates."""
-    if calibration is None or len(logits) < 2:
+def share_out(calibration: tuple[float, float] | None, logits: np.ndarray) -> np.ndarray | None:
+    """The probability of each candidate to be the answer, from an exit's logits, `(n,)` each: share * softmax(scale *
+    logits), the conditional logit of McFadden (1974). They add up to `share`, the share of questions that any candidate
+    answers; one with -inf has none. A candidate is judged beside the others: its logit alone says little about the best
+    of many (`python benchmarks/answer_probability.py`). None if not calibrated, or with fewer than two candidates."""
+    z = np.asarray(logits, dtype=np.float64)
+    if calibration is None or np.isfinite(z).sum() < 2:
         return None
-    scale, shift = calibration
-    second, best = np.sort(np.asarray(logits, dtype=np.float64))[-2:]
-    return float(1.0 / (1.0 + np.exp(-(scale * (best - second) + shift))))
+    scale, share = calibration
+    z = scale * z
+    e = np.exp(z - z.max())
+    return share * e / e.sum()
 
 
 class AttributesScore(ABC):

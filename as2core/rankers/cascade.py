@@ -336,7 +336,7 @@ class CascadeRanker(
                 "segments": self.backbone.segments,
                 "calibration": [list(c) for c in self.calibration] if self.is_calibrated else None,
                 "threshold": self.threshold,
-                **({"answer": list(self.answer_calibration)} if self.answer_calibration else {}),
+                **({"answer_shares": list(self.answer_calibration)} if self.answer_calibration else {}),
                 **({} if self.reads_titles else {"titles": False}),
                 **({} if self.style == "shipped" else {"as": self.style}),
             },
@@ -347,7 +347,8 @@ class CascadeRanker(
         from as2core.nn.backbone import load_backbone
 
         settings = dict(config["settings"])
-        answer, titles = settings.pop("answer", None), settings.pop("titles", True)
+        settings.pop("answer", None)  # of versions written until November 2026, which no figure is computed from now
+        answer, titles = settings.pop("answer_shares", None), settings.pop("titles", True)
         backbone = load_backbone(config["backbone"], segments=settings.pop("segments", False))  # once there were none
         ranker = find_style(settings.pop("as", "shipped"))(backbone, **settings)
         ranker.reads_titles = titles

@@ -1,6 +1,6 @@
 """Platt scaling (Platt, 1999): logits to probabilities, one scale and shift an exit, fitted on labelled questions;
-and the no-answer threshold: where the best candidate's probability is lower, "no answer" is right more often. The same
-fit, on an answer's lead over the second candidate, gives the confidence of answers.
+and the no-answer threshold: where the best candidate's probability is lower, "no answer" is right more often. Beside it
+a fit of each question's candidates together, which shares out the probability to be the answer among them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from as2core.rankers.generative import GenerativeRanker
 from as2core.types import OnProgress, Progress, Question
 
 FOLDS = 5
+SCALE_BOUNDS, SHARE_BOUNDS = (0.01, 20.0), (0.02, 0.98)
 MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
 
 
@@ -33,7 +34,7 @@ def calibrate(
     questions: Sequence[Question],
     on_progress: OnProgress | None = None,
     *,
-    fits_confidence: bool = True,
+    fits_answers: bool = True,
 ) -> dict:
     """Set the ranker's `calibration`, `threshold` and `answer_calibration`; returns the report for its card. Unlabelled
     candidates are left out.
@@ -42,13 +43,13 @@ def calibrate(
     balanced accuracy, come from FOLDS folds over questions, each scored by a fit that did not see it.
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
     all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays. The
-    confidence of answers is fitted on questions as they are, unless `fits_confidence` is False; it stays without right
-    and wrong answers among them.
+    probabilities of answers are fitted on questions as they are, unless `fits_answers` is False; they stay without
+    right and wrong answers among them.
     """
     logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
     best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
-    answers: list[tuple[float, bool]] = []  # the lead of the best candidate, and whether it is correct
+    answers: list[tuple[np.ndarray, bool]] = []  # the logits of all candidates, and whether the best is correct
     for done, q in enumerate(questions):
         if on_progress:
             on_progress(Progress(done, len(questions), q.text))
@@ -61,7 +62,7 @@ def calibrate(
         labels.append(np.array([c.label == 1 for c in q.candidates])[has_label])
         best.append((float(last.max()), q.positives > 0, number))
         if len(last) > 1 and (label := q.candidates[int(last.argmax())].label) is not None:
-            answers.append((float(np.ptp(np.sort(last)[-2:])), label == 1))
+            answers.append((last, label == 1))
         if has_label.all() and 0 < q.positives < len(q.candidates):
             best.append((float(last[~labels[-1]].max()), False, number))
     y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
@@ -79,7 +80,7 @@ def calibrate(
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
         report["balanced_accuracy"] = measure_threshold(top, answerable, numbers % FOLDS)
-    report |= _fit_confidence(ranker, answers) if fits_confidence else {}
+    report |= _fit_answers(ranker, answers) if fits_answers else {}
     return {**report, "threshold": ranker.threshold, "folds": FOLDS, **_measure_reliability(ranker, exits, y, fold)}
 
 
@@ -99,13 +100,30 @@ def _measure_reliability(
     }
 
 
-def _fit_confidence(ranker: CascadeRanker, answers: Sequence[tuple[float, bool]]) -> dict[str, int]:
-    """Set the confidence by leads and whether the answer was right; returns its part of the report."""
-    leads, right = np.array([lead for lead, _ in answers]), np.array([y for _, y in answers])
+def _fit_answers(ranker: CascadeRanker, answers: Sequence[tuple[np.ndarray, bool]]) -> dict[str, int]:
+    """Set the probabilities of answers by logits and whether the best was right; returns its part of the report."""
+    right = np.array([y for _, y in answers])
     if not 0 < right.sum() < len(right):
         return {}
-    ranker.answer_calibration = platt(leads, right)
+    ranker.answer_calibration = fit_answer_shares([logits for logits, _ in answers], right)
     return {"answers": len(right), "right_answers": int(right.sum())}
+
+
+def fit_answer_shares(logits: Sequence[np.ndarray], right: np.ndarray) -> tuple[float, float]:
+    """(scale, share) of `share_out` that minimise the cross-entropy of the best candidate's probability against whether
+    it was right. A list of `(n_i,)`, n_i > 1, and `(m,)`. Both stay within bounds, so that separable data does not send
+    them to infinity or to certainty."""
+    below = np.full((len(logits), max(map(len, logits))), -np.inf)  # how far each stands below the best, padded
+    for row, x in zip(below, logits, strict=True):
+        row[: len(x)] = np.asarray(x, dtype=float) - np.max(x)
+
+    def loss(theta: np.ndarray) -> float:
+        scale, share = theta
+        p = share / np.exp(scale * below).sum(axis=1)
+        return -float(np.mean(np.where(right > 0, np.log(p), np.log1p(-p))))
+
+    scale, share = minimize(loss, (1.0, 0.8), method="L-BFGS-B", bounds=(SCALE_BOUNDS, SHARE_BOUNDS)).x
+    return round(float(scale), 6), round(float(share), 6)
 
 
 def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:

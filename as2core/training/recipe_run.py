@@ -258,9 +258,7 @@ def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
     ranker, test = load_cascade(path), load_questions("starter-test").questions
     report = {
-        "calibration": calibrate(
-            ranker, load_questions("starter-dev").questions, fits_confidence=False
-        ),  # docs/models.md
+        "calibration": calibrate(ranker, load_questions("starter-dev").questions, fits_answers=False),  # docs/models.md
         "robustness": robustness(ranker, test),
         "robustness_mended": robustness(ranker, test, corrected=True),
     }

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from as2core.rankers.base import compute_confidence
+from as2core.rankers.base import share_out
 from as2core.rankers.catalog import get
 from as2core.training.calibrate import (
     best_threshold,
     calibrate,
     expected_calibration_error,
+    fit_answer_shares,
     level_end,
     level_heads,
     platt,
@@ -162,19 +163,42 @@ def test_levelling_the_end_makes_its_probability_fit_how_often_a_sentence_is_rig
     assert log_p[:, -1].exp().mean().item() == pytest.approx(1 / 5, abs=0.15)
 
 
-def test_the_confidence_of_an_answer_grows_with_its_lead_over_the_second_candidate():
-    logits = np.array([-1.0, 3.0, 1.0])  # a lead of 2
-    assert compute_confidence((0.5, 0.0), logits) == pytest.approx(1 / (1 + np.exp(-1)))
-    assert compute_confidence((0.5, -1.0), logits) == pytest.approx(0.5)
-    assert compute_confidence((0.5, -1.0), logits + 7) == pytest.approx(0.5)
+def test_candidates_share_the_probability_that_there_is_an_answer():
+    logits = np.array([-np.inf, 3.0, 1.0])
+    shares = share_out((0.5, 0.8), logits)
+    assert shares == pytest.approx([0.0, 0.8 * np.e / (np.e + 1), 0.8 / (np.e + 1)])
+    assert share_out((0.5, 0.8), logits + 700) == pytest.approx(shares)  # and no overflow
 
 
-@pytest.mark.parametrize(("calibration", "logits"), [(None, [1.0, 2.0]), ((0.5, 0.0), [1.0]), ((0.5, 0.0), [])])
-def test_without_a_fit_or_a_second_candidate_there_is_no_confidence(calibration, logits):
-    assert compute_confidence(calibration, np.array(logits)) is None
+@pytest.mark.parametrize(
+    ("calibration", "logits"), [(None, [1.0, 2.0]), ((0.5, 0.8), [1.0]), ((0.5, 0.8), []), ((0.5, 0.8), [1.0, -np.inf])]
+)
+def test_without_a_fit_or_a_second_candidate_nothing_is_shared_out(calibration, logits):
+    assert share_out(calibration, np.array(logits)) is None
 
 
-def test_calibrating_fits_the_confidence_of_answers_on_their_leads_where_the_best_one_has_a_label(tiny):
+def test_the_shares_are_fitted_so_that_answers_are_right_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    lists, right = [], []
+    for _ in range(4000):
+        logits = rng.normal(0, 2, rng.integers(2, 9))
+        p = share_out((1.5, 0.7), logits)
+        answer = rng.choice(len(p) + 1, p=[*p, 1 - p.sum()])  # the last: there is none
+        lists.append(logits)
+        right.append(answer == logits.argmax())
+    assert fit_answer_shares(lists, np.array(right)) == pytest.approx((1.5, 0.7), abs=0.1)
+
+
+@pytest.mark.parametrize("right", [[True, True, False], [False, False, True]])
+def test_separable_answers_leave_the_shares_within_their_bounds(right):
+    scale, share = fit_answer_shares(
+        [np.array([5.0, 0.0]), np.array([5.0, 0.0, 1.0]), np.array([0.1, 0.0])], np.array(right)
+    )
+    assert 0 < scale <= 20
+    assert 0 < share < 1
+
+
+def test_calibrating_shares_out_by_questions_whose_best_candidate_has_a_label(tiny):
     rng = np.random.default_rng(2)
     ranker = get(f"cascade:backbone={tiny()}")
     words = ["tower", "iron", "river", "bridge", "winter", "bread", "rain", "stone"]
@@ -188,36 +212,34 @@ def test_calibrating_fits_the_confidence_of_answers_on_their_leads_where_the_bes
         for i in range(24)
     ]
     report = calibrate(ranker, qs)
-    leads, right = [], []
+    lists, right = [], []
     for q in qs:
-        best, second = sorted(zip(ranker.score(q.text, q.candidates), q.candidates, strict=True), key=lambda x: -x[0])[
-            :2
-        ]
-        if best[1].label is not None:
-            leads.append(best[0] - second[0])
-            right.append(best[1].label)
+        scores = ranker.score(q.text, q.candidates)
+        if (label := q.candidates[int(scores.argmax())].label) is not None:
+            lists.append(scores)
+            right.append(label)
     assert (report["answers"], report["right_answers"]) == (len(right), sum(right))
     assert 0 < sum(right) < len(right) < len(qs)
-    assert ranker.answer_calibration == pytest.approx(platt(np.array(leads), np.array(right)), abs=1e-3)
+    assert ranker.answer_calibration == pytest.approx(fit_answer_shares(lists, np.array(right)), abs=1e-3)
 
 
-def test_the_confidence_of_answers_stays_if_it_is_not_to_be_fitted(tiny):
+def test_the_shares_of_answers_stay_if_it_is_not_to_be_fitted(tiny):
     ranker = get(f"cascade:backbone={tiny()}")
-    ranker.answer_calibration = (2.0, -1.0)
+    ranker.answer_calibration = (2.0, 0.7)
     cands = (Candidate("0", "the tower", 1), Candidate("1", "iron", 0))
     swapped = tuple(replace(c, label=1 - c.label) for c in cands)  # one of both is answered rightly
     qs = [Question("a", "where ?", cands), Question("b", "where ?", swapped)]
-    assert "answers" not in calibrate(ranker, qs, fits_confidence=False)
-    assert ranker.answer_calibration == (2.0, -1.0)
+    assert "answers" not in calibrate(ranker, qs, fits_answers=False)
+    assert ranker.answer_calibration == (2.0, 0.7)
     assert calibrate(ranker, qs)["answers"] == 2
-    assert ranker.answer_calibration != (2.0, -1.0)
+    assert ranker.answer_calibration != (2.0, 0.7)
 
 
-def test_the_confidence_of_answers_stays_where_all_are_right(tiny):
+def test_the_shares_of_answers_stay_where_all_are_right(tiny):
     ranker = get(f"cascade:backbone={tiny()}")
-    ranker.answer_calibration = (2.0, -1.0)
+    ranker.answer_calibration = (2.0, 0.7)
     cands = (Candidate("0", "the tower", 1), Candidate("1", "iron", 0))
     best = int(np.argmax(ranker.score("where ?", cands)))
     labelled = tuple(replace(c, label=int(i == best)) for i, c in enumerate(cands))
     assert "answers" not in calibrate(ranker, [Question("a", "where ?", labelled)])
-    assert ranker.answer_calibration == (2.0, -1.0)
+    assert ranker.answer_calibration == (2.0, 0.7)

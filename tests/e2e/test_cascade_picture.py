@@ -120,7 +120,7 @@ def test_a_click_on_a_dropped_candidate_tells_beside_the_picture_why_it_was_drop
     survives = [p for p in range(30) if place in trace.replay(DropSchedule((p / 100,) * 4)).exits[-1].alive]
     why = page.locator(".as2-why")
     expect(why).to_contain_text(
-        f"Dropped after layer 2: rank {rank}, the cut is at 70. It would survive at {survives[-1]} %."
+        f"Dropped after layer 2: rank {rank}, the best 70 stay. It would survive at {survives[-1]} %."
     )
     picture, details = (page.locator(shown).bounding_box() for shown in (".cascade .plot", ".as2-why"))
     assert details["x"] > picture["x"] + picture["width"]  # beside it

@@ -7,7 +7,6 @@ from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import count, escape, name_document, percent, plain
 from as2core.cascade.attribution import Attribution
-from as2core.cascade.trace import CascadeTrace
 
 VERDICTS = (
     (0.9, "Almost certainly the answer"),
@@ -17,12 +16,12 @@ VERDICTS = (
     (0.0, "Uncertain: read the next candidates, too"),
 )
 
-CONFIDENCE_HELP = "The share of answers with such a lead over the second candidate that were right"
+PROBABILITY_HELP = "Of 100 answers with this percentage, about so many are right, by questions that were measured"
 
 
-def describe_confidence(confidence: float) -> str:
-    """How often an answer with such a lead over the second candidate is right, in words."""
-    return next(words for floor, words in VERDICTS if confidence >= floor)
+def describe_probability(probability: float) -> str:
+    """How often such an answer is right, in words."""
+    return next(words for floor, words in VERDICTS if probability >= floor)
 
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
@@ -40,47 +39,47 @@ def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribu
     return f'<p class="as2-passage" dir="auto">{text}</p>{summary}{source}'
 
 
-def render_meter(confidence: float) -> str:
+def render_meter(probability: float) -> str:
     """A bar, with a sentence for screen readers."""
-    bar = f'<i style="width:{confidence * 100:.1f}%"></i>'
-    return f'<div class="as2-meter" role="img" aria-label="confidence {percent(confidence)}">{bar}</div>'
+    bar = f'<i style="width:{probability * 100:.1f}%"></i>'
+    return f'<div class="as2-meter" role="img" aria-label="probability {percent(probability)}">{bar}</div>'
 
 
 def draw_answer(
     view: Answer,
-    run: CascadeTrace,
     position: int,
     attribution: Attribution | None = None,
     *,
     name: str = "",
     mark: str = "",
+    own_label: str = "",
     is_confirmed: bool = False,
 ) -> None:
-    """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it.
+    """The best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it.
     `name` tells screen readers whose answer it is, where there is more than one. `mark`: HTML of a note on it;
+    `own_label`: HTML of the reader's label, which takes no line of its own, so that no button moves when it is given;
     `is_confirmed`: it is labelled correct."""
     candidate, probability = view.candidates[position], float(view.probability[position])
-    confidence = view.rate_answer(run)
     kind, label, note = "as2-answer", "Answer", ""
     if not view.is_calibrated:
         verdict, meter = "Best candidate", ""
         note = (
             f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
         )
-    elif not view.has_answer(run, position):
+    elif not view.is_answer[position]:
         if is_confirmed:
             verdict, meter = "Labelled correct; the model alone finds no answer", ""
         else:
             kind, label = "as2-answer as2-answer-none", "No answer"
             verdict, meter = "No answer found in this corpus", ""
-        note = f"The best candidate has a probability of {percent(probability)} and no clear lead over the second one."
+        note = f"The best candidate has a probability of {percent(probability)}."
     else:
-        confidence = probability if confidence is None else confidence
-        verdict = f'{describe_confidence(confidence)} <span title="{CONFIDENCE_HELP}">{percent(confidence)}</span>'
-        meter = render_meter(confidence)
+        verdict = f'{describe_probability(probability)} <span title="{PROBABILITY_HELP}">{percent(probability)}</span>'
+        meter = render_meter(probability)
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     kind += " as2-answer-labelled" if is_confirmed else ""
     label += f" ({name})" if name else ""
+    verdict = " · ".join(filter(None, (verdict, own_label)))
     draw_card(kind, label, verdict, meter, context, " · ".join(filter(None, (mark, note))))
 
 

@@ -1,5 +1,5 @@
-"""One candidate in detail: its context, its score against the cut at every exit, why it was dropped, and which words of
-the question it explains."""
+"""One candidate in detail: its context, its score at every exit beside the one needed to stay, why it was dropped, and
+which words of the question it explains."""
 
 import numpy as np
 import streamlit as st
@@ -31,7 +31,7 @@ def draw_candidate(
     scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
-        parts.append(describe_probability(view, run, position))
+        parts.append(f"Probability {percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")
@@ -40,15 +40,6 @@ def draw_candidate(
     attribution = load_attribution(wb, view, position) if has_context else None
     context = render_context(view.candidates[position], quiet=True, attribution=attribution) if has_context else ""
     st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')
-
-
-def describe_probability(view: AskView, run: CascadeTrace, position: int) -> str:
-    """The best one's is the percentage of the answer card, since two figures for one sentence leave a reader with
-    neither."""
-    confidence = view.rate_answer(run)
-    if confidence is None or position != run.ranking()[0] or not view.has_answer(run, position):
-        return f"Probability {percent(float(view.probability[position]))}."
-    return f"Probability {percent(confidence)}, by its lead over the second candidate."
 
 
 def draw_standings(run: CascadeTrace, position: int) -> None:
@@ -62,7 +53,7 @@ def render_standings(standings: list[Standing]) -> str:
         f"{s.entered:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
         for s in standings
     )
-    head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "cut", "score", "at the cut"))
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "stay", "score", "needed"))
     return f'<table class="as2-table as2-standings"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 

@@ -44,6 +44,7 @@ def draw_cascade(
     st.components.v2.component("as2_cascade_state", js=load_script("ask/cascade_state"))(
         key="as2_cascade_state", data=state
     )
+    drops.draw_reset(percents)
 
 
 def _receive_drop() -> None:

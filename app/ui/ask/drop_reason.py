@@ -51,17 +51,17 @@ def find_survival_percent(full: CascadeTrace, position: int, below: int) -> int 
 
 
 def describe_drop(full: CascadeTrace, run: CascadeTrace, position: int) -> str:
-    """`Dropped after layer 3: rank 52, the cut is at 49. It would survive at 20 %.`, or where it ended."""
+    """`Dropped after layer 3: rank 52, the best 49 stay. It would survive at 20 %.`, or where it ended."""
     last = list_standings(run, position)[-1]
     if last.stays:
         return f"Stayed to the end: rank {last.rank:,} of {last.entered:,}."
     if run.first is not None and position in run.first.dropped:
         return (
-            f"Dropped by the {last.title}: rank {last.rank:,}, the cut is at {last.survivors:,}. The cascade never "
+            f"Dropped by the {last.title}: rank {last.rank:,}, the best {last.survivors:,} stay. The cascade never "
             "read it, so the share dropped at each exit does not matter."
         )
     ratios = run.schedule.ratios
     percent = find_survival_percent(full, position, round(max(ratios) * 100))
     everywhere = "" if len(set(ratios)) == 1 else " at every exit"
     end = f"at {percent} %{everywhere}" if percent else "only if nothing were dropped"
-    return f"Dropped after {last.title}: rank {last.rank:,}, the cut is at {last.survivors:,}. It would survive {end}."
+    return f"Dropped after {last.title}: rank {last.rank:,}, the best {last.survivors:,} stay. It would survive {end}."

@@ -26,6 +26,16 @@ def choose_percents(percents: list[int]) -> None:
     st.session_state[_CHOICE] = _format(percents)
 
 
+def draw_reset(percents: list[int]) -> None:
+    """The way back to the default from a share that another question may have been asked with. The container is there
+    in any case, so that nothing below moves to another place."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-drop-reset"):
+        if percents != [DEFAULT_PERCENT]:
+            st.caption("You chose this drop ratio; it holds for the next questions, too.", width="content")
+            st.button(f"Back to {DEFAULT_PERCENT} %", key="as2_drop_reset", type="tertiary", on_click=choose_percents,
+                      args=([DEFAULT_PERCENT],))  # fmt: skip
+
+
 def make_schedule(percents: list[int], exits: int) -> DropSchedule:
     each = percents * (exits - 1) if len(percents) == 1 else percents
     return DropSchedule(tuple(p / 100 for p in each))

@@ -120,7 +120,7 @@ def test_the_same_question_over_the_same_sentences_is_computed_once(monkeypatch)
     chosen = loading.LoadedVersion(1, "cascade", ranker)
     candidates = [Candidate(str(i), t) for i, t in enumerate(("a tower", "a bridge", "a river"))]
     first = scoring.rank(chosen, QUESTION, candidates)
-    assert scoring.rank(chosen, QUESTION, candidates).probability.tolist() == first.probability.tolist()
+    assert scoring.rank(chosen, QUESTION, candidates).trace.scores().tolist() == first.trace.scores().tolist()
     scoring.rank(chosen, QUESTION, candidates[:2])
     scoring.rank(loading.LoadedVersion(2, "other", FakeCascade("other")), QUESTION, candidates)
     assert calls == [QUESTION, QUESTION]

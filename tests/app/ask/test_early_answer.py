@@ -34,7 +34,7 @@ def test_a_cached_trace_has_no_early_run(wb, towers):
     first = scoring.rank(model, QUESTION, candidates, early=early)
     again = scoring.rank(model, QUESTION, candidates, early=early)
     assert len(runs) == 1
-    assert again.probability.tolist() == first.probability.tolist()
+    assert again.trace.scores().tolist() == first.trace.scores().tolist()
 
 
 def test_the_completion_waits_for_no_answer_of_its_own(wb, towers):

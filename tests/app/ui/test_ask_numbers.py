@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.ui.ask.answer import describe_confidence, percent
-from app.ui.ask.candidate import describe_probability
+from app.ui.ask.answer import describe_probability, percent
 from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
@@ -32,12 +31,12 @@ def a_trace(scores):
 
 
 @pytest.mark.parametrize(
-    ("confidence", "words"),
+    ("probability", "words"),
     [(0.97, "Almost certainly the answer"), (0.75, "Very likely the answer"), (0.5, "Possibly the answer"),
      (0.2, "Uncertain: read the next candidates, too")],
 )  # fmt: skip
-def test_a_confidence_has_words(confidence, words):
-    assert describe_confidence(confidence) == words
+def test_a_probability_has_words(probability, words):
+    assert describe_probability(probability) == words
 
 
 @pytest.mark.parametrize(
@@ -45,20 +44,6 @@ def test_a_confidence_has_words(confidence, words):
 )
 def test_a_share_is_never_rounded_to_certainty(share, told):
     assert percent(share) == told
-
-
-def test_the_best_candidate_has_the_probability_that_the_answer_card_tells():
-    run = a_trace([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
-    view = SimpleNamespace(
-        probability=np.array([0.1, 0.34]), rate_answer=lambda run: 0.93, has_answer=lambda run, position: True
-    )
-    assert describe_probability(view, run, 0) == "Probability 10 %."
-    best = describe_probability(view, run, 1)
-    assert best == "Probability 93 %, by its lead over the second candidate."
-    view.has_answer = lambda run, position: False  # the card says that there is no clear lead
-    assert describe_probability(view, run, 1) == "Probability 34 %."
-    view.rate_answer, view.has_answer = (lambda run: None), (lambda run, position: True)
-    assert describe_probability(view, run, 1) == "Probability 34 %."
 
 
 def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():

@@ -40,9 +40,9 @@ def test_a_candidate_stands_against_the_cut_at_every_exit_it_reached(full):
 def test_the_reason_names_the_exit_the_cut_and_the_share_at_which_it_would_survive(full):
     run = full.replay(DropSchedule((0.3, 0.3)))
     # candidate 6 is seventh: at 24 % two of 10 leave and one of 8, so seven stay; at 25 % two of 8 leave
-    assert describe_drop(full, run, 6) == "Dropped after layer 4: rank 7, the cut is at 5. It would survive at 24 %."
+    assert describe_drop(full, run, 6) == "Dropped after layer 4: rank 7, the best 5 stay. It would survive at 24 %."
     # candidate 7 is eighth: at 19 % one of 10 leaves and one of 9; at 20 % two of 10 and one of 8
-    assert describe_drop(full, run, 7) == "Dropped after layer 2: rank 8, the cut is at 7. It would survive at 19 %."
+    assert describe_drop(full, run, 7) == "Dropped after layer 2: rank 8, the best 7 stay. It would survive at 19 %."
     # the last one is the first to leave: 9 % of 10 are nobody
     assert find_survival_percent(full, 9, 30) == 9
 
@@ -78,5 +78,5 @@ def test_what_the_first_stage_dropped_no_share_brings_back():
     )
     full = with_first(six, stage, [Candidate(str(i), "alike") for i in range(10)])
     reason = describe_drop(full, full.replay(DropSchedule((0.3, 0.3))), 2)
-    assert reason.startswith("Dropped by the first stage: rank 8, the cut is at 6. The cascade never read it")
+    assert reason.startswith("Dropped by the first stage: rank 8, the best 6 stay. The cascade never read it")
     assert find_survival_percent(full, 2, 30) is None

@@ -73,30 +73,34 @@ def draw_arranged(
     arrangement: Arrangement,
     me: str,
     attribute: Callable[[int], Attribution | None] = lambda position: None,
+    *,
+    own_label: str | None = None,
 ) -> None:
     """The first sentence of the arrangement, and the model's own answer where that is another. `me`: the viewer's name.
-    `attribute`: the words that carried the score of the candidate at a position."""
+    `attribute`: the words that carried the score of the candidate at a position. `own_label`: what the viewer has
+    labelled the sentence that comes first."""
     own, first = arrangement.own, arrangement.first
     if arrangement.top:
         top, *more = arrangement.top
         also = render_also(more)
         if arrangement.is_own:
             mark = f"<b>{describe_label(top.pin, me)}</b>{render_source(top.pin)}{also}"
-            draw_answer(answer, run, own, attribute(own), mark=mark, is_confirmed=top.pin.is_current)
+            draw_answer(answer, own, attribute(own), mark=mark, is_confirmed=top.pin.is_current)
         else:
             note = f"{render_source(top.pin)} By the model: {escape(describe_rank(run, top.position))}.{also}"
             context = render_context(top.sentence, attribution=None if first is None else attribute(first))
             verdict = f"{describe_label(top.pin, me)}"
             draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
     elif arrangement.is_own:
-        draw_answer(answer, run, own, attribute(own))
+        note = {CORRECT: "labelled correct by you", INCORRECT: "labelled incorrect by you"}.get(own_label or "", "")
+        draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=own_label == CORRECT)
     else:
         _draw_remaining(answer, run, arrangement, me, None if first is None else attribute(first))
     for dispute in arrangement.disputed[:1]:
         text = plain(shorten(dispute.sentence.text, MAX_TEXT_CHARS))
         st.caption(f":material/group: People disagree on “{text}”: it stays where the model ranks it.")
     if not arrangement.is_own:
-        _draw_own(answer, run, arrangement, me)
+        _draw_own(answer, arrangement, me)
 
 
 def _draw_remaining(
@@ -115,19 +119,19 @@ def _draw_remaining(
     kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
     if answer.is_calibrated:
         verdict += f" <span>probability {percent(probability)}</span>"
-        if probability < answer.threshold:
+        if not answer.is_answer[arrangement.answer]:
             kind, label, verdict = f"{kind} as2-answer-none", "No answer", "No answer found in this corpus"
             note += f" The best candidate left has a probability of {percent(probability)}."
     context = render_context(answer.candidates[arrangement.answer], quiet=label == "No answer", attribution=attribution)
     draw_card(kind, label, verdict, "", context, note)
 
 
-def _draw_own(answer: Answer, run: CascadeTrace, arrangement: Arrangement, me: str) -> None:
+def _draw_own(answer: Answer, arrangement: Arrangement, me: str) -> None:
     own = answer.candidates[arrangement.own]
     label = next((x.pin for x in arrangement.rejected if x.position == arrangement.own), None)
     with st.expander(f"The model’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
         mark = "" if label is None else f"<b>{describe_label(label, me)}</b>"
-        draw_answer(answer, run, arrangement.own, name="the model’s own", mark=mark)
+        draw_answer(answer, arrangement.own, name="the model’s own", mark=mark)
 
 
 def render_also(more: Sequence[PinnedSentence]) -> str:

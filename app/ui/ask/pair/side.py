@@ -16,7 +16,7 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     """`mine` and `visible`: sentence id -> label. `where` tells the two apart in widget keys."""
     view, best = side.view, int(run.ranking()[0])
     order = "first" if where == "base" else "second"
-    draw_answer(view, run, best, name=f"{order}, {side.name}")
+    draw_answer(view, best, name=f"{order}, {side.name}")
     label = mine.get(view.candidates[best].sentence_id)
     label_buttons(frame, view, view.candidates[best].sentence_id, rank=1, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
