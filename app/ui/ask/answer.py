@@ -21,7 +21,7 @@ PROBABILITY_HELP = "Of 100 answers with this percentage, about so many are right
 
 def describe_probability(probability: float) -> str:
     """How often such an answer is right, in words."""
-    return next(words for floor, words in VERDICTS if probability >= floor)
+    return next(words for floor, words in VERDICTS if round(probability, 2) >= floor)  # as the percentage is
 
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
