@@ -8,7 +8,7 @@ from app.ui.text import escape
 
 
 def figures(rows: Sequence[tuple[str, int, str]], *, name: str, even: bool = False) -> None:
-    """`rows`: (name, number, tooltip). `name` is a test id; `even`: in columns, for a narrow place."""
+    """`rows`: (name, number, tooltip). `name` is a test id; `even`: in three columns, for a narrow place."""
     cells = "".join(
         f'<span title="{escape(about)}"><small>{escape(label)}</small><b>{number:,}</b></span>'
         for label, number, about in rows

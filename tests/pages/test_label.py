@@ -1,5 +1,6 @@
 """The label page and its desk. Keys are pressed in tests/e2e/test_label_keys.py."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -304,6 +305,25 @@ def test_the_queue_is_in_the_address(wb):
 def test_progress_counts_what_was_stored(wb):
     at = press(press(open_label(), "correct"), "incorrect")
     assert "1 correct, 1 incorrect, 0 unsure" in texts(at)
+
+
+def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb, ann):
+    label(wb, ann, FIRST)
+    label(wb, ann, SECOND)
+    press(open_label(), "unsure")
+    for queue in ("uncertain", "flagged"):
+        html = markup(open_label({"queue": queue}))
+        [left] = re.findall('data-testid="as2-left">(.*?)</div>', html)
+        [labels] = re.findall('data-testid="as2-progress">(.*?)</div>', html)
+        assert "<small>Sentences left in this queue</small>" in left
+        assert ("<b>0</b>" in left) is (queue == "flagged")
+        assert re.findall("<b>(.*?)</b>", labels) == ["1", "1", "3"]
+
+
+def test_the_menu_says_what_each_queue_holds(wb):
+    options = open_label().selectbox(key="label_queue").options
+    assert "Tops: the highest ranked without a label" in options
+    assert all(": " in option for option in options)
 
 
 def rows(at):

@@ -14,16 +14,18 @@ from app.ui.text import count, escape, percent, plain, shorten
 
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
-    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds, if anything. A
-    review has none: what is left in it is counted under "Mine" or "All", too."""
+    """What is left in the queue, the labels of the corpus, and a bar: towards the target, or this annotator's share of
+    what the queue holds, if anything. A review has none: what is left in it is labelled, too."""
     is_review = QUEUES[queue].is_review
     target = 0 if is_review else progress.target or 0
     missing = max(0, target - progress.all)
+    left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
+    figures((left,), name="as2-left")
+    st.markdown("**Labels in this corpus**")
     rows = (
-        ("Today", progress.today, "Your labels since midnight"),
-        ("Mine", progress.mine, "Pairs with a label of yours"),
-        ("All", progress.all, "Pairs labelled by anyone, including labels imported with the corpus"),
-        ("Left", progress.remaining, "Pairs you can still label in this queue"),
+        ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
+        ("Mine", progress.mine, "Sentences with a label of yours, in all queues of this corpus"),
+        ("Everyone’s", progress.all, "Sentences labelled by anyone, including labels imported with the corpus"),
     )
     figures(rows, name="as2-progress", even=True)
     if target:
