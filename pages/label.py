@@ -164,9 +164,9 @@ def button(name: str, *, disabled: bool = False, number: int | None = None) -> N
 
 with st.container(horizontal=True):
     place = st.container(width="content")  # the mode stands first, but a decision has one only
-    titles = {**{q.name: q.display_name for q in QUEUES.values()}, DECIDE: decide.TITLE}
+    entries = {**{q.name: q.menu_entry for q in QUEUES.values()}, DECIDE: decide.MENU_ENTRY}
     choose_first_queue()
-    queue = url.choose("label", "queue", "Queue", titles)
+    queue = url.choose("label", "queue", "Queue", entries)
     pool = choose_pool() if queue == "tops" else ()
 is_deciding, mode = queue == DECIDE, ONE
 if not is_deciding:

@@ -67,11 +67,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """`explain` gives the reason for an item, or "" where a review has none. `is_adaptive`: it chooses what teaches the
+    """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review has none. `is_adaptive`: it chooses what teaches the
     model most, so a share of it is drawn at random. `settle`: what a label given in a review settles there.
     `title`: its name on the page, by default `name`. `when_empty`: the text shown in place of an item."""
 
     name: str
+    hint: str
     description: str
     order: Order
     explain: Callable[[Evidence], str]
@@ -83,6 +84,11 @@ class Queue:
     @property
     def display_name(self) -> str:
         return self.title or self.name.capitalize()
+
+    @property
+    def menu_entry(self) -> str:
+        """Its name with what it holds, for somebody who chooses among all."""
+        return f"{self.display_name}: {self.hint}"
 
     @property
     def is_review(self) -> bool:
@@ -209,6 +215,7 @@ QUEUES = {
     for queue in (
         Queue(
             name="unlabelled",
+            hint="questions without any label",
             description="Questions without any label, the best candidate first.",
             order=Order(_without_label),
             explain=lambda e: f"The question has no label yet; {_rank(e)}.",
@@ -216,6 +223,7 @@ QUEUES = {
         ),
         Queue(
             name="uncertain",
+            hint="where the model is least sure",
             description="Probability closest to the threshold.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
@@ -223,6 +231,7 @@ QUEUES = {
         ),
         Queue(
             name="disagree",
+            hint="where two rankers disagree most",
             description="The cascade and the generative ranker disagree most about the rank. One of them is wrong.",
             order=Order(_furthest_apart(GENERATIVE.rank), scores=(LAST, GENERATIVE)),
             explain=lambda e: (
@@ -232,6 +241,7 @@ QUEUES = {
         ),
         Queue(
             name="early",
+            hint="where the first and last exit disagree",
             description="The first and the last exit disagree most about the rank. Shows the errors of early exits.",
             order=Order(_furthest_apart(EARLY.rank), scores=(LAST, EARLY)),
             explain=lambda e: (
@@ -242,6 +252,7 @@ QUEUES = {
         ),
         Queue(
             name="dropped",
+            hint="close to being dropped or kept",
             description="Closest to a cut, where a small error drops a correct candidate or keeps a wrong one.",
             order=Order(_nearest_to_cut),
             explain=_explain_cut,
@@ -249,12 +260,14 @@ QUEUES = {
         ),
         Queue(
             name="tops",
+            hint="the highest ranked without a label",
             description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
             order=Order(_best_ranks_first),
             explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
         ),
         Queue(
             name="flagged",
+            hint="marked with a note, to look at again",
             description="Flagged by an annotator, with a note. A label here clears the flag.",
             order=_review(queues.oldest_flag().is_not(None), queues.oldest_flag()),
             explain=_explain_flags,
@@ -263,6 +276,7 @@ QUEUES = {
         ),
         Queue(
             name="second",
+            hint="labels that may be wrong",
             title="Second look",
             description="Labels that a model of all the other labels doubts. Confirm or correct them.",
             order=_review(queues.doubt().is_not(None), queues.doubt().desc()),
@@ -272,6 +286,7 @@ QUEUES = {
         ),
         Queue(
             name="own",
+            hint="your labels, newest first",
             description="Your own labels, newest first, for review.",
             order=Order(_newest_own, scores=(), is_review=True),
             explain=lambda e: f"You labelled it {e.own}." if e.own else "",
@@ -279,6 +294,7 @@ QUEUES = {
         ),
         Queue(
             name=RANDOM,
+            hint="a sample of all, for estimates",
             description="A random sample of the open pairs.",
             order=Order(lambda query, _: query.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",

@@ -26,7 +26,7 @@ from app.ui.signin import fragment
 from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
 
-TITLE = "Decide A or B"
+MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the verdict."
 DEFAULTS = ("cascade", "bm25")
 WATCH_SECONDS = 5.0  # between looks at what others labelled
