@@ -67,9 +67,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review has none. `is_adaptive`: it chooses what teaches the
-    model most, so a share of it is drawn at random. `settle`: what a label given in a review settles there.
-    `title`: its name on the page, by default `name`. `when_empty`: the text shown in place of an item."""
+    """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review
+    has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random. `settle`: what
+    a label given in a review settles there. `title`: its name on the page, by default `name`. `when_empty`: the text
+    shown in place of an item."""
 
     name: str
     hint: str

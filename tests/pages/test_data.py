@@ -102,6 +102,21 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     assert file == "bad.pdf" and reason
 
 
+def test_the_corpus_that_files_go_into_is_named_where_they_are_added(wb):
+    at = open_data({"corpus": "Works"})
+    headings = [h.value.replace("\\", "") for h in at.header]
+    assert headings[:2] == ["New corpus", "Add documents to “Works”"]
+    assert "comes with the program" not in texts(at)
+    at = at.file_uploader(key="data_files_0").set_value([("a.txt", b"One.", "text/plain")]).run()
+    assert at.button(key=f"data_ingest_{WORKS}").label == "Add 1 file to “Works”"
+
+
+def test_on_a_shipped_corpus_a_corpus_of_ones_own_is_suggested_first(wb):
+    corpora.create_corpus(wb, corpora.HANDBOOK)
+    at = open_data({"corpus": corpora.HANDBOOK})
+    assert "“handbook” comes with the program. For your own documents, create a corpus above first." in texts(at)
+
+
 def test_without_a_corpus_the_page_offers_to_make_one(wb):
     stored.delete_corpora(wb)
     at = open_data()

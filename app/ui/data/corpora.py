@@ -5,7 +5,7 @@ from contextlib import suppress
 import streamlit as st
 
 from app.corpora import corpora, documents
-from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, UnknownCorpus
+from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownCorpus
 from app.corpora.documents import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
@@ -31,13 +31,14 @@ def draw(frame: Frame) -> None:
             _draw_row(frame, corpus)
     if not views:
         st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
+    _draw_create(frame)
     if frame.corpus is not None:
         _draw_ingest(frame)
     left, right = st.columns(2, gap="large")
     with left:
-        _draw_create(frame)
-    with right:
         _draw_starter(frame)
+    with right:
+        _draw_handbook(frame)
 
 
 def _draw_row(frame: Frame, corpus: CorpusView) -> None:
@@ -113,7 +114,9 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
     st.header("New corpus", anchor=False)
-    with st.form("data_new", border=False, clear_on_submit=True):
+    st.caption("Name it, then add its documents below.")
+    row = {"horizontal": True, "vertical_alignment": "bottom"}
+    with st.form("data_new", border=False, clear_on_submit=True), st.container(**row):
         name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:
@@ -131,11 +134,16 @@ def _draw_starter(frame: Frame) -> None:
     icon = ":material/restart_alt:"
     if st.button("Load the starter corpus", icon=icon, key="data_starter", disabled=bool(why), help=why):
         _load(frame, STARTER, "starter corpus")
+
+
+def _draw_handbook(frame: Frame) -> None:
+    why = frame.explain_refusal("load corpora")
     st.header("Handbook", anchor=False)
     st.caption(
         "The service handbook of an invented company, with labelled questions in its staff's own words. No model knows "
         "these words, so a retrain shows here what labels bring."
     )
+    icon = ":material/restart_alt:"
     if st.button("Load the handbook", icon=icon, key="data_handbook", disabled=bool(why), help=why):
         _load(frame, HANDBOOK, "handbook")
 
@@ -157,8 +165,14 @@ def _load(frame: Frame, name: str, title: str) -> None:
 
 def _draw_ingest(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("add documents")
-    st.header("Add documents", anchor=False)
-    st.caption(f"Files are added to {plain(corpus.name)}. Adding the same document again changes nothing.")
+    name = plain(corpus.name)
+    st.header(f"Add documents to “{name}”", anchor=False)
+    if corpus.name in SHIPPED:
+        st.info(
+            f"“{name}” comes with the program. For your own documents, create a corpus above first.",
+            icon=":material/create_new_folder:",
+        )
+    st.caption("Adding the same document again changes nothing.")
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = offer_upload(
         "Files", is_allowed=not why, accept_multiple_files=True,
@@ -167,7 +181,7 @@ def _draw_ingest(frame: Frame) -> None:
     )  # fmt: skip
     # keyed by the corpus: if it was deleted meanwhile, a click must not apply to the one shown in its place
     if st.button(
-        f"Add {count(len(files), 'file')}" if files else "Choose files first",
+        f"Add {count(len(files), 'file')} to “{name}”" if files else "Choose files first",
         type="primary", disabled=not files or bool(why), icon=":material/upload_file:",
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
