@@ -170,13 +170,17 @@ def _sign_in_by_name(wb: Workbench) -> AnnotatorView:
     state = st.session_state
     if "_as2_name" not in state:
         state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY
+    current = state["_as2_name"]
     text = st.text_input(
         "Your name",
-        state["_as2_name"],
+        current,
         key="as2_name",
+        placeholder=current,
         max_chars=people.MAX_NAME_CHARS,
         help="Labels are signed with it, and this browser remembers it. Two people, two names.",
     )
-    name = " ".join(text.split()) or NOBODY
-    state["_as2_name"] = name
-    return people.sign_in(wb, name)
+    name = " ".join(text.split())
+    if not name:
+        st.caption(f"A label needs a name. You are still “{plain(current)}”, and nothing has changed.")
+    state["_as2_name"] = name or current
+    return people.sign_in(wb, state["_as2_name"])

@@ -48,6 +48,16 @@ def test_without_a_name_it_is_me(wb):
     assert open_page("label").text_input(key="as2_name").value == "me"
 
 
+def test_who_clears_the_name_goes_on_under_it_and_is_told(wb):
+    at = open_page("label")
+    at = at.text_input(key="as2_name").set_value("Ada").run()
+    assert "You are still" not in texts(at)
+    at = at.text_input(key="as2_name").set_value("  ").run()
+    assert "You are still “Ada”, and nothing has changed." in texts(at)
+    at.button(key="label_unsure").click().run()
+    assert [e.annotator_id for e in stored.label_events(wb)] == [people.sign_in(wb, "Ada").id]
+
+
 ROOT = Path(__file__).parents[2]
 
 
