@@ -235,6 +235,8 @@ with side:
         frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
     )
     draw_progress(counts, frame.annotator.name, of_queue)
+    if desk.item is not None and not is_deciding:
+        waiting.draw_ranking(frame)
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)

@@ -8,7 +8,6 @@ and go. It is for all epochs: training may stop early.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from app.adapt.snapshot import sample_validation
 from app.adapt.splitting import Split
@@ -217,12 +216,3 @@ class TrainingWatch:
 
 def count_candidates(questions: Iterable[Question]) -> int:
     return sum(len(q.candidates) for q in questions)
-
-
-def describe_range(low: float, high: float) -> str:
-    """`20 to 40 s`, `1 to 3 min`, `about 5 s`: seconds as a range that a reader can hold in mind."""
-    if high < 90:
-        low, high = (5 * ceil(x / 5) for x in (low, high))
-        return f"about {high} s" if low == high else f"{low} to {high} s"
-    low, high = (ceil(x / 60) if x > high / 10 else 1 for x in (low, high))
-    return f"about {high} min" if low == high else f"{low} to {high} min"

@@ -7,8 +7,9 @@ for long without a word, and a pause or a cancellation is seen at each of these 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from app.adapt.pace import Pace, TrainingWatch, describe_range
+from app.adapt.pace import Pace, TrainingWatch
 from app.jobs.attempt import JobRun
+from app.jobs.remaining import describe_range
 from as2core.types import OnProgress, Progress
 
 if TYPE_CHECKING:

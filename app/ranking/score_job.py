@@ -11,6 +11,7 @@ import numpy as np
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
+from app.jobs.remaining import describe_remaining
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
@@ -24,12 +25,17 @@ MAX_JOB_QUESTIONS = 40
 
 
 def start_scoring(
-    wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS, *, questions: Sequence[int] = ()
+    wb: Workbench,
+    corpus_id: int,
+    limit: int = MAX_JOB_QUESTIONS,
+    *,
+    questions: Sequence[int] = (),
+    by: int | None = None,
 ) -> JobView:
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these."""
+    this fills, or these. `by`: who starts it."""
     settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
-    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id)
+    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id, by=by)
 
 
 def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
@@ -62,9 +68,11 @@ def run_score(job: JobRun) -> dict[str, Json]:
             questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
         else:
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
+    began, total = job.seconds(), len(questions)
     for done, question in enumerate(questions):
         job.step_back()
-        job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
+        left = describe_remaining(job.seconds() - began, done, total)
+        job.progress(done / total, f"{done} of {total} questions ranked{left}")
         result = scoring.rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:

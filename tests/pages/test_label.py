@@ -253,6 +253,36 @@ def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb,
     assert "Filling the queues" in markup(at)
 
 
+def test_ranking_is_cancelled_where_it_was_started(wb, ann):
+    leave(wb, ann)
+    at = open_label().button(key="label_rank_more").click().run()
+    at = at.button(key="label_rank_cancel").click().run()
+    assert score_jobs(wb) == ["cancelled"]
+    assert "Ranking was cancelled. What is ranked already stays." in markup(at)
+    assert at.button(key="label_rank_more").label == "Rank more questions"
+
+
+def test_ranking_that_goes_on_beside_an_item_shows_how_far_it_is_and_is_cancelled_there(wb):
+    stored.put_job(wb, "score", progress=0.3, message="12 of 40 questions ranked, 20 to 35 s left")
+    at = open_label()
+    assert front(at) == FIRST
+    assert "12 of 40 questions ranked, 20 to 35 s left" in [p.proto.text for p in at.get("progress")]
+    at = at.button(key="label_rank_cancel").click().run()
+    assert stored.jobs(wb)[-1].cancelling
+    assert at.button(key="label_rank_cancel").disabled
+    assert front(at) == FIRST
+
+
+def test_a_viewer_cancels_only_the_ranking_that_they_started(wb, ann):
+    stored.set_role(wb, "viewer")
+    leave(wb, ann)
+    stored.put_job(wb, "score", "queued")
+    assert open_label().button(key="label_rank_cancel").disabled
+    stored.change_job(wb, stored.jobs(wb)[-1].id, state="done", result={"questions": 40})
+    at = open_label().button(key="label_rank_more").click().run()
+    assert not at.button(key="label_rank_cancel").disabled
+
+
 def test_more_questions_can_be_ranked_when_a_queue_runs_out(wb, ann):
     leave(wb, ann)
     stored.put_job(wb, "score", "done", result={"questions": 40})

@@ -15,7 +15,7 @@ from app.labels.strategies import QUEUES
 from app.ranking import score_job
 from app.ui import navigation
 from app.ui.errors import guarded
-from app.ui.job import WAIT_SECONDS, draw_progress
+from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
@@ -45,6 +45,28 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
         _draw_narrow(frame, desk) if desk.seat.questions else _draw_finished(frame, desk, job)
         return
     fragment(run_every=WAIT_SECONDS)(_wait)(wb, job.id)
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        draw_cancel_or_retry(wb, job, "label_rank", frame.annotator)
+
+
+def draw_ranking(frame: Frame) -> None:
+    """Beside an item: how far the job is that ranks more questions meanwhile."""
+    job = queue.find_newest(frame.wb, "score", frame.corpus.id)
+    if job is None or not job.is_active:
+        return
+    with st.container(key="label_ranking"):
+        st.markdown("**Ranking more questions**")
+        fragment(run_every=WAIT_SECONDS)(_follow)(frame.wb, job.id)
+        draw_cancel_or_retry(frame.wb, job, "label_rank", frame.annotator)
+
+
+def _follow(wb: Workbench, job_id: int) -> None:
+    """When it ends, the page stays as it is: somebody may be typing in it."""
+    job = queue.load_job(wb, job_id)
+    if job.is_active:
+        draw_progress(wb, job)
+    else:
+        st.caption("It has ended. What it ranked is in the queues.")
 
 
 def _draw_without_questions(frame: Frame) -> None:
@@ -95,12 +117,14 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
                       on_click=guarded(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
-                      kwargs={"questions": questions})  # fmt: skip
+                      kwargs={"questions": questions, "by": frame.annotator.id})  # fmt: skip
 
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     if job is None:
         is_complete, more = False, ""
+    elif job.state == "cancelled":
+        is_complete, more = False, "Ranking was cancelled. What is ranked already stays."
     elif job.state == "done":
         # what ranks anew passes over those that were never ranked
         is_complete = not job.result.get("questions") and not job.settings.get("again")
@@ -120,7 +144,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
-                      args=(frame.wb, frame.corpus.id))  # fmt: skip
+                      args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
         elif desk.seat.queue != NEXT:
             st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue",
                       icon=":material/arrow_forward:", help=QUEUES[NEXT].description, on_click=_switch,

@@ -10,7 +10,6 @@ from app.adapt.pace import (
     Pace,
     TrainingWatch,
     Work,
-    describe_range,
     plan_stages,
     weigh_judges,
 )
@@ -184,17 +183,3 @@ def test_two_judges_are_trained_and_all_questions_are_scored_by_one_of_them():
     pairs = tuple(Question(str(i), "?", (Candidate("a", "x", 1), Candidate("b", "y", 0))) for i in range(50))
     more = weigh_judges(pairs, 12) - weigh_judges((), 2)
     assert more == pytest.approx(20 * STEP_WEIGHT + 100 * COMPLETE_WEIGHT)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (2, 4, "about 5 s"),
-        (14, 31, "15 to 35 s"),
-        (61, 89, "65 to 90 s"),
-        (70, 130, "2 to 3 min"),
-        (100, 110, "about 2 min"),
-    ],
-)
-def test_a_range_is_rounded_to_what_one_holds_in_mind(low, high, words):
-    assert describe_range(low, high) == words

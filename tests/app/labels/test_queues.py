@@ -9,7 +9,7 @@ from tower_texts import QUESTIONS
 from app.ask import asking
 from app.corpora import corpora, documents
 from app.jobs import queue as jobs
-from app.jobs.attempt import run_queued
+from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, guidelines
 from app.labels import queues as queueing
 from app.labels.queues import Seat
@@ -270,6 +270,22 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
 
     assert jobs.load_job(wb, job.id).result == {"questions": 2}
     assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
+
+
+def test_a_scoring_job_says_how_long_it_still_takes(wb, towers, monkeypatch):
+    with wb.write() as s:
+        for i, q in enumerate(QUESTIONS[:3]):
+            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
+    messages, seconds = [], iter([0.0, 0.0, 20.0, 40.0])
+    monkeypatch.setattr(JobRun, "seconds", lambda job: next(seconds))
+    monkeypatch.setattr(JobRun, "progress", lambda job, share, message: messages.append(message))
+    score_job.start_scoring(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert [m for m in messages if "ranked" in m] == [
+        "0 of 3 questions ranked",
+        "1 of 3 questions ranked",
+        "2 of 3 questions ranked, 15 to 25 s left",  # 20 s each, a quarter less or more
+    ]
 
 
 def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_what_it_does_not(wb, towers, ann):
