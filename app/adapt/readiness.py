@@ -1,5 +1,6 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -168,19 +169,41 @@ def _find_problem(composition: snapshot.Composition, settings: RetrainSettings, 
             "are not held out, or use all questions."
         )
     usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
+    reasons = _explain_parts(composition)
     if usable < MIN_QUESTIONS:
+        if reasons:
+            return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
     if not parts.train:
-        return (
-            "No training question is labelled: what is labelled here is kept for validation or for measuring. Label "
-            f"correct and incorrect sentences of {MIN_QUESTIONS} other questions."
+        return "No training question is labelled: what is labelled here is kept for validation or for measuring. " + (
+            reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
         )
     if not parts.held_out:
-        return "No question can be held out to compare before and after: label one more, with both kinds of labels."
+        remedy = reasons or "Label one more, with both kinds of labels."
+        return f"No question can be held out to compare before and after. {remedy}"
     if not any(q.positives and q.negatives for q in parts.train):
         return "No training question has both a correct and an incorrect sentence: label both for some more questions."
     return ""
+
+
+def _explain_parts(composition: snapshot.Composition) -> str:
+    """Why labelled questions have no free choice of part, with the remedy; "" where all have."""
+    both = [x for x in composition.questions if x.question.positives and x.question.negatives]
+    familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
+    splits = Counter(x.split for x in both if x.split)
+    reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]
+    if familiar:
+        reasons.append(f"{familiar:,} are known to the model to start from, which was trained on them")
+    if benchmark:
+        reasons.append(f"{benchmark:,} are in a frozen benchmark, which no model is trained on")
+    if not reasons:
+        return ""
+    remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
+    if splits.total() > max(familiar, benchmark):
+        remedy += ", or import the set into a new corpus without a split"
+    listed = "; ".join(reasons)
+    return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."
 
 
 def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings) -> list[str]:

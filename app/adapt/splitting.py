@@ -38,12 +38,15 @@ Embed = Callable[[Sequence[str]], np.ndarray | None]
 @dataclass(frozen=True, slots=True)
 class Split:
     """Questions with labelled candidates only. `borrowed`: the part of an imported division that is held out, since no
-    other question is: "test", "dev", or ""."""
+    other question is: "test", "dev", or "". `familiar`, `benchmark`: how many questions with both kinds of labels the
+    base has learnt from, and how many are of a frozen benchmark, near-duplicates included."""
 
     train: tuple[Question, ...]
     dev: tuple[Question, ...]
     held_out: tuple[Question, ...]
     borrowed: str = ""
+    familiar: int = 0
+    benchmark: int = 0
 
     @property
     def train_labels(self) -> tuple[int, int]:
@@ -72,11 +75,14 @@ def split(
     test: list[LabelledQuestion] = []
     held_out: list[LabelledQuestion] = []
     rest: list[list[LabelledQuestion]] = []
+    familiar = benchmark = 0
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_benchmark for i in places)
         splits = {x.split for x in group}
         is_benchmark = any(i >= first_benchmark for i in places)
+        familiar += sum(map(_has_both, group)) if is_known else 0
+        benchmark += sum(map(_has_both, group)) if is_benchmark else 0
         if "test" in splits or is_benchmark:  # never trained on
             held_out += [] if is_known else [x for x in group if not x.split]
             test += [] if is_known or is_benchmark else [x for x in group if x.split == "test"]
@@ -101,6 +107,8 @@ def split(
         _to_questions([*dev, *drawn_dev]),
         _to_questions([x for x in held_out if _has_both(x)]),
         borrowed,
+        familiar,
+        benchmark,
     )
 
 

@@ -165,6 +165,7 @@ def test_the_preview_is_of_the_version_that_is_started_from(wb):
     assert not at.button(key="adapt_start").disabled
     at = at.selectbox(key="adapt_base").set_value("starter-2").run()
     assert "No question can be held out" in texts(at)
+    assert "are known to the model to start from, which was trained on them" in texts(at)
     assert at.button(key="adapt_start").disabled
 
 

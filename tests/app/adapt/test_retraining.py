@@ -746,9 +746,9 @@ def test_settings_that_cannot_work_are_refused_before_the_start(wb, corpus_id, b
         readiness.start_retrain(wb, corpus_id, RetrainSettings(**bad))
 
 
-def readiness_of(wb, questions):
+def readiness_of(wb, questions, split=""):
     content = jsonl.dumps(questions).encode()
-    corpus = imports.import_labels(wb, None, "some.jsonl", content, annotator="ann").corpus_id
+    corpus = imports.import_labels(wb, None, "some.jsonl", content, annotator="ann", split=split).corpus_id
     return corpus, readiness.check_readiness(wb, corpus)
 
 
@@ -772,6 +772,29 @@ def test_too_few_questions_are_counted(wb):
     assert ready.problems == (
         "3 questions have both a correct and an incorrect sentence, 4 are needed: label some more.",
     )
+
+
+NEW_CORPUS = "or import the set into a new corpus without a split"
+
+
+@pytest.mark.parametrize(
+    ("split", "problem"), [("dev", "No training question is labelled"), ("train", "No question can be held out")]
+)
+def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, split, problem):
+    _, ready = readiness_of(wb, made_up(8), split)
+    [text] = ready.problems
+    assert text.startswith(problem)
+    assert f"8 came with the split “{split}”" in text and NEW_CORPUS in text
+
+
+@pytest.mark.parametrize("split", ["", "dev"])
+def test_questions_of_a_frozen_benchmark_are_named_as_the_reason(wb, split, monkeypatch):
+    monkeypatch.setattr(snapshots, "load_benchmarks", lambda wb: {"frozen": made_up(8)})
+    _, ready = readiness_of(wb, made_up(8), split)
+    [text] = ready.problems
+    assert "8 are in a frozen benchmark, which no model is trained on" in text
+    assert "Label correct and incorrect sentences of 4 or more questions of your own." in text
+    assert NEW_CORPUS not in text
 
 
 @pytest.mark.parametrize(("label", "missing"), [(1, "incorrect"), (0, "correct")])
