@@ -102,6 +102,12 @@ def list_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
         return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.list_sentences(s, [document_id])]
 
 
+def count_labels(wb: Workbench, document_id: int) -> int:
+    """The pairs of a question and one of its sentences that carry a label."""
+    with wb.read() as s:
+        return rows.count_document_labels(s, document_id)
+
+
 def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -> None:
     """Delete a document from its corpus. Its labelled sentences are hidden, and exports and retrains still use their
     labels; they return when the document is added again. `by` None is the command line. Raises Gone, and NotAllowed for

@@ -60,6 +60,13 @@ def count_labels(session: Session, corpus_id: int) -> int:
     return session.scalar(labels) or 0
 
 
+def count_document_labels(session: Session, document_id: int) -> int:
+    """The pairs of a question and one of the document's sentences in use that anyone labels at present."""
+    in_use = select(Sentence.id).where(Sentence.document_id == document_id, Sentence.retired.is_(False))
+    pairs = select(CurrentLabel.question_id, CurrentLabel.sentence_id).where(CurrentLabel.sentence_id.in_(in_use))
+    return session.scalar(select(func.count()).select_from(pairs.distinct().subquery())) or 0
+
+
 def mark_labels(session: Session) -> tuple[int | None, int | None]:
     """Changes whenever a label is given or taken back, and when a question is added: the newest ids of both. Deleting a
     question changes the number of questions."""

@@ -7,9 +7,10 @@ import stored
 from app_pages import button, markup, open_page, texts
 from stored import TOWERS, WORKS
 
+from app.adapt import readiness
 from app.corpora import corpora, documents
 from app.corpora.documents import DocumentView, SentenceView
-from app.exchange import imports
+from app.exchange import exports, imports
 from app.labels import annotation
 from app.ranking.synonyms import read_synonyms
 from app.ui.data import documents as documents_ui
@@ -153,6 +154,18 @@ def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(wb):
     at = at.button(key="data_document_gone").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["A bridge"]
     assert "doc" not in at.query_params
+
+
+def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
+    bridge = {"view": "documents", "doc": "A_bridge"}
+    assert "None of its sentences is labelled." in texts(open_data(bridge))
+    annotation.give_label(wb, question_id=3, sentence_id=8, annotator_id=me.id, label="correct")
+    at = open_data(bridge)
+    assert "Its label stays, and still counts in retrains, comparisons, exports and the number of labels" in texts(at)
+    at.button(key="data_document_gone").click().run()
+    assert corpora.get_corpus(wb, TOWERS).labels == 1
+    assert [q.positives for q in exports.labelled_questions(wb, TOWERS) if q.positives] == [1]
+    assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1
 
 
 def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():

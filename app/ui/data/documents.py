@@ -72,18 +72,30 @@ def _draw_delete(frame: Frame, document: DocumentView) -> None:
     why = frame.explain_refusal("delete documents")
     with st.popover("Delete", type="tertiary", icon=":material/delete:", key="data_document_delete", disabled=bool(why),
                     help=why):  # fmt: skip
-        st.caption(
-            f"{plain(document.title or document.external_id)} will be deleted from the corpus. Labels of its sentences "
-            "are hidden, and return if you add the document again."
-        )
-        st.button("Delete this document", key="data_document_gone", on_click=_delete, args=(frame, document))
+        labels = documents.count_labels(frame.wb, document.id)
+        name = plain(document.title or document.external_id)
+        st.caption(f"{name} will be deleted from the corpus. {_describe_labels(labels)}")
+        st.button("Delete this document", key="data_document_gone", on_click=_delete, args=(frame, document, labels))
+
+
+def _describe_labels(labels: int) -> str:
+    """What becomes of a deleted document's labels."""
+    if not labels:
+        return "None of its sentences is labelled."
+    is_one = labels == 1
+    start = "Its label stays, and still counts" if is_one else f"Its {labels:,} labels stay, and still count"
+    return (
+        f"{start} in retrains, comparisons, exports and the number of labels. Ask and Label no longer show "
+        f"{'it' if is_one else 'them'}, until you add the document again."
+    )
 
 
 @guarded
-def _delete(frame: Frame, document: DocumentView) -> None:
+def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
     documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
     url.put(doc=None)
-    st.toast(f"{plain(document.title or document.external_id)} was deleted.", icon=":material/delete:")
+    rest = f" Its labels ({labels:,}) stay." if labels else ""
+    st.toast(f"{plain(document.title or document.external_id)} was deleted.{rest}", icon=":material/delete:")
 
 
 def _choose(matches: list[DocumentView]) -> DocumentView | None:
