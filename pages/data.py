@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.ui import url
+from app.ui import navigation, url
 from app.ui.data import corpora, documents, labels, proposals, question_list, questions, synonyms
 from app.ui.page import page
 
@@ -13,7 +13,7 @@ VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms",
 DRAWN_FOR_A_CORPUS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals}
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
-    url.put(doc=None, search=None, sentence=None)
+    url.put(doc=None, search=None, sentence=None, **dict.fromkeys(navigation.QUESTION))
 
 if view == "corpora":
     corpora.draw(frame)

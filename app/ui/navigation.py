@@ -14,6 +14,7 @@ PAGES = {  # name -> icon, in the order of the navigation
     "data": ":material/database:",
 }
 CURRENT = "_as2_page"
+QUESTION = ("q", "model")  # query parameters that name a question on Ask, and who answers it
 PLACES = {  # name -> query parameters that name a place on the page, which Back and Forward return to
     "ask": ("q", "against"),
     "label": ("mode", "queue", "job", "only"),

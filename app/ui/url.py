@@ -14,6 +14,11 @@ def get(name: str, default: str = "") -> str:
     return st.query_params.get(name, default)
 
 
+def get_present(*names: str) -> dict[str, str]:
+    """Those of these that the address has."""
+    return {name: get(name) for name in names if get(name)}
+
+
 def get_numbers(name: str) -> tuple[int, ...]:
     """The numbers of a list such as `only=3.5.8`; none where it is missing, or is no such list."""
     parts = get(name).split(".")

@@ -2,6 +2,7 @@
 generative scores, and how far search by meaning is."""
 
 import threading
+from urllib.parse import parse_qsl, quote_plus
 
 import pytest
 import stored
@@ -101,7 +102,8 @@ def test_a_sentence_judged_right_that_was_not_retrieved_is_named_with_a_link_to_
     assert f"Labelled correct: “{stored.sentence(wb, missing)}”" in texts(at)
     assert "the search did not retrieve it" in texts(at)
     number = missing - ANSWER + 1
-    assert ("Open the document", f"corpus=Works&view=documents&doc=Iron_works&sentence={number}") in links(at)
+    address = f"corpus=Works&view=documents&doc=Iron_works&sentence={number}&q={quote_plus(QUESTION)}"
+    assert ("Open the document", address) in links(at)
 
 
 def test_anothers_label_stays_hidden_until_ones_own_is_given_where_two_are_to_label(wb, me):
@@ -116,10 +118,25 @@ def test_anothers_label_stays_hidden_until_ones_own_is_given_where_two_are_to_la
 
 def test_the_answer_links_to_its_sentence_and_the_link_shows_it_marked(wb):
     [(name, query), *_] = [link for link in links(ask_question()) if "view=documents" in link[1]]
-    assert (name, query) == ("Open the document", "corpus=Works&view=documents&doc=Iron_works&sentence=1")
-    at = open_page("data", dict(pair.split("=") for pair in query.split("&")))
+    assert name == "Open the document"
+    assert query.startswith("corpus=Works&view=documents&doc=Iron_works&sentence=1&")
+    at = open_page("data", dict(parse_qsl(query)))
     assert '<span class="s here"><mark><sup>1</sup>The hall was finished in 1889.</mark>' in markup(at)
     assert at.query_params["sentence"] == "1"
+
+
+def test_a_document_opened_from_a_question_leads_back_to_it(wb):
+    [(_, query), *_] = [link for link in links(ask_question()) if "view=documents" in link[1]]
+    at = open_page("data", dict(parse_qsl(query)))
+    assert ("Back to the question", f"corpus=Works&q={quote_plus(QUESTION)}") in links(at)
+    at = at.segmented_control(key="data_view").set_value("questions").run()
+    assert "q" not in at.query_params
+    assert "Back to the question" not in dict(links(open_page("data", {"corpus": "Works", "view": "documents"})))
+
+
+def test_the_way_back_from_a_document_leads_to_the_model_that_answered(wb):
+    at = open_page("data", {"corpus": "Works", "view": "documents", "q": QUESTION, "model": "starter-3"})
+    assert ("Back to the question", f"corpus=Works&q={quote_plus(QUESTION)}&model=starter-3") in links(at)
 
 
 def test_another_document_than_the_links_marks_nothing(wb):

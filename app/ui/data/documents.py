@@ -1,5 +1,5 @@
 """The documents of a corpus, and one of them split into sentences. A link may name a sentence, which is marked and
-scrolled to."""
+scrolled to, and the question that it was opened from."""
 
 from itertools import groupby
 from pathlib import Path
@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.corpora import documents
 from app.corpora.documents import DocumentView, SentenceView
-from app.ui import url
+from app.ui import navigation, url
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
@@ -21,6 +21,7 @@ _CSS = Path(__file__).with_name("data.css")
 
 
 def draw(frame: Frame) -> None:
+    _draw_way_back(frame)
     corpus = frame.corpus
     if not corpus.documents:
         st.info("This corpus has no documents yet. Add some under Corpora.", icon=":material/upload_file:")
@@ -48,6 +49,15 @@ def draw(frame: Frame) -> None:
         else:
             _draw_text(frame, document)
             _draw_delete(frame, document)
+
+
+def _draw_way_back(frame: Frame) -> None:
+    """To the question on Ask that a document was opened from."""
+    address = url.get_present(*navigation.QUESTION)
+    if "q" not in address:
+        return
+    with st.container(key="data_way_back"):  # stays in sight: the page is scrolled to the sentence
+        navigation.to("ask", "Back to the question", icon=":material/arrow_back:", corpus=frame.corpus.name, **address)
 
 
 def _list_matches(frame: Frame, search: str) -> list[DocumentView]:

@@ -1,7 +1,8 @@
-"""A link to a sentence in its document, on the page Data."""
+"""A link to a sentence in its document, on the page Data. Its address names the question and the model, so that Data
+can lead back."""
 
 from app.corpora import documents
-from app.ui import navigation
+from app.ui import navigation, url
 from app.ui.page import Frame
 
 
@@ -17,4 +18,5 @@ def draw_document_link(frame: Frame, document_id: int, position: int) -> None:
             view="documents",
             doc=document.external_id,
             sentence=str(position + 1),
+            **url.get_present(*navigation.QUESTION),
         )
