@@ -115,8 +115,8 @@ def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
     st.header("New corpus", anchor=False)
     st.caption("Name it, then add its documents below.")
-    row = {"horizontal": True, "vertical_alignment": "bottom"}
-    with st.form("data_new", border=False, clear_on_submit=True), st.container(**row):
+    form = st.form("data_new", border=False, clear_on_submit=True)
+    with form, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:
