@@ -209,4 +209,4 @@ def test_a_label_outlives_a_reload(page, queue):
     field.fill("Reloader")
     field.press("Enter")
     expect(page.get_by_text("labelled by Reloader")).to_be_visible()
-    expect(page.locator(".as2-figures")).to_contain_text("Mine1")
+    expect(page.get_by_test_id("as2-progress")).to_contain_text("Mine1")
