@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
+from app.compare.rankers import check_ranker, describe_destinations, find_twins, is_path, name_active, note_trained_on
 from app.compare.sweeps import adjust_p_values
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
@@ -119,7 +119,8 @@ class PairedResult:
 class ComparisonView:
     """Rankers over one labelled set. `unranked`: the means of the candidates' own order, no reranking. `per_question`:
     columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per
-    ranker. `by_id`: the questions by their ids."""
+    ranker. `by_id`: the questions by their ids. `twins`: the ranker of a sweep that is one compared by its name -> that
+    name."""
 
     data: str
     setting: str
@@ -131,6 +132,16 @@ class ComparisonView:
     notes: tuple[str, ...] = ()
     unranked: Mapping[str, float] = field(default_factory=dict)
     by_id: Mapping[str, Question] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def distinct_results(self) -> tuple[RankerResult, ...]:
+        """Each ranker once."""
+        return tuple(r for r in self.results if r.ranker not in self.twins)
+
+    @property
+    def distinct_pairs(self) -> tuple[PairedResult, ...]:
+        return tuple(p for p in self.paired if not {p.a, p.b} & self.twins.keys())
 
 
 def list_datasets(wb: Workbench) -> list[str]:
@@ -330,7 +341,8 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     scores = {name: row.result["scores"] for name, row in evaluations.items()}
     per_question = {name: row.result["per_question"] for name, row in evaluations.items()}
     hidden = _find_hidden_labels(wb, settings.data, by)
-    return make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden)
+    twins = find_twins(wb, [row["ranker"] for row in job.result["rows"]])
+    return make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden, twins=twins)
 
 
 def make_view(
@@ -341,12 +353,15 @@ def make_view(
     scores: Mapping[str, Mapping[str, list[float]]],
     *,
     hidden: Collection[tuple[str, str]] = (),
+    twins: Mapping[str, str],
 ) -> ComparisonView:
     """Of a job's result. `per_question`: ranker -> metric -> question id -> value; `scores`: ranker -> question id ->
-    one a candidate; `hidden`: pairs whose labels stay out of the ranks."""
+    one a candidate; `hidden`: pairs whose labels stay out of the ranks; `twins`: as `find_twins`, by today's settings,
+    so only those count whose figures were the same."""
     import pandas as pd
 
     by_id = {q.qid: q for q in questions}
+    results = {row["ranker"]: _from_row(row) for row in result["rows"]}
     values = [
         {"qid": qid, "question": by_id[qid].text if qid in by_id else "", "ranker": name}
         | {m: by_qid[qid] for m, by_qid in metrics.items()}
@@ -357,13 +372,14 @@ def make_view(
         data=settings.data,
         setting=settings.setting,
         questions=result["questions"],
-        results=tuple(_from_row(row) for row in result["rows"]),
+        results=tuple(results.values()),
         paired=_read_pairs(result["paired"], per_question),
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
         ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
         unranked=measure_unranked(questions),
         by_id=by_id,
+        twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
     )
 
 

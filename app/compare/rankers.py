@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 
+from app.compare.sweeps import find_swept, parse_ratio
 from app.versions import loading, registry
+from app.versions.directory import read_drop_ratio
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import BadSetting, UnknownRanker
@@ -18,6 +20,13 @@ def list_rankers(wb: Workbench) -> list[str]:
     return [*(name for name, entry in CATALOG.items() if entry.required is None), *versions]
 
 
+def suggest_rankers(wb: Workbench) -> tuple[str, ...]:
+    """What a comparison starts with: a version made here that is active against what came with the program, else the
+    shipped rankers."""
+    active = registry.get_active(wb).name
+    return ("cascade", "bi-encoder", "bm25") if active == "cascade" else (active, "cascade", "bm25")
+
+
 def is_path(spec: str) -> bool:
     """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
     return is_folder(spec.partition(":")[0]) or bool({"/", "\\", "~"} & set(spec))
@@ -27,6 +36,17 @@ def name_active(wb: Workbench, spec: str) -> str:
     """`active`, with settings or without, as the name of the version that is active now."""
     name, colon, settings = spec.partition(":")
     return f"{registry.get_active(wb).name}{colon}{settings}" if name == "active" else spec
+
+
+def find_twins(wb: Workbench, names: Collection[str]) -> dict[str, str]:
+    """Of a sweep, the cascade at the ratio that it has without settings, where that is compared, too: by its name."""
+    twins = {}
+    for name in find_swept(names):
+        cascade, ratio = parse_ratio(name) or ("", 0.0)
+        at = loading.locate(wb, cascade) if cascade in names else None
+        if at is not None and not at[1] and read_drop_ratio(at[0]) == ratio:
+            twins[name] = cascade
+    return twins
 
 
 def check_ranker(wb: Workbench, name: str) -> None:

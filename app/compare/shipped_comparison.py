@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.compare import comparison
 from app.compare.comparison import ComparisonSettings, ComparisonView
+from app.compare.rankers import find_twins
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs import queue
 from app.versions.evaluations import hash_questions
@@ -48,7 +49,8 @@ def find_shipped_comparison(wb: Workbench) -> ComparisonView | None:
         name: {qid: [-float(rank) for rank in ranks] for qid, ranks in zip(qids, lists, strict=True)}
         for name, lists in record["ranks"].items()
     }
-    return comparison.make_view(SETTINGS, record, questions, per_question, scores)
+    twins = find_twins(wb, [row["ranker"] for row in record["rows"]])
+    return comparison.make_view(SETTINGS, record, questions, per_question, scores, twins=twins)
 
 
 def write_shipped_comparison(wb: Workbench, job_id: int, file: Path) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from as2core.metrics import adjust_by_holm
 
@@ -20,7 +20,7 @@ def parse_ratio(ranker: str) -> tuple[str, float] | None:
     return (match[1], float(match[2])) if match else None
 
 
-def find_swept(rankers: Sequence[str]) -> frozenset[str]:
+def find_swept(rankers: Collection[str]) -> frozenset[str]:
     """Those that belong to a sweep; a cascade at a single ratio is none."""
     cascades = {ranker: ratio[0] for ranker in rankers if (ratio := parse_ratio(ranker))}
     counts = Counter(cascades.values())

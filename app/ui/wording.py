@@ -27,22 +27,33 @@ STATES = {
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
+MAX_P = 0.05  # of a difference that holds among several pairs
 PATIENCE_SECONDS = 30  # that a worker may take to start
 
 
-def describe_test(test: PairedTest, *, metric: str = "AP") -> str:
-    """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary."""
+def describe_test(test: PairedTest, *, metric: str = "AP", holm: float | None = None) -> str:
+    """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary. `holm`: its p, corrected
+    for the other pairs of a comparison, which is then the p that is given."""
     changes = test.wins + test.losses
     counts = f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
     if changes == 0:
         return f"{counts}: the order of the correct sentences did not change."
-    p = "p < 0.001" if test.p < 0.001 else f"p = {test.p:.2f}" if test.p >= 0.01 else f"p = {test.p:.3f}"
+    p = format_p(test.p if holm is None else holm)
     change = f"{counts}. {metric} changed by {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})"
     if changes < MIN_CHANGED_QUESTIONS:
         return f"{change}. Too few questions changed to tell ({p})."
     if find_outcome(test) is Outcome.UNCLEAR:
         return f"{change}. This could be chance ({p})."
+    if holm is not None and holm >= MAX_P:
+        return f"{change}. Among this many pairs, it could still be chance ({p})."
     return f"{change}. This is more than chance ({p})."
+
+
+def format_p(p: float) -> str:
+    """`p = 0.03`, `p < 0.001`; three digits below 0.01 and around 0.05, which the second one would round away."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.01 or 0.045 <= p < 0.055 else f"p = {p:.2f}"
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

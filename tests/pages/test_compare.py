@@ -11,11 +11,16 @@ from app_pages import markup, open_page, texts
 from stored import THINGS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
-from app.compare import comparison
+from app.compare import comparison, shipped_comparison
 from app.compare.comparison import Figure, PairedResult, RankerResult
+from app.compare.rankers import find_twins
 from app.compare.sweeps import make_spec
+from app.corpora import corpora
+from app.jobs.attempt import run_queued
 from app.ui.compare import results, setup
 from app.ui.compare import sweep as sweep_of
+from app.versions import promotion
+from app.worker import RUNNERS
 from as2core.metrics import PairedTest, name_effect
 
 
@@ -139,15 +144,20 @@ def test_own_slices_are_measured_beside_the_others_and_a_mistake_in_their_file_h
     assert set(next(d.value for d in at.dataframe if "slice" in d.value.columns)["group"]) >= {"kind", "length"}
 
 
-def test_a_difference_that_is_chance_among_all_pairs_is_called_so():
+def test_among_several_pairs_the_sentence_has_the_corrected_p_alone():
     test = PairedTest(0.05, 0.01, 0.09, 0.01, 20, 9, 30)
     text = results.paired_table([PairedResult("a", "b", "AP", test, 0.3, 0.31)])
-    assert "This is more than chance (p = 0.01). Corrected for all pairs, p = 0.300: it could be chance after" in text
-    assert "Effect size 0.31 (small)." in text
-    assert "Corrected for all pairs, p = 0.030. " in results.paired_table(
-        [PairedResult("a", "b", "AP", test, 0.03, 0.31)]
-    )
-    assert "Corrected" not in results.paired_table([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
+    assert "Among this many pairs, it could still be chance (p = 0.30). Effect size 0.31 (small)." in text
+    assert text.count("p = ") == 2 and '<td title="p = 0.01 before the correction for all pairs">' in text
+    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.03, 0.31)])
+    assert "This is more than chance (p = 0.03). " in text
+    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
+    assert "This is more than chance (p = 0.01). " in text and "title=" not in text
+
+
+def test_the_interval_still_decides_what_could_be_chance_whatever_p_is():
+    test = PairedTest(0.05, -0.01, 0.09, 0.01, 20, 9, 30)
+    assert "This could be chance (p = 0.02)." in results.paired_table([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
 
 
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
@@ -275,7 +285,7 @@ def test_a_comparison_that_waits_says_of_what_it_is_and_what_it_waits_for(wb):
     put_job(wb, "retrain", corpus_id=THINGS)  # which has a slot of its own
     running = put_comparison(wb, "running")
     said = texts(open_comparison(put_comparison(wb, "queued")))
-    assert "cascade, bm25 on starter-dev (clean)" in said
+    assert "Starter corpus, dev questions: cascade, bm25 (questions with correct and incorrect candidates)" in said
     assert f"Job {running} (compare) runs first. This job starts when that one ends or is paused." in said
 
 
@@ -291,7 +301,9 @@ def test_a_comparison_that_came_to_nothing_can_be_run_again(wb, state):
 def test_earlier_comparisons_are_a_click_away(wb, job):
     stored.change_job(wb, job, finished=stored.jobs(wb)[-1].started + timedelta(seconds=75))
     at = open_page("compare", {"corpus": "things"})
-    assert "cascade, starter-2, bm25, rr on labels:things, 1 min 15 s" in texts(at)
+    [line] = [m for m in at.markdown if "1 min 15 s" in m.value]
+    assert line.value.replace("\\", "") == "Labels of things: cascade, starter-2, bm25, rr (1 min 15 s)"
+    assert line.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
     at = at.button(key=f"compare_open_{job}").click().run()
     assert at.query_params["job"] == str(job)
     assert "18 of 72 candidates" in texts(at)
@@ -355,7 +367,90 @@ def test_a_link_brings_the_rankers_to_compare(wb):
     assert "rankers" not in at.query_params
 
 
+def is_form_open(at):
+    [form] = [e.proto for e in at.expander if e.label == "New comparison"]
+    return form.expanded
+
+
 def test_without_a_comparison_that_fits_the_page_opens_with_the_form(wb):
     at = open_page("compare")
     assert "Prepared with the program" not in texts(at)
-    assert [e.proto.expanded for e in at.expander if e.label == "New comparison"] == [True]
+    assert "compare_prepared" not in [b.key for b in at.button]
+    assert is_form_open(at)
+
+
+@pytest.fixture
+def shipped(wb, sweep, monkeypatch):
+    """That of the drop ratios, as if it had come with the program."""
+    view = comparison.load_comparison(wb, sweep)
+    monkeypatch.setattr(shipped_comparison, "find_shipped_comparison", lambda wb: view)
+
+
+def test_the_prepared_comparison_opens_by_itself_on_its_own_corpus_alone(wb, shipped):
+    corpora.create_corpus(wb, "starter")
+    at = open_page("compare", {"corpus": "starter"})
+    assert "Prepared with the program" in texts(at) and not is_form_open(at)
+    assert {"compare_prepared", "compare_prepared_close"}.isdisjoint(b.key for b in at.button)
+    at = open_page("compare", {"corpus": "Towers"})
+    assert "There is no comparison on the labels of Towers yet." in texts(at) and is_form_open(at)
+    assert "Prepared with the program" not in texts(at)
+
+
+def test_on_another_corpus_the_prepared_comparison_is_a_click_away_and_can_be_closed(wb, shipped):
+    at = open_page("compare", {"corpus": "things"})
+    assert "The comparisons on the labels of things are under **Earlier comparisons**." in texts(at)
+    at = at.button(key="compare_prepared").click().run()
+    assert at.query_params["prepared"] == "1"
+    assert "Prepared with the program" in texts(at) and "are under" not in texts(at)
+    at = at.button(key="compare_prepared_close").click().run()
+    assert "prepared" not in at.query_params and "Prepared with the program" not in texts(at)
+
+
+def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):
+    at = open_page("compare", {"corpus": "things"})
+    assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25"]
+    promotion.promote(wb, "starter-2")
+    at = open_page("compare", {"corpus": "things"})
+    assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade", "bm25"]
+
+
+def test_sets_and_settings_have_names_to_read_and_the_terminal_s_names_are_in_the_help(wb, job):
+    at = open_page("compare", {"corpus": "things"})
+    data, setting = at.selectbox(key="compare_data"), at.selectbox(key="compare_setting")
+    assert data.value == "labels:things" and set(data.options) == {"Labels of others", "Labels of things"}
+    assert setting.options == ["Questions with correct and incorrect candidates", "Questions with a correct candidate",
+                               "All questions"]  # fmt: skip
+    assert "`labels:NAME`" in data.help and "`--setting clean`, `no-all-neg` or `raw`" in setting.help
+    at = open_comparison(job)
+    [head] = [m for m in at.markdown if m.value.startswith("**Labels of things**")]
+    assert head.value.endswith("** · 18 questions with correct and incorrect candidates · 4 rankers")
+    assert head.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
+
+
+def set_drop_ratio(wb, version, ratio):
+    config = wb.settings.versions_dir / version / "config.json"
+    config.write_text(json.dumps({"ranker": "cascade", "settings": {"drop_ratio": ratio}}))
+
+
+def test_a_cascade_at_its_default_ratio_is_marked_in_the_sweep_and_listed_once(wb):
+    set_drop_ratio(wb, "starter-2", 0.3)
+    names = ["starter-2", "bm25", "starter-2:drop_ratio=0", "starter-2:drop_ratio=0.3"]
+    done = comparison.start_compare(wb, names, "labels:things")
+    run_queued(wb, RUNNERS)
+    at = open_comparison(done.id)
+    assert set(table(at)["ranker"]) == {"starter-2", "bm25", "starter-2:drop_ratio=0"}
+    assert "· 3 rankers" in texts(at)
+    assert "starter-2:drop_ratio=0.3 is starter-2 with its default drop ratio" in texts(at)
+    assert "starter-2:drop_ratio=0.3" not in markup(at) and "starter-2:drop_ratio=0<" in markup(at)
+    assert "starter-2:drop_ratio=0.3" not in at.selectbox(key="compare_from").options
+    view = comparison.load_comparison(wb, done.id)
+    _, sweeps = sweep_of.split_sweeps(view.results)
+    chart = sweep_of.sweep_chart(sweeps["starter-2"], metric="AP", defaults=view.twins).to_dict()
+    notes = {r["label"]: r["note"] for data in chart["datasets"].values() for r in data}
+    assert notes == {"0 %": "", "30 %": "default"}
+
+
+def test_without_a_sweep_a_ratio_typed_by_hand_is_listed_though_it_is_the_default(wb):
+    set_drop_ratio(wb, "starter-2", 0.3)
+    assert find_twins(wb, ["starter-2", "starter-2:drop_ratio=0.3"]) == {}
+    assert find_twins(wb, ["bm25", "starter-2:drop_ratio=0.3", "starter-2:drop_ratio=0"]) == {}  # not by its name

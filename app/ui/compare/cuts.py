@@ -9,7 +9,7 @@ from app.ui.text import count, plain
 
 def draw_cuts(view: ComparisonView) -> None:
     """Nothing where no ranker dropped a candidate."""
-    dropping = {r.ranker: r.cuts for r in view.results if r.cuts}
+    dropping = {r.ranker: r.cuts for r in view.distinct_results if r.cuts}
     if not dropping:
         return
     st.header("Where correct answers were dropped", anchor=False)

@@ -29,7 +29,7 @@ CHOICES = {UNKNOWN: "without a correct sentence", SEARCH: "lost by the search", 
 
 def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
     """`corpus`: whose questions are linked where the labelled set is a file."""
-    names = [r.ranker for r in view.results]
+    names = [r.ranker for r in view.distinct_results]
     st.header("What went wrong, and what to label", anchor=False)
     ranker = st.selectbox("Ranker", names, key="compare_findings_ranker") if len(names) > 1 else names[0]
     losses = findings.find_losses(wb, view, ranker)

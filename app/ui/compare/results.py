@@ -1,6 +1,6 @@
 """The result of a comparison: which ranker is better, how certain that is, what it costs, and where they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import pandas as pd
@@ -13,27 +13,29 @@ from app.ui.charts.intervals import differences, intervals
 from app.ui.charts.slope import slope
 from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
 from app.ui.compare.cuts import draw_cuts
+from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
 from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
 from app.ui.text import count, escape, plain, shorten
-from app.ui.wording import METRICS, describe_test
-from app.versions.outcome import Outcome, find_outcome
+from app.ui.wording import METRICS, describe_test, format_p
 from as2core.metrics import name_effect
 
 VISIBLE_PAIRS = 6  # the others are in an expander
-MAX_P = 0.05  # of a difference that holds
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
 def draw(view: ComparisonView) -> None:
-    names = [r.ranker for r in view.results]
+    names = [r.ranker for r in view.distinct_results]
     st.markdown(
-        f"**{plain(view.data)}** · {count(view.questions, 'question')} ({plain(view.setting)}) · "
-        f"{count(len(names), 'ranker')}"
+        f"**{plain(name_dataset(view.data))}** · {count_questions(view.questions, view.setting)} · "
+        f"{count(len(names), 'ranker')}",
+        help=describe_raw_names(view.data, view.setting),
     )
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
-    _draw_table(view.results, metric)
+    _draw_table(view.distinct_results, metric)
+    for twin, name in view.twins.items():
+        st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
     if metric in view.unranked:
         st.caption(f"No reranking, the order in which the candidates come: {metric} {view.unranked[metric]:.3f}.")
     singles, sweeps = split_sweeps(view.results)
@@ -43,12 +45,12 @@ def draw(view: ComparisonView) -> None:
             _draw_intervals(singles, metric)
         with right_column:
             if sweeps and not is_costed(singles):  # the sweep is what shows a cost
-                _draw_sweep(*sweeps.popitem(), metric)
+                _draw_sweep(*sweeps.popitem(), metric, view.twins)
             else:
                 _draw_cost(singles, metric)
     for cascade, sweep in sweeps.items():
-        _draw_sweep(cascade, sweep, metric)
-    _draw_pairs(view.paired)
+        _draw_sweep(cascade, sweep, metric, view.twins)
+    _draw_pairs(view.distinct_pairs)
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)
@@ -62,10 +64,11 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
     st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
 
 
-def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
+def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
     st.header(f"Drop ratio of {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
-    st.altair_chart(sweep_chart(sweep, metric=metric), width="stretch", key=f"compare_sweep_chart_{cascade}",
+    st.altair_chart(sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
+                    key=f"compare_sweep_chart_{cascade}",
                     alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
@@ -143,8 +146,8 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     st.header("Is the difference significant?", anchor=False)
     st.caption(
         "A paired randomisation test over the same questions. With many pairs, some differences are chance, so p is "
-        "also corrected for all pairs by Holm's method; the drop ratios of a sweep do not count against the rankers "
-        "you chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
+        "corrected for all pairs by Holm's method; the drop ratios of a sweep do not count against the rankers you "
+        "chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
         "it says how large a difference is, and p how certain."
     )
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
@@ -162,33 +165,29 @@ def paired_table(pairs: Sequence[PairedResult]) -> str:
     rows = "".join(
         f"<tr><th>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
         f"<td>{p.test.difference:+.3f}</td>"
-        f"<td>{escape(describe_test(p.test, metric=p.metric) + _describe_power(p))}</td></tr>"
+        f"<td{_format_title(p)}>{escape(describe_test(p.test, metric=p.metric, holm=p.holm) + _describe_power(p))}</td>"
+        "</tr>"
         for p in pairs
     )
     return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'
 
 
+def _format_title(pair: PairedResult) -> str:
+    """p before its correction as the attribute of a cell; "" where the correction changes nothing."""
+    if pair.holm is None or pair.holm == pair.test.p:
+        return ""
+    return f' title="{escape(format_p(pair.test.p))} before the correction for all pairs"'
+
+
 def _describe_power(pair: PairedResult) -> str:
-    """Whether it holds among all pairs, how large it is, what these questions could have shown, and what others would
-    have to."""
-    text = _describe_correction(pair)
-    if pair.effect is not None:
-        text += f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
+    """How large it is, what these questions could have shown, and what others would have to."""
+    text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
     if pair.detectable is None or pair.sample_size is None:
         return text
     return (
         f"{text} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
         f"{WANTED_DIFFERENCE:g} takes {count(pair.sample_size, 'question')}."
     )
-
-
-def _describe_correction(pair: PairedResult) -> str:
-    """What p becomes by Holm's method; "" where it stays, as for one pair alone."""
-    if pair.holm is None or pair.holm == pair.test.p:
-        return ""
-    is_undone = find_outcome(pair.test) is not Outcome.UNCLEAR and pair.holm >= MAX_P
-    p = "p < 0.001" if pair.holm < 0.001 else f"p = {pair.holm:.3f}"
-    return f" Corrected for all pairs, {p}{': it could be chance after all.' if is_undone else '.'}"
 
 
 def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:

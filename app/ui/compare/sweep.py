@@ -4,7 +4,7 @@ A comparison has a sweep when several of its rankers are `make_spec(cascade, rat
 that the other pictures show only what was chosen by name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 import altair as alt
@@ -30,13 +30,16 @@ def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Re
     return [r for r in results if r.ranker not in swept], sweeps
 
 
-def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:
+def sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collection[str] = ()) -> ChartType:
     """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
-    both is pale."""
-    rows = [{"ratio": _ratio(r), "compute": r.relative_cost, **asdict(r.figures[metric])} for r in sweep]
+    both is pale. `defaults`: the rankers whose ratio is their cascade's own."""
+    rows = [
+        {"ratio": _ratio(r), "compute": r.relative_cost, **asdict(r.figures[metric])}
+        | {"label": percent(_ratio(r)), "note": "default" if r.ranker in defaults else ""}
+        for r in sweep
+    ]
     frame = pd.DataFrame(rows).sort_values("ratio")
     frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
-    frame["label"] = [percent(r) for r in frame["ratio"]]
     x = alt.X(
         "compute:Q", title="compute, as a share of the whole model", scale=alt.Scale(zero=False, nice=True, padding=20),
         axis=alt.Axis(format=".0%", grid=False),
@@ -50,7 +53,8 @@ def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:
     opacity = alt.Opacity("front:N", scale=alt.Scale(domain=[True, False], range=[1.0, 0.3]), legend=None)
     dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, opacity, tooltip=tip)
     names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="label:N")
-    return alt.layer(band, line, dots, names).properties(height=300, width="container")
+    notes = base.mark_text(dy=16, fontSize=12, color=BLUE).encode(x, y, text="note:N")  # above, two would overlap
+    return alt.layer(band, line, dots, names, notes).properties(height=300, width="container")
 
 
 def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:

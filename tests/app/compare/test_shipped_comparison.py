@@ -89,10 +89,12 @@ def test_the_shipped_file_fits_the_shipped_data_and_weights(wb):
     for name in ("test.jsonl", shipped_comparison.FILE):
         wb.settings.starter_dir.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "corpora" / "starter" / name, wb.settings.starter_dir)
-    shutil.copy(ROOT / "models" / "cascade" / "card.json", wb.settings.models_dir / "cascade")
+    for name in ("card.json", "config.json"):
+        shutil.copy(ROOT / "models" / "cascade" / name, wb.settings.models_dir / "cascade")
     view = shipped_comparison.find_shipped_comparison(wb)
     assert view is not None, "run python benchmarks/prepared_comparison.py"
     assert [r.ranker for r in view.results] == list(shipped_comparison.SETTINGS.rankers)
+    assert view.twins == {"cascade:drop_ratio=0.3": "cascade"}  # its default
     aps = {r.ranker: r.figures["AP"].value for r in view.results}
     assert aps["cascade"] > aps["bi-encoder"] > aps["bm25"]
     assert (ROOT / "corpora" / "starter" / shipped_comparison.FILE).stat().st_size < 250_000
