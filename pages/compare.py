@@ -7,35 +7,37 @@ import streamlit as st
 from app.compare import comparison
 from app.jobs import queue
 from app.ui import url
-from app.ui.compare import findings, results, setup
+from app.ui.compare import findings, results, setup, shipped
 from app.ui.compare.job import draw_comparison
-from app.ui.compare.shipped import draw_note, find_shipped_comparison
 from app.ui.job import draw_live, load_linked
 from app.ui.page import page
 
 frame = page("Compare", "Which ranker is better, how certain that is, and what it costs.")
-wb = frame.wb
+wb, corpus, person = frame.wb, frame.corpus, frame.annotator
 jobs = queue.list_jobs(wb, kind="compare")
 job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
 job = job or next((j for j in jobs if j.is_active), None)
-shipped = find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
+prepared = shipped.find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
+is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
-is_first = job is None and shipped is None
-with st.expander("New comparison", icon=":material/add:", expanded=is_first or bool(setup.rankers_in_url())):
-    setup.draw(wb, corpus_name=frame.corpus.name, by=frame.annotator.id)
+if job is None and not is_prepared_open:
+    shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
+is_form_open = (job is None and not is_prepared_open) or bool(setup.rankers_in_url())
+with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
+    setup.draw(wb, corpus_name=corpus.name, by=person.id)
+if job is None:
+    setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
 if job is not None:
     url.put(job=job.id)
     if job.state == "done":
         with st.spinner("Drawing …"):
-            view = comparison.load_comparison(wb, job.id, by=frame.annotator.id)
+            view = comparison.load_comparison(wb, job.id, by=person.id)
         results.draw(view)
-        findings.draw(wb, view, frame.corpus)
+        findings.draw(wb, view, corpus)
     else:
-        draw_live(wb, job, partial(draw_comparison, person=frame.annotator))
-elif shipped is not None:
-    setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
-    draw_note(wb, by=frame.annotator.id)
-    results.draw(shipped)
-    findings.draw(wb, shipped, frame.corpus)
-if shipped is None:
-    setup.draw_earlier(jobs, job.id if job else None)
+        draw_live(wb, job, partial(draw_comparison, person=person))
+    setup.draw_earlier(jobs, job.id)
+elif prepared is not None and is_prepared_open:
+    shipped.draw_note(wb, corpus.name, by=person.id)
+    results.draw(prepared)
+    findings.draw(wb, prepared, corpus)

@@ -20,7 +20,7 @@ PLACES = {  # name -> query parameters that name a place on the page, which Back
     "label": ("mode", "queue", "job", "only"),
     "agreement": ("view",),
     "adapt": ("job", "version", "only"),
-    "compare": ("job",),
+    "compare": ("job", "prepared"),
     "data": ("view",),
 }
 

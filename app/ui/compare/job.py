@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
+from app.ui.compare.names import describe_raw_names, name_comparison, name_setting
 from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
 from app.ui.text import capitalize, plain
 from app.workbench.people import AnnotatorView
@@ -22,8 +23,9 @@ def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
             message = "Stopping …" if job.cancelling else job.message or "Comparing"
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(capitalize(message)))
         settings = ComparisonSettings.of(job)
-        limit = f", {settings.limit} of its questions" if settings.limit else ""
-        st.caption(plain(f"{', '.join(settings.rankers)} on {settings.data} ({settings.setting}{limit})"))
+        limit = f", at most {settings.limit:,}" if settings.limit else ""
+        st.caption(plain(f"{name_comparison(settings)} ({name_setting(settings.setting).lower()}{limit})"),
+                   help=describe_raw_names(settings.data, settings.setting))  # fmt: skip
         if job.state in OUTCOMES:
             st.markdown(OUTCOMES[job.state])
         draw_wait_and_error(wb, job)

@@ -5,22 +5,24 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.compare import comparison
-from app.compare.comparison import ComparisonSettings
-from app.compare.rankers import describe_destinations, list_rankers
+from app.compare.comparison import CORPUS_PREFIX, ComparisonSettings
+from app.compare.rankers import describe_destinations, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs.queue import JobView
 from app.ui import navigation, url
+from app.ui.compare.names import (
+    CONDITIONS,
+    RAW_DATASETS,
+    RAW_SETTINGS,
+    describe_raw_names,
+    name_comparison,
+    name_dataset,
+    name_setting,
+)
 from app.ui.errors import guarded
 from app.ui.text import format_time, percent, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
-
-DEFAULT_RANKERS = ("cascade", "bi-encoder", "bm25")
-SETTINGS = {
-    "clean": "Questions with both correct and incorrect candidates.",
-    "no-all-neg": "Questions with at least one correct candidate.",
-    "raw": "All questions; one without a correct candidate counts as 0.",
-}
 
 
 def rankers_in_url() -> list[str]:
@@ -37,13 +39,13 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             navigation.to("label", "Label")
             navigation.to("data", "Import a set")
         return
-    own = f"labels:{corpus_name}"
+    own = f"{CORPUS_PREFIX}{corpus_name}"
     left_column, right_column = st.columns([1.4, 1], gap="large")
     with left_column:
         rankers = st.multiselect(
             "Rankers",
             all_rankers,
-            default=[n for n in rankers_in_url() or DEFAULT_RANKERS if n in all_rankers],
+            default=[n for n in rankers_in_url() or suggest_rankers(wb) if n in all_rankers],
             key="compare_rankers",
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
@@ -57,9 +59,10 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
                           help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
-        st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
-        setting = st.selectbox("Questions to include", list(SETTINGS), key="compare_setting")
-        st.caption(SETTINGS[setting])
+        st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0,
+                     format_func=name_dataset, help=RAW_DATASETS)  # fmt: skip
+        st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting", format_func=name_setting,
+                     help=RAW_SETTINGS)  # fmt: skip
         st.number_input("Maximum number of questions", 0, 100_000, 0, step=50, key="compare_limit",
                         help="0 means all. Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     enough = len(add_sweep(rankers, sweep)) >= 2
@@ -86,7 +89,7 @@ def _start(wb: Workbench, by: int) -> None:
         by=by,
         limit=int(form["compare_limit"]) or None,
     )
-    url.put(job=job.id, rankers=None)
+    url.put(job=job.id, rankers=None, prepared=None)
 
 
 def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
@@ -96,16 +99,17 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
     with st.expander("Earlier comparisons", icon=":material/history:", key="compare_earlier"):
         for job in others:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(plain(title(job)), width="stretch")
+                settings = ComparisonSettings.of(job)
+                st.markdown(plain(title(job)), width="stretch",
+                            help=describe_raw_names(settings.data, settings.setting))  # fmt: skip
                 st.caption(format_time(job.created))
-                st.button("Open", key=f"compare_open_{job.id}", on_click=url.put, kwargs={"job": job.id})
+                st.button("Open", key=f"compare_open_{job.id}", on_click=url.put,
+                          kwargs={"job": job.id, "prepared": None})  # fmt: skip
 
 
 def title(job: JobView) -> str:
-    """`cascade, bm25 on starter-dev (failed)`."""
-    settings = ComparisonSettings.of(job)
-    state = "" if job.state == "done" else f" ({job.state})"
-    duration = ""
+    """`Labels of handbook: cascade, bm25 (failed)`."""
+    end = "" if job.state == "done" else job.state
     if job.state == "done" and job.started and job.finished:
-        duration = f", {describe_seconds((job.finished - job.started).total_seconds())}"
-    return f"{', '.join(settings.rankers)} on {settings.data}{duration}{state}"
+        end = describe_seconds((job.finished - job.started).total_seconds())
+    return name_comparison(ComparisonSettings.of(job)) + (f" ({end})" if end else "")
