@@ -37,8 +37,8 @@ def draw_version(name: str) -> None:
         try:
             version, content = registry.get_version(wb, name), registry.load_card(wb, name)
             st.header(plain(version.name), anchor=False)
-            card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id))
-            versions.draw_decision(frame, version)
+            decide = partial(versions.draw_decision, frame, version)
+            card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id), decide)
         except As2Error as error:
             errors.show(error)
     draw_dismiss("version")
@@ -51,9 +51,8 @@ def draw_job(job: JobView) -> None:
         report = RetrainReport.from_json(job.result)
         version = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
         with st.container(border=True, key="adapt_card"):
-            card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id))
-            if version is not None:
-                versions.draw_decision(frame, version)
+            decide = (lambda: None) if version is None else partial(versions.draw_decision, frame, version)
+            card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id), decide)
     draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
     if not job.is_active:
         draw_dismiss("job")
@@ -83,8 +82,9 @@ elif job is not None:
 settings = readiness.read_settings(frame)
 settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
 view = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
-readiness.draw_labels(view)
+st.header("Labels", anchor=False)
 prepared.draw(frame)
+readiness.draw_labels(view)
 selection.draw(frame.corpus.id, view.by_annotator)
 readiness.draw_start(frame, view)
 

@@ -32,6 +32,11 @@ def texts(at: AppTest) -> str:
     return "\n".join(p.value for p in parts).replace("\\", "")
 
 
+def find_place(at: AppTest, mark: str) -> int:
+    """Which of the page's elements, from the top, is the first one with this text or key."""
+    return next(i for i, x in enumerate(at.main) if mark in f"{getattr(x, 'key', '')} {getattr(x, 'proto', '')}")
+
+
 def button(at: AppTest, label: str):
     """The button of that label, for those without a key."""
     return next(b for b in at.button if b.label == label)

@@ -1,6 +1,7 @@
-"""The card of a retrained version: before and after on held-out questions, question by question, exit by exit."""
+"""The card of a retrained version: the verdict and the decision about it, then before and after on held-out questions,
+question by question, exit by exit."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -34,29 +35,27 @@ BASELINES = {  # name -> heading, explanation
 LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
 
 
-def draw_card(card: Mapping[str, Json], hidden: HiddenLabels) -> None:
-    """A version's card: its figures if it was made here, and its full content. Raises DamagedModel."""
+def draw_card(card: Mapping[str, Json], hidden: HiddenLabels, decide: Callable[[], None]) -> None:
+    """A version's card: its figures if it was made here, and its full content; `decide` draws the decision. Raises
+    DamagedModel."""
     report = RetrainReport.from_card(card)
     if card.get("imported_from"):
         st.info("This version was imported. Its figures are the importer's claim; none was measured here. Compare "
                 "measures it.", icon=":material/move_to_inbox:")  # fmt: skip
     if report is not None:
-        draw(report, hidden)
-    elif not card.get("imported_from"):
-        st.caption("This version came with the program; it was not retrained here.")
+        draw(report, hidden, decide)
+    else:
+        if not card.get("imported_from"):
+            st.caption("This version came with the program; it was not retrained here.")
+        decide()
     with st.expander("Full card", icon=":material/data_object:", expanded=report is None, key="adapt_whole_card"):
         st.json({k: v for k, v in card.items() if k not in LONG_KEYS}, expanded=2)
 
 
-def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
-    st.html(
-        f'<div class="as2-outcome {report.outcome.name.lower()}" data-testid="as2-outcome">'
-        f"<b>{report.change.headline}</b>"
-        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
-    )
-    st.markdown(plain(describe_test(report.paired)))
-    if text := " ".join(filter(None, [describe_judges(report), describe_power(report)])):
-        st.caption(text)
+def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]) -> None:
+    """`decide` draws the decision, which stands between the verdict and what it rests on."""
+    _draw_verdict(report)
+    decide()
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _draw_metrics(report)
@@ -68,6 +67,17 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
     _draw_left_out(report, hidden)
     if facts := describe_training(report):
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
+
+
+def _draw_verdict(report: RetrainReport) -> None:
+    st.html(
+        f'<div class="as2-outcome {report.outcome.name.lower()}" data-testid="as2-outcome">'
+        f"<b>{report.change.headline}</b>"
+        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
+    )
+    st.markdown(plain(describe_test(report.paired)))
+    if text := " ".join(filter(None, [describe_judges(report), describe_power(report)])):
+        st.caption(text)
 
 
 def count_questions(report: RetrainReport) -> str:

@@ -11,8 +11,9 @@ CHOICES = (20, 100)  # labels at a time, besides all that remain
 
 
 def draw(frame: Frame) -> None:
-    """Nothing for a corpus without prepared labels."""
-    if (prepared := count_prepared(frame.wb, frame.corpus.id)) is None:
+    """Nothing for a corpus without prepared labels left to accept."""
+    prepared = count_prepared(frame.wb, frame.corpus.id)
+    if prepared is None or not prepared.remaining:
         return
     with st.container(border=True, key="adapt_prepared"):
         st.markdown("**Prepared labels**")
@@ -23,9 +24,6 @@ def draw(frame: Frame) -> None:
             "measured on questions about other documents."
         )
         remaining, why = prepared.remaining, frame.explain_refusal()
-        if not remaining:
-            st.caption("All of them are accepted.")
-            return
         rest = f"Accept all {remaining:,}" if remaining == prepared.total else f"Accept the remaining {remaining:,}"
         choices = {n: f"Accept {n} labels" for n in CHOICES if n < remaining} | {remaining: rest}
         with st.container(horizontal=True):

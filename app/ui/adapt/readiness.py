@@ -19,7 +19,6 @@ DEFAULT = "default for its kind"
 
 
 def draw_labels(view: Readiness) -> None:
-    st.header("Labels", anchor=False)
     if view.narrowing is not None:
         _draw_narrowing(view.narrowing)
     figures(
@@ -36,7 +35,7 @@ def draw_labels(view: Readiness) -> None:
     if view.train_questions:
         st.caption(describe_training_data(view))
     for problem in view.problems:
-        st.error(plain(problem), icon=":material/block:")
+        st.info(plain(problem), icon=":material/checklist:")  # labels are missing, nothing is wrong
     for warning in view.warnings:
         st.warning(plain(warning), icon=":material/info:")
     if view.problems:
