@@ -154,7 +154,7 @@ def retrain(page: Page, url: str) -> None:
 
 def compare(page: Page, url: str) -> None:
     """The comparison that comes with the program."""
-    page.goto(f"{url}/compare")
+    page.goto(f"{url}/compare?corpus=starter")
     expect(page.get_by_text("Is the difference significant?")).to_be_visible(timeout=LONG)
 
 
