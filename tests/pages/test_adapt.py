@@ -590,13 +590,13 @@ def test_a_click_on_a_version_whose_gates_are_not_measured_promotes_it_when_they
     [(0.041, "Better", "green"), (0.02, "No clear difference", "gray"), (-0.02, "No clear difference", "gray"),
      (-0.04, "Worse", "orange")],
 )  # fmt: skip
-def test_the_card_the_form_and_the_list_give_the_same_verdict(wb, difference, headline, colour):
+def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_reason(wb, difference, headline, colour):
     result = stored.retrain_result(difference=difference)
     metrics = {"AP": result["after"]["AP"], "before AP": result["before"]["AP"], "paired": result["paired"]}
     change_version(wb, "starter-3", metrics=metrics)
     at = open_result(wb, difference=difference)
     assert f"<b>{headline} on the held-out questions</b>" in markup(at)
-    assert f"{headline} on the held-out questions. The version in use answers in all corpora. Promote it?" in texts(at)
+    assert "is not in use; cascade is. The version in use answers in all corpora. Promote it?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
 

@@ -34,7 +34,7 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 
 
 def draw_decision(frame: Frame, version: VersionView) -> None:
-    """Promote or reject a candidate, in the card's words. One that is worse needs a reason."""
+    """Promote or reject a candidate, below the card's verdict. One that is worse needs a reason."""
     active = _find_active(frame.wb, version.kind)
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
@@ -51,12 +51,11 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.error(plain(version.problem), icon=":material/error:")
         return
     current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
-    claim = f"{CLAIM}: " if version.is_imported else ""
-    verdict = f"{claim}{version.change.headline}. " if version.change else ""
+    claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
     scope = "The version in use answers in all corpora. " if version.kind in ANSWERING else ""
     if promote.draw_job(frame, version):
         return
-    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}{scope}Promote it?")
+    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {claim}{scope}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
     if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):
