@@ -427,6 +427,15 @@ def test_sets_and_settings_have_names_to_read_and_the_terminal_s_names_are_in_th
     assert head.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
 
 
+def test_the_labelled_set_follows_the_corpus_until_another_is_chosen(wb):
+    at = open_page("compare", {"corpus": "things"})
+    at = at.selectbox(key="compare_data").set_value("labels:others").run()
+    assert at.selectbox(key="compare_data").value == "labels:others"
+    at = at.selectbox(key="compare_data").set_value("labels:things").run()
+    at = at.selectbox(key="as2_corpus").set_value("others").run()
+    assert at.selectbox(key="compare_data").value == "labels:others"
+
+
 def set_drop_ratio(wb, version, ratio):
     config = wb.settings.versions_dir / version / "config.json"
     config.write_text(json.dumps({"ranker": "cascade", "settings": {"drop_ratio": ratio}}))

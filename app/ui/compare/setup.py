@@ -39,7 +39,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             navigation.to("label", "Label")
             navigation.to("data", "Import a set")
         return
-    own = f"{CORPUS_PREFIX}{corpus_name}"
+    _follow_corpus(f"{CORPUS_PREFIX}{corpus_name}", sets)
     left_column, right_column = st.columns([1.4, 1], gap="large")
     with left_column:
         rankers = st.multiselect(
@@ -59,8 +59,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
                           help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
-        st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0,
-                     format_func=name_dataset, help=RAW_DATASETS)  # fmt: skip
+        st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
         st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting", format_func=name_setting,
                      help=RAW_SETTINGS)  # fmt: skip
         st.number_input("Maximum number of questions", 0, 100_000, 0, step=50, key="compare_limit",
@@ -70,6 +69,14 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
               on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
+
+
+def _follow_corpus(own: str, sets: Sequence[str]) -> None:
+    """Choose the labels of the corpus in use, until another set is chosen here."""
+    form = st.session_state
+    if form.get("_compare_followed") != own or form.get("compare_data") not in sets:
+        form["compare_data"] = own if own in sets else sets[0]
+    form["_compare_followed"] = own
 
 
 def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
