@@ -3,6 +3,7 @@
     python benchmarks/serving.py                  some minutes on two idle cores; writes docs/performance.md
     python benchmarks/serving.py --infinity PATH  infinity too; PATH is the `infinity_emb` command of its environment
     python benchmarks/serving.py --memory         the memory of each alone, before and after some of the load
+    python benchmarks/serving.py --minutes 10     the memory of `as2 serve` alone, each minute of a load that goes on
     python benchmarks/serving.py --tiny           a minute, to see that it runs; writes nothing
 
 Every client is a thread with a connection of its own that sends its next request as soon as it has the answer to the
@@ -307,10 +308,31 @@ def measure_memory(servers: list[tuple[str, Callable[[int], list[str]], str]]) -
     return [*lines, ""]
 
 
+def watch_memory(server: tuple[str, Callable[[int], list[str]], str], minutes: int) -> list[str]:
+    """The resident memory of one, started alone, after each minute of 16 clients with requests of 10 documents."""
+    name, command, path = server
+    port, requests = free_port(), Requests()
+    with start(name, command(port), port, path) as running:
+        cells = [running.measure_memory()]
+        for _ in range(minutes):
+            put_under_load(running, requests, 16, 10, 60.0)
+            cells.append(running.measure_memory())
+            print(f"{cells[-1]:,.0f} MB", file=sys.stderr, flush=True)
+    numbers = range(minutes + 1)
+    return [
+        f"Printed and written by `python benchmarks/serving.py --minutes {minutes}`: {name}, 16 clients, 10 documents.",
+        "",
+        f"| minute | {' | '.join(map(str, numbers))} |",
+        f"|---|{'---|' * len(numbers)}",
+        f"| MB | {' | '.join(f'{megabytes:,.0f}' for megabytes in cells)} |",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--minutes", type=int, help="watch the memory for so long")
     parser.add_argument("--infinity", metavar="PATH", help="the command `infinity_emb`")
     arguments = parser.parse_args()
     plan = TINY if arguments.tiny else FULL
@@ -318,6 +340,11 @@ def main() -> None:
         listed, servers = list_servers(Path(folder), arguments.infinity), []
         if arguments.memory:
             print("\n".join(measure_memory(listed)))
+            return
+        if arguments.minutes:
+            lines = watch_memory(listed[0], arguments.minutes)
+            print("\n".join(lines))
+            write_section(PAGE, "serving-memory", "\n".join(lines))
             return
         for name, command, path in listed:
             port = free_port()

@@ -13,7 +13,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import errors, url
-from app.ui.adapt import card, jobs, prepared, readiness, schedule, selection, versions
+from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, versions
 from app.ui.job import draw_live, draw_retrain, load_linked
 from app.ui.page import page
 from app.ui.scripts import scroll_to
@@ -24,6 +24,7 @@ from as2core.errors import As2Error
 frame = page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
 st.html(Path(card.__file__).with_name("adapt.css"))
 wb = frame.wb
+find_example = partial(example.find_example, wb, frame.corpus.id)
 
 
 def find_job() -> JobView | None:
@@ -38,7 +39,7 @@ def draw_version(name: str) -> None:
             version, content = registry.get_version(wb, name), registry.load_card(wb, name)
             st.header(plain(version.name), anchor=False)
             decide = partial(versions.draw_decision, frame, version)
-            card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id), decide)
+            card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id), decide, find_example)
         except As2Error as error:
             errors.show(error)
     draw_dismiss("version")
@@ -52,7 +53,7 @@ def draw_job(job: JobView) -> None:
         version = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
         with st.container(border=True, key="adapt_card"):
             decide = (lambda: None) if version is None else partial(versions.draw_decision, frame, version)
-            card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id), decide)
+            card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id), decide, find_example)
     draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
     if not job.is_active:
         draw_dismiss("job")

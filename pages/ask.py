@@ -119,7 +119,7 @@ def draw_result(current: result.Result) -> None:
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
                              own_label=mine.get(first.sentence_id))  # fmt: skip
     draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)
-    draw_synonym_link(view, arrangement)
+    draw_synonym_link(view, arrangement, labels.values())
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)
@@ -133,10 +133,11 @@ def draw_result(current: result.Result) -> None:
         draw_cascade(view, current.record, percents=percents, answer=first, labels=labels)
     with details:
         position = best if selection is None else selection
-        st.header("Best candidate" if position == best else "Candidate details", anchor=False)
-        has_context = position != arrangement.first
-        draw_candidate(frame.wb, view, run, position, generative, has_context=has_context, is_pending=is_pending)
-        if position == best:
+        is_first = position == arrangement.first
+        best_title = "Best candidate" if is_first else "The model’s best candidate"
+        st.header(best_title if position == best else "Candidate details", anchor=False)
+        draw_candidate(frame.wb, view, run, position, generative, has_context=not is_first, is_pending=is_pending)
+        if is_first:
             st.caption("Click a line of the picture or a row of the table to see another candidate here.")
         else:
             draw_buttons_at(position, "near")

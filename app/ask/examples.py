@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import STARTER, get_corpus
+from app.corpora.corpora import SHIPPED, get_corpus
 from app.workbench.workbench import Workbench
 from as2core.generation.rules import ask_by_rule, lowercase_words
 from db.models import Question
@@ -32,10 +32,11 @@ class Examples:
 
 def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> Examples:
     """At most `n` questions to begin with. Raises UnknownCorpus."""
-    file = wb.settings.starter_dir / "examples.json"
-    if get_corpus(wb, corpus_id).name == STARTER and file.is_file():
+    name = get_corpus(wb, corpus_id).name
+    file = wb.settings.shipped_dir(name) / "examples.json"
+    if name in SHIPPED and file.is_file():
         content = json.loads(file.read_text(encoding="utf-8"))
-        return Examples(tuple(content["questions"][:n]), content["unanswerable"], content["dropped"])
+        return Examples(tuple(content["questions"][:n]), content.get("unanswerable", ""), content.get("dropped", ""))
     with wb.read() as s:
         answered = rows.list_answered_questions(s, corpus_id, 40 * n)
         return Examples(tuple(_vary(answered)[:n] if answered else _make_questions(s, corpus_id, n)))

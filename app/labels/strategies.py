@@ -121,7 +121,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
         return f"{CONTROL}, {_rank(evidence)}."
     if queue and not queue.is_review:
         return queue.explain(evidence)
-    return f"{_rank(evidence).capitalize()}, probability {evidence.row.probability:.2f}."
+    return f"{_rank(evidence).capitalize()}, score {evidence.row.probability:.2f}."
 
 
 def explain_list(assignment: Assignment, candidates: int) -> str:
@@ -225,7 +225,7 @@ QUEUES = {
         Queue(
             name="uncertain",
             hint="where the model is least sure",
-            description="Probability closest to the threshold.",
+            description="Score closest to the threshold for an answer.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,

@@ -138,6 +138,15 @@ def rank_question(
     return describe(rank(model, read, as_candidates(candidates), first, early_ranking))
 
 
+def list_entered(wb: Workbench, corpus_id: int, question: str) -> list[RetrievedSentence]:
+    """The sentences that search and first stage would pass on to the encoder. Raises EmptyCorpus."""
+    limits, text = RankLimits.from_settings(wb.settings), read_synonyms(wb, corpus_id).expand(question)
+    hits = retrieval.retrieve(wb, corpus_id, text, documents=limits.documents, candidates=limits.candidates)
+    first = first_stage(hits.candidates, limits.first_keep)
+    cut = first.cut(text, as_candidates(hits.candidates))
+    return list(hits.candidates) if cut is None else [hits.candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+
+
 def as_cascade(model: LoadedVersion) -> CascadeRanker:
     """The ranker of a version of the kind "cascade"."""
     return cast("CascadeRanker", model.ranker)

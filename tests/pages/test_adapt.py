@@ -4,6 +4,7 @@ import json
 import statistics
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 import stored
@@ -20,6 +21,7 @@ from app.labels import annotation, guidelines
 from app.ui import job as adapt_job
 from app.ui import wording
 from app.ui.adapt import card as adapt_card
+from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
 from app.versions import promotion, registry
 from app.versions.registry import VersionView
@@ -415,6 +417,15 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it(clock):
     ]
 
 
+@pytest.mark.parametrize("sentences", [["It rained."], ["It rained.", "The tower was finished in 1889."]])
+def test_the_card_leads_to_ask_where_the_search_finds_the_sentence_that_became_first(wb, monkeypatch, sentences):
+    monkeypatch.setattr(example, "list_entered", lambda *_: [SimpleNamespace(text=text) for text in sentences])
+    example._is_found.clear()
+    links = [x for x in open_result(wb).get("page_link") if x.proto.label.startswith("Ask one of them")]
+    example._is_found.clear()
+    assert len(links) == len(sentences) - 1
+
+
 def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     at = open_result(wb)
     html = markup(at)
@@ -425,7 +436,6 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert "Won · 12 questions" in texts(at).replace("**", "")
     turns = "Of 35 held-out questions, 12 got a correct first sentence where it was incorrect before, and 0 lost one."
     assert turns in texts(at).replace("**", "")
-    assert [x.proto.query_string for x in at.get("page_link") if x.proto.label.startswith("Ask one of them")] != []
     questions = next(d.value for d in at.dataframe if "first before" in d.value.columns)
     assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html

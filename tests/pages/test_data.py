@@ -98,7 +98,7 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 added, 0 updated, 0 unchanged, 1 with unreadable parts" in texts(at)
+    assert "1 added, 0 updated, 0 unchanged, 1 not read, or only in part" in texts(at)
     [(file, reason)] = reasons(at)
     assert file == "bad.pdf" and reason
 

@@ -101,7 +101,7 @@ def test_every_label_has_its_button(wb):
 
 def test_hidden_scores_are_remembered_as_hidden(wb):
     at = open_label()
-    assert "probability 0.73" in markup(at)
+    assert "score 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in markup(at)
     assert f"<b>Why this one:</b> {QUEUES['uncertain'].description[:20]}" in markup(at).replace("&#x27;", "'")

@@ -18,6 +18,7 @@ from app.versions.outcome import Outcome
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
+FindExample = Callable[[Sequence[QuestionChange]], QuestionChange | None]
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
 CLASSES = {"correct": "up", "incorrect": "down"}
 MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
@@ -35,15 +36,17 @@ BASELINES = {  # name -> heading, explanation
 LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
 
 
-def draw_card(card: Mapping[str, Json], hidden: HiddenLabels, decide: Callable[[], None]) -> None:
-    """A version's card: its figures if it was made here, and its full content; `decide` draws the decision. Raises
+def draw_card(
+    card: Mapping[str, Json], hidden: HiddenLabels, decide: Callable[[], None], find_example: FindExample
+) -> None:
+    """A version's card: its figures if it was made here, and its full content. The others are as in `draw`. Raises
     DamagedModel."""
     report = RetrainReport.from_card(card)
     if card.get("imported_from"):
         st.info("This version was imported. Its figures are the importer's claim; none was measured here. Compare "
                 "measures it.", icon=":material/move_to_inbox:")  # fmt: skip
     if report is not None:
-        draw(report, hidden, decide)
+        draw(report, hidden, decide, find_example)
     else:
         if not card.get("imported_from"):
             st.caption("This version came with the program; it was not retrained here.")
@@ -52,8 +55,9 @@ def draw_card(card: Mapping[str, Json], hidden: HiddenLabels, decide: Callable[[
         st.json({k: v for k, v in card.items() if k not in LONG_KEYS}, expanded=2)
 
 
-def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]) -> None:
-    """`decide` draws the decision, which stands between the verdict and what it rests on."""
+def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None], find_example: FindExample) -> None:
+    """`decide` draws the decision, which stands between the verdict and what it rests on. `find_example` chooses from
+    the questions whose first sentence became correct one that Ask can show."""
     _draw_verdict(report)
     decide()
     left, right = st.columns([1.15, 1], gap="large")
@@ -63,7 +67,7 @@ def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]
         _draw_exits(report)
         _draw_benchmarks(report)
         _draw_reliability(report)
-    _draw_questions(report, hidden)
+    _draw_questions(report, hidden, find_example)
     _draw_left_out(report, hidden)
     if facts := describe_training(report):
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
@@ -209,13 +213,17 @@ def _draw_reliability(report: RetrainReport) -> None:
         st.altair_chart(chart, width="stretch", key="adapt_reliability", alt=alt)
 
 
-def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
+def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: FindExample) -> None:
     questions = sorted(report.per_question, key=lambda q: (-abs(q.turn), -abs(q.change)))
     if not questions:
         return
     st.markdown(describe_turns(report))
-    best = next((q for q in questions if q.turn > 0 and not is_hidden(q, hidden)), None)
-    if best is not None and report.version:
+    st.caption(
+        "Ranked here are the candidates that each question’s labels are on. On Ask, the search has to find a sentence "
+        "among all documents first."
+    )
+    best = find_example([q for q in questions if q.turn > 0 and not is_hidden(q, hidden)]) if report.version else None
+    if best is not None:
         navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, against=report.version)
     left, right = st.columns(2, gap="large")
     with left:

@@ -16,7 +16,7 @@ VERDICTS = (
     (0.0, "Uncertain: read the next candidates, too"),
 )
 
-PROBABILITY_HELP = "Of 100 answers with this percentage, about so many are right, by questions that were measured"
+PROBABILITY_HELP = "Of 100 answers with this percentage, about so many were right, on the questions it was fitted on"
 
 
 def describe_probability(probability: float) -> str:

@@ -31,7 +31,7 @@ def draw_candidate(
     scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
-        parts.append(f"Probability {percent(float(view.probability[position]))}.")
+        parts.append(f"Probability {percent(float(view.probability[position]))}.".replace(" %", "\u00a0%"))
     if generative is not None and not np.isnan(generative[position]):
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")

@@ -15,7 +15,7 @@ from as2core.rankers.fusion import weigh_pair
 
 MIN_RANK_RATIO, MAX_TOP_RANK = 4.0, 10  # a disagreement: one rank in the top, the other so many times as far down
 ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
-COLUMNS = ["cascade", "generative", "together", "sentence", "differ", "by exit", "probability", "dropped", "label",
+COLUMNS = ["cascade", "generative", "together", "probability", "sentence", "by exit", "dropped", "label", "differ",
            "document"]  # fmt: skip
 WITH_GENERATIVE = ("generative", "together", "differ")
 
@@ -138,11 +138,11 @@ def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
         "generative": rank_column("Generative", help=likelihood, width=82),
         "together": rank_column("Together", help=both, width=78),
         "differ": column.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
-        "sentence": column.TextColumn("Sentence", width=350),
+        "sentence": column.TextColumn("Sentence", width=330),
         "by exit": column.LineChartColumn(
             "Score by exit", y_min=min(scores), y_max=max(scores), width=110, help="Ends where the sentence was dropped"
         ),
-        "probability": column.ProgressColumn("Probability", min_value=0, max_value=100, format="%.0f %%", width=110),
+        "probability": column.ProgressColumn("Probability", min_value=0, max_value=100, format="%.0f %%", width=104),
         "dropped": column.TextColumn("Dropped after", width=96),
         "label": column.TextColumn("Label", width=84),
         "document": column.TextColumn("Document", width=160),

@@ -19,7 +19,7 @@ from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_test, format_p
 from as2core.metrics import name_effect
 
-VISIBLE_PAIRS = 6  # the others are in an expander
+VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
@@ -115,6 +115,8 @@ def _format_range(low: float | None, high: float | None) -> str:
 def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
     st.header("Accuracy against cost", anchor=False)
     options: tuple[Cost, ...] = ("relative_cost", "seconds") if is_timed(results) else ("relative_cost",)
+    if sum(r.relative_cost is not None for r in results) < 2:  # one point compares nothing
+        options = options[::-1]
     cost = options[0]
     if len(options) > 1:
         cost = st.segmented_control(
@@ -130,7 +132,7 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
     costed = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
     if chart is None or len(costed) < 2:
         who = f"Of these rankers, only {costed[0]}" if costed else "None of these rankers"
-        other = " Choose seconds instead." if len(options) > 1 else ""
+        other = f" Choose {COSTS[options[1 - options.index(cost)]].lower()} instead." if len(options) > 1 else ""
         st.caption(f"{who} counts its compute.{other}")
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
@@ -150,10 +152,11 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
         "chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
         "it says how large a difference is, and p how certain."
     )
-    by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
-    rest = by_ratio[VISIBLE_PAIRS:]
-    st.html(paired_table(by_ratio[:VISIBLE_PAIRS]))
-    first = by_ratio[0]
+    singles = [p for p in pairs if not any(map(parse_ratio, (p.a, p.b)))]
+    visible = (singles or pairs)[:VISIBLE_PAIRS]
+    rest = [p for p in pairs if p not in visible]
+    st.html(paired_table(visible))
+    first = visible[0]
     navigation.to("label", "Decide with few labels on your own questions", queue="decide", a=first.a, b=first.b)
     if rest:
         with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):

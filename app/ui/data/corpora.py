@@ -203,10 +203,9 @@ def _draw_report(corpus: CorpusView) -> None:
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
-            rest = (
-                "Everything that could be read was added." if report.added or report.updated else "Nothing was added."
-            )
-            st.caption(f"{files} could not be read completely. {rest}")
+            has_any = report.added or report.updated
+            rest = "What could be read was added." if has_any else "Nothing was added."
+            st.caption(f"{files} could not be read, or only in part. {rest}")
             draw_reasons(("file", "reason"), report.failed)
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
@@ -221,5 +220,5 @@ def _draw_report(corpus: CorpusView) -> None:
 def describe_ingest(name: str, report: IngestView) -> str:
     parts = [f"{report.added:,} added", f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
     if report.failed:
-        parts.append(f"{len({f for f, _ in report.failed}):,} with unreadable parts")
+        parts.append(f"{len({f for f, _ in report.failed}):,} not read, or only in part")
     return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'new sentence')}."

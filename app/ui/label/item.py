@@ -49,7 +49,7 @@ def _scores(item: QueueItem) -> str:
     if item.rank is not None:
         parts.append(f"cascade rank {item.rank} of {item.candidates}")
     if item.probability is not None:
-        parts.append(f"probability {item.probability:.2f}")
+        parts.append(f"score {item.probability:.2f}")
     if item.generative_rank is not None:
         parts.append(f"generative rank {item.generative_rank}")
     if not parts:

@@ -76,7 +76,7 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
         parts.append(f"cascade rank {row.rank}{other}")
         if row.probability is not None:
-            parts.append(f"probability {row.probability:.2f}")
+            parts.append(f"score {row.probability:.2f}")
     why = row.why if scores else row.why_unscored
     why = f"<small><b>Why this row:</b> {escape(why)}</small>" if why else ""
     kind = " here" if here else "" if row.free else " locked"

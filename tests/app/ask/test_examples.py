@@ -8,7 +8,8 @@ from app import bootstrap
 from app.ask import asking
 from app.ask.examples import list_examples
 from app.corpora import corpora, documents
-from app.exchange.starter import ensure_starter
+from app.corpora.corpora import HANDBOOK
+from app.exchange.starter import ensure_handbook, ensure_starter, load_shipped_questions
 from app.workbench.settings import Settings
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
@@ -63,6 +64,22 @@ def test_the_shipped_lesson_is_answered_until_most_is_dropped_at_each_exit(fresh
     place = [c.text in right for c in view.candidates].index(True)
     strict = replay(view, 0.7)
     assert strict.stages[strict.dropped_at()[place]].title.startswith("layer")
+
+
+def test_the_handbooks_examples_are_test_questions_that_the_shipped_model_answers_wrongly(tmp_path):
+    wb = bootstrap.open(Settings(home=tmp_path, worker="external"))
+    try:
+        corpus = ensure_handbook(wb)
+        answers = {
+            q.text: {c.text for c in q.candidates if c.label == 1} for q in load_shipped_questions(wb, HANDBOOK, "test")
+        }
+        examples = list_examples(wb, corpus.id).questions
+        assert len(examples) == 6
+        views = [asking.ask(wb, corpus.id, q) for q in examples]
+        assert [v.question for v in views if best_text(v, 0.3) in answers[v.question]] == []
+        assert all({c.text for c in v.candidates} & answers[v.question] for v in views)  # which no retrain changes
+    finally:
+        wb.close()
 
 
 def test_a_corpus_without_labels_gets_questions_made_of_its_sentences(wb, towers):

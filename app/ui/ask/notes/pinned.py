@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.ask.asking import Answer, AskView
 from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
-from app.labels.consensus import CORRECT, INCORRECT
+from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.ui import url
 from app.ui.ask import result
 from app.ui.ask.answer import draw_answer, draw_card, render_context
@@ -92,7 +92,7 @@ def draw_arranged(
             verdict = f"{describe_label(top.pin, me)}"
             draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
     elif arrangement.is_own:
-        note = {CORRECT: "labelled correct by you", INCORRECT: "labelled incorrect by you"}.get(own_label or "", "")
+        note = {UNSURE: "you are unsure"}.get(own_label or "", f"labelled {own_label} by you" if own_label else "")
         draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=own_label == CORRECT)
     else:
         _draw_remaining(answer, run, arrangement, me, None if first is None else attribute(first))

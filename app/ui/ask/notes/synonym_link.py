@@ -1,16 +1,19 @@
 """The way to the corpus's synonyms where no answer was found."""
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from app.ask.asking import Answer
 from app.ask.pins import Arrangement
+from app.labels.consensus import CORRECT
 from app.ui import navigation
 
 
-def draw_synonym_link(answer: Answer, arrangement: Arrangement) -> None:
-    """One cause is a word that the models know in another meaning. The container is there in any case, so that nothing
-    below moves to another place."""
-    is_answered = bool(arrangement.top) or bool(answer.is_answer[arrangement.own])
+def draw_synonym_link(answer: Answer, arrangement: Arrangement, labels: Collection[str]) -> None:
+    """One cause is a word that the models know in another meaning; none where `labels` of the question say that its
+    answer was ranked. The container is there in any case, so that nothing below moves to another place."""
+    is_answered = bool(arrangement.top) or CORRECT in labels or bool(answer.is_answer[arrangement.own])
     with st.container(key="as2-synonym"):
         if answer.is_calibrated and answer.read == answer.question and not is_answered:
             navigation.to("data", "Does a word mean something else here? Add a synonym", view="synonyms")
