@@ -177,9 +177,9 @@ def test_the_first_drawing_has_the_labelled_answer_already(wb, me, monkeypatch):
     label(wb, me, OTHER)
     drawn, draw = [], pinned.draw_arranged
 
-    def record(answer, run, arrangement, *args):
+    def record(answer, run, arrangement, *args, **settings):
         drawn.append((hasattr(answer, "question_id"), arrangement.sentence(answer).sentence_id))
-        draw(answer, run, arrangement, *args)
+        draw(answer, run, arrangement, *args, **settings)
 
     monkeypatch.setattr(pinned, "draw_arranged", record)
     ask_question(q="When was the hall finished at last?")  # not the same
