@@ -54,13 +54,13 @@ def main() -> None:
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["AS2_HOME"] = home
-        asked = ask_questions(arguments.limit)
-    lines = report(asked)
+        questions = ask_questions(arguments.limit)
+    lines = report(questions)
     print("\n".join(lines))
     if arguments.limit is None:
         write_section(ROOT / "docs" / "models.md", "answer probability", "\n".join(lines))
     if arguments.write:
-        store(fit_shares(asked), len(asked))
+        store(fit_shares(questions), len(questions))
 
 
 def ask_questions(limit: int | None) -> list[AskedQuestion]:
@@ -70,7 +70,7 @@ def ask_questions(limit: int | None) -> list[AskedQuestion]:
     from app.ranking import scoring
     from app.versions import loading
 
-    wb, asked = bootstrap.open(), []
+    wb, questions = bootstrap.open(), []
     try:
         corpus, ranker = ensure_starter(wb), scoring.as_cascade(loading.load_version(wb))
         for q in [q for split in ("dev", "test") for q in load_questions(f"starter-{split}").questions][:limit]:
@@ -78,20 +78,20 @@ def ask_questions(limit: int | None) -> list[AskedQuestion]:
             correct = {c.text for c in q.candidates if c.label == 1}
             last = view.trace.exits[-1]
             right = np.array([view.candidates[i].text in correct for i in last.alive])
-            asked.append(AskedQuestion(last.scores.astype(float), ranker.probability(last.scores), right))
+            questions.append(AskedQuestion(last.scores.astype(float), ranker.probability(last.scores), right))
     finally:
         wb.close()
-    return asked
+    return questions
 
 
-def report(asked: Sequence[AskedQuestion]) -> list[str]:
-    right = np.array([q.right[q.best] for q in asked])
-    shares = cross_fit_shares(asked)
-    best = np.array([p[q.best] for q, p in zip(asked, shares, strict=True)])
-    ordered = [np.sort(q.logits) for q in asked]
+def report(questions: Sequence[AskedQuestion]) -> list[str]:
+    right = np.array([q.right[q.best] for q in questions])
+    shares = cross_fit_shares(questions)
+    best = np.array([p[q.best] for q, p in zip(questions, shares, strict=True)])
+    ordered = [np.sort(q.logits) for q in questions]
     logit, lead = np.array([x[-1] for x in ordered]), np.array([x[-1] - x[-2] for x in ordered])
     ways = {
-        "the sentence's probability by itself": np.array([q.alone[q.best] for q in asked]),
+        "the sentence's probability by itself": np.array([q.alone[q.best] for q in questions]),
         "Platt on its logit": cross_fit(fit_platt, logit, right),
         "Platt on its lead over the second": cross_fit(fit_platt, lead, right),
         "isotonic on its lead over the second": cross_fit(fit_isotonic, lead, right),
@@ -111,7 +111,7 @@ def report(asked: Sequence[AskedQuestion]) -> list[str]:
         "|---|---|---|---|",
         *count_bands(best, right),
         "",
-        *compare_candidates(asked, shares),
+        *compare_candidates(questions, shares),
     ]
 
 
@@ -125,11 +125,11 @@ def count_bands(p: np.ndarray, right: np.ndarray) -> list[str]:
     return lines
 
 
-def compare_candidates(asked: Sequence[AskedQuestion], shares: Sequence[np.ndarray]) -> list[str]:
+def compare_candidates(questions: Sequence[AskedQuestion], shares: Sequence[np.ndarray]) -> list[str]:
     """Over all candidates, whose probabilities the page shows, too."""
-    right = np.concatenate([q.right for q in asked])
+    right = np.concatenate([q.right for q in questions])
     ways = {
-        "by itself": np.concatenate([q.alone for q in asked]),
+        "by itself": np.concatenate([q.alone for q in questions]),
         "shared out among all": np.concatenate(shares),
     }
     return [
@@ -144,16 +144,16 @@ def compare_candidates(asked: Sequence[AskedQuestion], shares: Sequence[np.ndarr
     ]
 
 
-def fit_shares(asked: Sequence[AskedQuestion]) -> tuple[float, float]:
-    return fit_answer_shares([q.logits for q in asked], np.array([q.right[q.best] for q in asked]))
+def fit_shares(questions: Sequence[AskedQuestion]) -> tuple[float, float]:
+    return fit_answer_shares([q.logits for q in questions], np.array([q.right[q.best] for q in questions]))
 
 
-def cross_fit_shares(asked: Sequence[AskedQuestion]) -> list[np.ndarray]:
-    fold, out = np.arange(len(asked)) % FOLDS, [np.zeros(0)] * len(asked)
-    for number in range(min(FOLDS, len(asked))):
-        calibration = fit_shares([q for q, f in zip(asked, fold, strict=True) if f != number])
+def cross_fit_shares(questions: Sequence[AskedQuestion]) -> list[np.ndarray]:
+    fold, out = np.arange(len(questions)) % FOLDS, [np.zeros(0)] * len(questions)
+    for number in range(min(FOLDS, len(questions))):
+        calibration = fit_shares([q for q, f in zip(questions, fold, strict=True) if f != number])
         for i in np.flatnonzero(fold == number):
-            shares = share_out(calibration, asked[i].logits)
+            shares = share_out(calibration, questions[i].logits)
             assert shares is not None
             out[i] = shares
     return out
@@ -191,9 +191,8 @@ def store(calibration: tuple[float, float], questions: int) -> None:
     ranker = load_version(path)
     assert isinstance(ranker, CalibratesScores) and isinstance(ranker, HasWeights)
     ranker.answer_calibration = calibration
-    card = {k: v for k, v in read_card(path).items() if k != "answer_confidence"}
     fit = {"scale": calibration[0], "share": calibration[1], "questions": questions}
-    update_description(ranker, path, {**card, "answer_probability": fit})
+    update_description(ranker, path, {**read_card(path), "answer_probability": fit})
     print(f"stored {calibration} in {path.relative_to(ROOT)}")
 
 

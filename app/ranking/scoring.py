@@ -39,6 +39,7 @@ from db.repositories.questions import Cut, NewCandidate
 MAX_DOCUMENTS = 30
 MAX_CACHED_TRACES = 64  # of a loaded version
 T = TypeVar("T")
+C = TypeVar("C")  # a candidate, of either kind
 
 _caches: WeakKeyDictionary[object, OrderedDict[tuple[str, str, tuple[str, ...]], CascadeTrace]] = WeakKeyDictionary()
 _lock = Lock()
@@ -138,13 +139,17 @@ def rank_question(
     return describe(rank(model, read, as_candidates(candidates), first, early_ranking))
 
 
-def list_entered(wb: Workbench, corpus_id: int, question: str) -> list[RetrievedSentence]:
+def list_entered(wb: Workbench, corpus_id: int, question: str) -> Sequence[RetrievedSentence]:
     """The sentences that search and first stage would pass on to the encoder. Raises EmptyCorpus."""
     limits, text = RankLimits.from_settings(wb.settings), read_synonyms(wb, corpus_id).expand(question)
     hits = retrieval.retrieve(wb, corpus_id, text, documents=limits.documents, candidates=limits.candidates)
-    first = first_stage(hits.candidates, limits.first_keep)
-    cut = first.cut(text, as_candidates(hits.candidates))
-    return list(hits.candidates) if cut is None else [hits.candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+    cut = first_stage(hits.candidates, limits.first_keep).cut(text, as_candidates(hits.candidates))
+    return _select_survivors(hits.candidates, cut)
+
+
+def _select_survivors(candidates: Sequence[C], cut: ExitRecord | None) -> Sequence[C]:
+    """What the first stage passes on; all where it did not run."""
+    return candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
 
 
 def as_cascade(model: LoadedVersion) -> CascadeRanker:
@@ -175,7 +180,7 @@ def rank(
     if isinstance(ranker, CascadeRanker):
         ranker.wait_until_prepared(MAX_WAIT_SECONDS)
     cut = first.cut(question, candidates) if first else None
-    entered = candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+    entered = _select_survivors(candidates, cut)
     key = (ranker.engine.name, question, tuple(c.titled_text for c in entered))
     with _lock:
         cache = _caches.setdefault(ranker, OrderedDict())

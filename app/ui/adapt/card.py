@@ -219,8 +219,8 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
         return
     st.markdown(describe_turns(report))
     st.caption(
-        "Ranked here are the candidates that each question’s labels are on. On Ask, the search has to find a sentence "
-        "among all documents first."
+        "Here each question has a fixed list of candidates, those that its labels were given on. On Ask, the search "
+        "has to find the sentence among all documents first."
     )
     best = find_example([q for q in questions if q.turn > 0 and not is_hidden(q, hidden)]) if report.version else None
     if best is not None:
