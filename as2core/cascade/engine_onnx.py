@@ -5,6 +5,9 @@ a micro-batch through its stretch (the runtime lets go of the interpreter's lock
 thread pools fight over the cores and lose the better part of what dropping saves. The one barrier is the cut: there
 all scores are needed, and the survivors are packed anew. Texts are tokenised by the same threads, a chunk at a time, so
 that the first stretch begins before the last text is read.
+
+Float32's second look has threads of its own, as many. torch and MKL keep work space for every thread that has called
+them, some megabytes each, and a server computes in as many threads as it has requests (docs/decisions/0076).
 """
 
 import math
@@ -31,6 +34,12 @@ _session_lock = Lock()
 @cache
 def worker_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count_cores(), thread_name_prefix="onnx")
+
+
+@cache
+def exact_pool() -> ThreadPoolExecutor:
+    """Not `worker_pool`, where the second look of a short request would wait behind the stretches of a long one."""
+    return ThreadPoolExecutor(count_cores(), thread_name_prefix="exact")
 
 
 class OnnxEngine:
@@ -119,7 +128,7 @@ class _OnnxRun:
 
     def exact(self, members: np.ndarray) -> np.ndarray:
         run = self.engine.exact.start([self.questions[m] for m in members], [self.texts[m] for m in members])
-        return run.advance(np.arange(len(members)), 0, 1)[0][0]
+        return exact_pool().submit(run.advance, np.arange(len(members)), 0, 1).result()[0][0]
 
     def _tokenise(self, part: np.ndarray) -> None:
         e = self.engine

@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 import torch
 
 from as2core.cascade.engine import run_completely, settle
-from as2core.cascade.engine_onnx import OnnxEngine, pack, pooling
+from as2core.cascade.engine_onnx import OnnxEngine, exact_pool, pack, pooling
 from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
 from as2core.cascade.schedule import DropSchedule
@@ -46,6 +48,15 @@ def make_ranker(folder: str, **settings) -> CascadeRanker:
     for head in ranker.module.heads:
         torch.nn.init.normal_(head.net[-1].weight, std=0.3)
     return ranker
+
+
+class HereAndNow(Executor):
+    """A pool without threads."""
+
+    def submit(self, call, /, *arguments, **settings):
+        future = Future()
+        future.set_result(call(*arguments, **settings))
+        return future
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,35 @@ def test_those_who_may_be_the_best_get_float32_s_logits(pair):
     assert best.sum() >= 3  # every text is there three times
     np.testing.assert_allclose(small[best], exact[best], atol=1e-5)
     assert not np.allclose(small[~best], exact[~best], atol=1e-5)
+
+
+def test_the_second_look_runs_in_a_thread_a_core_however_many_ask(pair, monkeypatch):
+    """torch and MKL keep memory for every thread that calls them."""
+    everyone, callers, workers = np.arange(len(TEXTS)), [], []
+    all_are_here = threading.Barrier(8)
+
+    class Exact:
+        def start(self, questions, texts):
+            return self
+
+        def advance(self, members, first, last):
+            workers.append(threading.current_thread())
+            return np.array([[len(TEXTS) * 1.0] * len(members)]), [0.0]
+
+    def ask(_: int) -> list[float]:
+        callers.append(threading.current_thread())
+        all_are_here.wait(60)
+        return pair[1].engine.start([QUESTION] * len(TEXTS), TEXTS).exact(everyone).tolist()
+
+    monkeypatch.setattr(pair[1].engine, "exact", Exact())
+    monkeypatch.setattr("as2core.cascade.engine_onnx.count_cores", lambda: 2)
+    exact_pool.cache_clear()
+    with ThreadPoolExecutor(8) as requests:
+        assert [*requests.map(ask, range(8))] == [[len(TEXTS)] * len(TEXTS)] * 8
+    exact_pool().shutdown()
+    exact_pool.cache_clear()
+    assert (len(set(callers)), len(workers)) == (8, 8)
+    assert len(set(workers)) <= 2 and not set(workers) & set(callers)
 
 
 def test_settling_asks_about_the_near_until_the_best_is_certain():
@@ -402,6 +442,7 @@ def test_the_second_look_is_counted_as_torch_s_flop_counter_counts_it(pair, monk
     from torch.utils.flop_counter import FlopCounterMode
 
     monkeypatch.setattr(pair[1].backbone.config, "_attn_implementation", "eager")
+    monkeypatch.setattr("as2core.cascade.engine_onnx.exact_pool", HereAndNow)  # the counter sees its own thread alone
     alike = [Candidate(str(i), "the tower is high .") for i in range(3)]  # all as good as the best: all looked at twice
     with FlopCounterMode(display=False) as counter:  # sees the second look alone: the rest is ONNX Runtime's
         trace = pair[1].trace(QUESTION, alike, NOTHING)
