@@ -8,7 +8,8 @@ from app.adapt import label_selection, snapshot
 from app.adapt.cross_fitting import ENOUGH
 from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
-from app.corpora.corpora import get_corpus, list_corpora
+from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
+from app.exchange.prepared import count_prepared
 from app.jobs import queue
 from app.labels import consensus
 from app.versions import loading
@@ -125,6 +126,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     base = loading.find_base(wb, settings.base, settings.version_kind)
     composition = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
     counts, train = consensus.count_labels(composition.questions), composition.parts.train
+    prepared = count_prepared(wb, corpus_id)
+    problem = _find_problem(composition, settings, counts, has_prepared=bool(prepared and prepared.remaining))
     by_id = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in composition.questions)}
     presumed = sum(q.negatives - by_id[q.qid].negatives for q in train if q.qid in by_id)
     return Readiness(
@@ -136,9 +139,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         train_questions=len(train),
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
-        problems=tuple(
-            filter(None, [_find_problem(composition, settings, counts[consensus.CORRECT], counts[consensus.INCORRECT])])
-        ),
+        problems=(problem,) if problem else (),
         warnings=tuple(_find_warnings(composition, settings)),
         presumed=presumed,
         replayed=len(composition.replay),
@@ -155,9 +156,11 @@ def _count_familiar(wb: Workbench, train: Sequence[Question], trained_on: Sequen
     return sum(q.text in shipped for q in train)
 
 
-def _find_problem(composition: snapshot.Composition, settings: RetrainSettings, correct: int, incorrect: int) -> str:
-    """What blocks a retrain, with the remedy; "" if nothing does."""
-    parts = composition.parts
+def _find_problem(
+    composition: snapshot.Composition, settings: RetrainSettings, counts: Mapping[str, int], *, has_prepared: bool
+) -> str:
+    """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
+    parts, correct, incorrect = composition.parts, counts[consensus.CORRECT], counts[consensus.INCORRECT]
     if not correct and not incorrect:
         return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
     if not correct or not incorrect:
@@ -169,7 +172,7 @@ def _find_problem(composition: snapshot.Composition, settings: RetrainSettings, 
             "are not held out, or use all questions."
         )
     usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
-    reasons = _explain_parts(composition)
+    reasons = _explain_parts(composition, has_prepared=has_prepared)
     if usable < MIN_QUESTIONS:
         if reasons:
             return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
@@ -187,8 +190,9 @@ def _find_problem(composition: snapshot.Composition, settings: RetrainSettings, 
     return ""
 
 
-def _explain_parts(composition: snapshot.Composition) -> str:
-    """Why labelled questions have no free choice of part, with the remedy; "" where all have."""
+def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:
+    """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
+    imported can be imported otherwise: a shipped corpus comes divided."""
     both = [x for x in composition.questions if x.question.positives and x.question.negatives]
     familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
     splits = Counter(x.split for x in both if x.split)
@@ -200,7 +204,12 @@ def _explain_parts(composition: snapshot.Composition) -> str:
     if not reasons:
         return ""
     remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
-    if splits.total() > max(familiar, benchmark):
+    if has_prepared:
+        remedy = (
+            "Accept some of the prepared labels on the page Adapt, or label correct and incorrect sentences of "
+            f"{MIN_QUESTIONS} or more other questions"
+        )
+    elif sum(bool(x.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
         remedy += ", or import the set into a new corpus without a split"
     listed = "; ".join(reasons)
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."

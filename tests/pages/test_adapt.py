@@ -90,6 +90,20 @@ def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, 
     assert "Prepared labels" not in texts(at)
 
 
+def test_on_the_handbook_what_is_missing_is_had_from_the_prepared_labels_not_from_another_import(wb):
+    folder = wb.settings.corpora_dir / "handbook"
+    (folder / "articles").mkdir(parents=True)
+    (folder / "articles" / "tea.md").write_text("---\ntitle: Tea\nsplit: train\n---\n\nTea is a drink. It is hot.\n")
+    pair = Candidate("tea-0", "Tea is a drink.", 1, "Tea"), Candidate("tea-1", "It is hot.", 0, "Tea")
+    for split in ("train", "test"):
+        questions = [Question(f"tea-{split}{i}", f"what is {split} tea number {i}", pair) for i in range(25)]
+        jsonl.write(questions, folder / f"{split}.jsonl")
+    ensure_handbook(wb)
+    [message] = [i.value for i in open_adapt({"corpus": "handbook"}).info]
+    assert "No training question is labelled" in message and "25 came with the split “test”" in message
+    assert "Accept some of the prepared labels" in message and "new corpus" not in message
+
+
 def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb):
     lines = [json.dumps({"qid": f"q{i}", "question": text, "candidates": []})
              for i, text in enumerate(stored.questions(wb, THINGS)[::2])]  # fmt: skip
