@@ -684,6 +684,15 @@ def test_going_back_to_a_version_that_was_better_needs_no_reason(wb):
     assert registry.get_active(wb).name == "starter-2"
 
 
+def test_one_rolls_back_to_an_older_version_and_uses_a_newer_one(wb):
+    promotion.promote(wb, "starter-3")
+    promotion.promote(wb, "starter-2")
+    at = open_adapt()
+    [shipped] = [v.id for v in registry.list_versions(wb) if v.name == "cascade"]
+    labels = {version: at.button(key=f"adapt_use_{version}").label for version in (shipped, THIRD)}
+    assert labels == {shipped: "Roll back to it", THIRD: "Use it"}  # both were in use before
+
+
 def test_the_use_of_a_worse_version_asks_why_in_a_dialog(wb):
     change_version(wb, "starter-2", metrics=WORSE)
     at = open_adapt()

@@ -107,12 +107,12 @@ def draw_list(frame: Frame) -> None:
         _update_kind(kinds)
         kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
     of_kind = [v for v in all_versions if v.kind == kind]
-    active = next((v.name for v in of_kind if v.state == "active"), None)
+    active = next((v for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
     under_way = promotions.list_under_way(frame.wb)
     for version, depth in tree(of_kind):
-        other = version.parent if version.parent in usable else active
-        _draw_version(frame, version, depth, _against(version.name, other))
+        other = version.parent if version.parent in usable else active.name if active else None
+        _draw_version(frame, version, depth, _against(version.name, other), active)
         if version.name in under_way:
             st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
     files.draw_import(frame)
@@ -140,7 +140,9 @@ def tree(views: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     return list(below(None, 0))
 
 
-def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[str, str]) -> None:
+def _draw_version(
+    frame: Frame, version: VersionView, depth: int, against: dict[str, str], active: VersionView | None
+) -> None:
     """`against` is the address of its comparison with what it was made from."""
     why = frame.explain_refusal("change versions")
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
@@ -158,9 +160,8 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog, args=("edit", version.name),
                           type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
             if version.state != "active" and not version.problem:
-                st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
-                          key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("use", version.name),
-                          disabled=bool(why), help=why)  # fmt: skip
+                st.button(name_use(version, active), key=f"adapt_use_{version.id}", on_click=_open_dialog,
+                          args=("use", version.name), disabled=bool(why), help=why)  # fmt: skip
         parts = [format_time(version.created)]
         if version.parent:
             parts.append(f"from {version.parent}")
@@ -179,6 +180,12 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
             st.caption(plain(describe_promotion(version, version.promotions[-1])))
         if version.problem:
             st.caption(f":orange[{plain(version.problem)}]")
+
+
+def name_use(version: VersionView, active: VersionView | None) -> str:
+    """The button of a version that is not in use. One is rolled back only to what is older and was in use."""
+    is_older = active is not None and version.created < active.created
+    return "Roll back to it" if is_older and version.state in ("former", "shipped") else "Use it"
 
 
 def _open_card(name: str) -> None:
