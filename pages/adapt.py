@@ -40,6 +40,12 @@ def draw_version(name: str) -> None:
             st.header(plain(version.name), anchor=False)
             decide = partial(versions.draw_decision, frame, version)
             card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id), decide, find_example)
+        except registry.UnknownVersion:
+            st.warning(
+                f"There is no version called “{plain(name)}” here: it was renamed or deleted, or the link is from "
+                "another workbench. Open the card of another one under **Versions** below.",
+                icon=":material/search_off:",
+            )
         except As2Error as error:
             errors.show(error)
     draw_dismiss("version")

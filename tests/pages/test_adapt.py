@@ -684,6 +684,15 @@ def test_going_back_to_a_version_that_was_better_needs_no_reason(wb):
     assert registry.get_active(wb).name == "starter-2"
 
 
+def test_a_version_that_is_not_there_is_told_with_what_to_do(wb):
+    at = open_adapt({"version": "starter-*9*"})
+    [message] = [w.value.replace("\\", "") for w in at.warning if "starter" in w.value]
+    assert message.startswith("There is no version called “starter-*9*” here: it was renamed or deleted")
+    assert "under **Versions** below" in message and not at.error
+    at = at.button(key="adapt_away").click().run()
+    assert "version" not in at.query_params and "There is no version" not in texts(at)
+
+
 def test_one_rolls_back_to_an_older_version_and_uses_a_newer_one(wb):
     promotion.promote(wb, "starter-3")
     promotion.promote(wb, "starter-2")
