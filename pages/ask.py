@@ -17,7 +17,7 @@ from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standing
 from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, order_rows
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
-from app.ui.ask.history import draw_history
+from app.ui.ask.history import draw_history, draw_link_limit
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
@@ -178,6 +178,7 @@ def draw_above(answer: Answer) -> None:
                 st.caption(f"Read as: {plain(answer.read)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")
         draw_hints(answer)
+        draw_link_limit(question)
         draw_meaning_state(frame, answer)
 
 

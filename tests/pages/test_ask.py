@@ -18,6 +18,7 @@ from app.labels import annotation, guidelines
 from app.ranking.synonyms import write_synonyms
 from app.ui import url
 from app.ui.ask import cost
+from app.ui.ask.result import fits_link
 from as2core.errors import As2Error
 
 QUESTION = "When was the hall finished?"  # of forty candidates, one answers
@@ -437,6 +438,19 @@ def test_without_any_corpus_the_page_points_to_data(wb):
     assert not at.exception
 
 
+def test_a_question_of_a_page_is_in_the_address_for_a_reload(wb):
+    text = "When was the tower finished? " * 100
+    at = open_ask()
+    at.text_input(key="as2_question_0").set_value(text)
+    at = button(at, "Ask").click().run()
+    assert at.query_params["q"] == text.strip() and "too long for a link" not in texts(at)
+
+
+def test_what_fits_a_link_is_counted_as_the_address_has_it():
+    assert fits_link("a" * 6000) and not fits_link("a" * 6001)
+    assert fits_link("塔" * 666) and not fits_link("塔" * 667)  # nine characters each: %E5%A1%94
+
+
 def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
@@ -444,3 +458,6 @@ def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at.session_state["_as2_result"][1].generative.exception(timeout=60)  # the run is stored after the answer
     assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params
+    assert "This question is too long for a link" in texts(at)
+    recent = open_ask().button(key="as2_recent_0")  # where the line says that it is
+    assert recent.click().run().session_state["_as2_question"] == ("why " * 2000).strip() + "?"

@@ -22,6 +22,15 @@ def draw_history(frame: Frame) -> None:
                       icon=":material/history:", on_click=_ask_again, args=(question.text,))  # fmt: skip
 
 
+def draw_link_limit(question: str) -> None:
+    """That the address does not have a question of this length, and where it is found again."""
+    if not result.fits_link(question):
+        st.caption(
+            ":material/link_off: This question is too long for a link: the page's address does not have it. After a "
+            "reload, it is under **Recent questions**."
+        )
+
+
 def _ask_again(text: str) -> None:
     result.submit(text)
     result.renew_box()

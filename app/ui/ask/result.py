@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import quote_plus
 
 import numpy as np
 import streamlit as st
@@ -25,7 +26,7 @@ from app.ui.text import capitalize, plain
 from as2core.types import Progress
 
 MAX_DRAW_SECONDS = 2.0  # a run that another overtakes draws nothing
-MAX_LINK_CHARS = 1500  # of a question that is written to the address
+MAX_LINK_CHARS = 6000  # of a question as an address has it; servers and proxies commonly take 8 kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ def read_question() -> str:
         _set_question(address)
         renew_box()
     return state["_as2_question"]
+
+
+def fits_link(text: str) -> bool:
+    """Whether the address has a question, so that a link or a reload asks it again."""
+    return len(quote_plus(text, errors="replace")) <= MAX_LINK_CHARS
 
 
 def box_key() -> str:
@@ -128,7 +134,7 @@ def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -
     """Ask, unless the stored result is of this question, corpus and model. `show_early` gets the answer under the
     session's drop ratio as soon as it is clear."""
     as_typed = _is_as_typed(text)
-    url.put(q=text if len(text) <= MAX_LINK_CHARS else None, as_typed="1" if as_typed else None)
+    url.put(q=text if fits_link(text) else None, as_typed="1" if as_typed else None)
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
     key = (frame.corpus.id, text, frame.version, as_typed)
     entry = st.session_state.get("_as2_result")

@@ -69,7 +69,7 @@ def _draw_question(frame: Frame, question: QuestionView) -> None:
         with st.container(gap=None):
             st.markdown(plain(shorten(question.text, MAX_CHARS)))
             st.caption(describe(question))
-        if len(question.text) <= result.MAX_LINK_CHARS:
+        if result.fits_link(question.text):
             navigation.to("ask", "Open on Ask", q=question.text)
         st.button(
             "Remove from the queue" if question.queued else "Add to the queue",
