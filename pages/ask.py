@@ -94,6 +94,7 @@ def draw_examples() -> None:
 def draw_result(current: result.Result) -> None:
     """Everything that depends on the schedule: a release of the slider reruns this alone."""
     errors.show_pending()
+    frame.refresh_sizes()
     view, is_complete, generative = current.view, current.generative.done(), current.generative_scores
     is_pending = generative is None and not is_complete  # read once: they may arrive while the page is drawn
     percents = drops.read_percents(len(view.trace.exits))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.ask import asking
 from app.bootstrap import open as open_workbench
@@ -35,12 +36,14 @@ _BEING_READ = "The corpus “{}” is being read. It opens in a moment."
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a page gets. `version`: the chosen model's name if the page offers a choice, else the active one's."""
+    """What a page gets. `version`: the chosen model's name if the page offers a choice, else the active one's. `sizes`:
+    where the side bar says how large the corpus is."""
 
     wb: Workbench
     corpus: CorpusView  # None only if the page does not need one
     annotator: AnnotatorView
     version: str
+    sizes: DeltaGenerator
 
     @property
     def is_admin(self) -> bool:
@@ -51,6 +54,10 @@ class Frame:
         if self.annotator.role != VIEWER:
             return None
         return f"Viewers cannot {act}. An admin can change your role on the page Agreement."
+
+    def refresh_sizes(self) -> None:
+        """For a fragment in which labels are given: its runs do not draw the side bar."""
+        _draw_sizes(self.sizes, corpora.get_corpus(self.wb, self.corpus.id))
 
 
 @st.cache_resource(show_spinner="Opening the workbench …")
@@ -98,6 +105,10 @@ def page(
         st.stop()
     with st.sidebar:
         corpus = _choose_corpus(wb, views) if views else None
+        sizes = st.empty()
+        if corpus is not None:
+            _draw_sizes(sizes, corpus)
+            _draw_vectors(corpus)
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.who(wb)
     if needs_corpus and corpus is not None and (missing := _get_missing("as2_corpus")):
@@ -105,7 +116,7 @@ def page(
         st.stop()
     if message := st.session_state.pop("_as2_message", ""):
         st.toast(plain(message), icon=":material/check:")
-    return Frame(wb, cast(CorpusView, corpus), annotator, version)
+    return Frame(wb, cast(CorpusView, corpus), annotator, version, sizes)
 
 
 def _draw_without_corpus(wb: Workbench, name: str, *, instead: str) -> None:
@@ -190,13 +201,19 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     corpus = by_name[name]
     state["_as2_corpus"] = name
     url.put(corpus=name)
+    return corpus
+
+
+def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:
     parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
     if corpus.labels:
         parts.append(count(corpus.labels, "label"))
-    st.caption(" · ".join(parts))
+    slot.caption(" · ".join(parts))
+
+
+def _draw_vectors(corpus: CorpusView) -> None:
     if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
         st.caption(describe_vectors(corpus))
-    return corpus
 
 
 def describe_vectors(corpus: CorpusView) -> str:

@@ -111,6 +111,16 @@ def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
     expect(page.get_by_text("Stored as correct")).to_have_count(0)
 
 
+def test_the_side_bar_counts_a_label_at_once(page, server):
+    ask_question(page, server)
+    side = page.get_by_test_id("stSidebar")
+    before = int(re.search(r"([\d,]+) labels", side.inner_text())[1].replace(",", ""))
+    page.get_by_role("button", name="Correct", exact=True).first.click()
+    expect(side).to_contain_text(f"{before + 1:,} labels")
+    page.get_by_role("button", name="Withdraw").first.click()
+    expect(side).to_contain_text(f"{before:,} labels")
+
+
 @pytest.mark.slow
 def test_a_labelled_sentence_answers_the_question_asked_again_and_can_be_switched_off(page, server):
     question = "Who was the engineer behind the Eiffel Tower?"
