@@ -1,12 +1,13 @@
 """Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.ask.asking import Answer
+from app.ask.asking import Answer, AskView
 from app.ask.examples import list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
 from app.labels import annotation
@@ -28,12 +29,13 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.label.buttons import label_buttons
+from app.ui.label.buttons import draw_label_state, label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
+from as2core.cascade.trace import CascadeTrace
 
 question = result.read_question()
 frame = page(
@@ -114,44 +116,55 @@ def draw_result(current: result.Result) -> None:
         label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
     def draw_buttons_at(position: int, where: str) -> None:
-        draw_buttons(view.candidates[position].sentence_id, position, where)
+        sentence_id = view.candidates[position].sentence_id
+        draw_buttons(sentence_id, position, where)
+        draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where)
 
     with answer_slot.container():
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
                              own_label=mine.get(first.sentence_id))  # fmt: skip
-    draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)
-    draw_synonym_link(view, arrangement, labels.values())
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)
         draw_queue_state(frame, view.question_id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-answer-state"):
+        draw_label_state(frame, view, first.sentence_id, mine=mine.get(first.sentence_id), where="answer")
         draw_label_count(frame, view.question_id)
-        pinned.draw_switch(frame, view, run, arrangement, present)
+    with st.container(horizontal=True, vertical_alignment="center"):
         draw_toggle(view)
         draw_facts(view)
+        pinned.draw_switch(frame, view, run, arrangement, present)  # last: it is not there before the first label
+    draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
+    draw_synonym_link(view, arrangement, labels.values())
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
         draw_cascade(view, current.record, percents=percents, answer=first, labels=labels)
     with details:
-        position = best if selection is None else selection
-        is_first = position == arrangement.first
-        best_title = "Best candidate" if is_first else "The model’s best candidate"
-        st.header(best_title if position == best else "Candidate details", anchor=False)
-        draw_candidate(frame.wb, view, run, position, generative, has_context=not is_first, is_pending=is_pending)
-        if is_first:
-            st.caption("Click a line of the picture or a row of the table to see another candidate here.")
-        else:
-            draw_buttons_at(position, "near")
-            draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
-        draw_standings(run, position)
-        choice.draw_link(frame.wb, view)
-        draw_explanation(frame.wb, view, position, is_pending=is_pending)
+        draw_details(view, run, best if selection is None else selection, arrangement.first, generative,
+                     is_pending=is_pending, draw_buttons=draw_buttons_at)  # fmt: skip
     draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons_at)
     with st.expander("What each exit cost and saved"):
         draw_costs(run, view.trace)
         draw_measuring(frame.wb, view, run)
     table = order_rows(make_table(view, run, generative, labels), arrangement.order)
     draw_table(current, table if generative is not None else fill_columns(table, view, is_pending=is_pending))
+
+
+def draw_details(view: AskView, run: CascadeTrace, position: int, first: int | None, generative: np.ndarray | None, *,
+                 is_pending: bool, draw_buttons: Callable[[int, str], None]) -> None:  # fmt: skip
+    """The candidate at `position`; `first` is the position of the one that the page answers."""
+    is_first = position == first
+    best_title = "Best candidate" if is_first else "The model’s best candidate"
+    st.header(best_title if position == int(run.ranking()[0]) else "Candidate details", anchor=False)
+    draw_candidate(frame.wb, view, run, position, generative, has_context=not is_first, is_pending=is_pending)
+    if is_first:
+        st.caption("Click a line of the picture or a row of the table to see another candidate here.")
+    else:
+        draw_buttons(position, "near")
+        draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
+    draw_standings(run, position)
+    choice.draw_link(frame.wb, view)
+    draw_explanation(frame.wb, view, position, is_pending=is_pending)
 
 
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:

@@ -121,6 +121,17 @@ def test_the_side_bar_counts_a_label_at_once(page, server):
     expect(side).to_contain_text(f"{before:,} labels")
 
 
+def test_nothing_around_the_label_buttons_moves_when_a_label_is_given(page, server):
+    ask_question(page, server)
+    places = [page.locator(f".st-key-{key}") for key in ("as2-labels-answer", "as2-queue", "as2_cascade")]
+    before = [place.bounding_box()["y"] for place in places]
+    page.get_by_role("button", name="Correct", exact=True).first.click()
+    expect(page.get_by_text("labels. A retrain needs").or_(page.get_by_text("enough to adapt"))).to_be_visible()
+    assert [place.bounding_box()["y"] for place in places] == pytest.approx(before, abs=1)
+    page.get_by_role("button", name="Withdraw").first.click()
+    expect(page.get_by_text("Stored as correct")).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_a_labelled_sentence_answers_the_question_asked_again_and_can_be_switched_off(page, server):
     question = "Who was the engineer behind the Eiffel Tower?"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import stored
 import streamlit as st
-from app_pages import button, markup, open_page, texts
+from app_pages import button, find_place, markup, open_page, texts
 from fake_models import FakeCascade, FakeModels
 
 from app.ask import asking
@@ -321,6 +321,13 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
     assert (event.shown_version, event.shown_rank, event.scores_visible, event.queue) == ("cascade", 1, True, "ask")
     assert any("Stored as correct, signed me" in c.value for c in at.caption)
     assert table(at)["label"][0] == "correct"
+
+
+def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):
+    at = ask_question()
+    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled this sentence.")
+    at = at.button(key="as2_label_answer_correct").click().run()
+    assert find_place(at, "as2_queue") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
 
 
 def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(wb, me):

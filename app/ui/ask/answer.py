@@ -68,7 +68,8 @@ def draw_answer(
         )
     elif not view.is_answer[position]:
         if is_confirmed:
-            verdict, meter = "Labelled correct; the model alone finds no answer", ""
+            meter, alone = "", "the model alone finds no answer"
+            verdict = alone.capitalize() if own_label else f"Labelled correct; {alone}"  # which says it already
         else:
             kind, label = "as2-answer as2-answer-none", "No answer"
             verdict, meter = "No answer found in this corpus", ""

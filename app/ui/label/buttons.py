@@ -25,7 +25,7 @@ def label_buttons(
 ) -> None:
     """Draw them for the sentence of that id. Keys are static a place: per-candidate ones replay old clicks when a rerun
     interrupts the run. `rank`: None if it was not retrieved. `mine` is this annotator's label at present, as the
-    database has it."""
+    database has it; `draw_label_state` says it below."""
     why = frame.explain_refusal()
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-labels-{where}"
@@ -42,11 +42,22 @@ def label_buttons(
                 on_click=_give,
                 args=(frame, view, sentence, rank, label),
             )
-        if mine:
-            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why),
-                      on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
-            signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
-            st.caption(signed, width="content")
+
+
+def draw_label_state(frame: Frame, view: AskView, sentence: int, *, mine: str | None, where: str) -> None:
+    """Below the buttons: the stored label, and the way to take it back. The line is there without a label, too, so that
+    nothing moves when one is given."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-state-{where}"
+    ):
+        if not mine:
+            st.caption("You have not labelled this sentence.", width="content")
+            return
+        signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
+        st.caption(signed, width="content")
+        why = frame.explain_refusal()
+        st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why), help=why,
+                  on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
 
 
 @errors.guarded

@@ -5,7 +5,7 @@ import streamlit as st
 from app.ask.pair import PairSide
 from app.labels.consensus import CORRECT
 from app.ui.ask.answer import draw_answer
-from app.ui.label.buttons import label_buttons
+from app.ui.label.buttons import draw_label_state, label_buttons
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from as2core.cascade.trace import CascadeTrace, ExitRecord
@@ -19,6 +19,7 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     draw_answer(view, best, name=f"{order}, {side.name}")
     label = mine.get(view.candidates[best].sentence_id)
     label_buttons(frame, view, view.candidates[best].sentence_id, rank=1, mine=label, where=where)
+    draw_label_state(frame, view, view.candidates[best].sentence_id, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
     lines = [describe_cuts(side.list_cuts(run), correct), *side.notes]
     st.caption(" ".join(plain(line) for line in lines if line))
