@@ -16,7 +16,7 @@ frame = page("Compare", "Which ranker is better, how certain that is, and what i
 wb, corpus, person = frame.wb, frame.corpus, frame.annotator
 jobs = queue.list_jobs(wb, kind="compare")
 job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
-job = job or next((j for j in jobs if j.is_active), None)
+job = job or next((j for j in jobs if j.is_active), None) or shipped.find_newest(jobs, corpus.name)
 prepared = shipped.find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
 is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
@@ -37,6 +37,7 @@ if job is not None:
     else:
         draw_live(wb, job, partial(draw_comparison, person=person))
     setup.draw_earlier(jobs, job.id)
+    shipped.draw_way(wb, corpus.name)
 elif prepared is not None and is_prepared_open:
     shipped.draw_note(wb, corpus.name, by=person.id)
     results.draw(prepared)

@@ -300,7 +300,7 @@ def test_a_comparison_that_came_to_nothing_can_be_run_again(wb, state):
 
 def test_earlier_comparisons_are_a_click_away(wb, job):
     stored.change_job(wb, job, finished=stored.jobs(wb)[-1].started + timedelta(seconds=75))
-    at = open_page("compare", {"corpus": "things"})
+    at = open_page("compare", {"corpus": "Towers"})
     [line] = [m for m in at.markdown if "1 min 15 s" in m.value]
     assert line.value.replace("\\", "") == "Labels of things: cascade, starter-2, bm25, rr (1 min 15 s)"
     assert line.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
@@ -396,14 +396,28 @@ def test_the_prepared_comparison_opens_by_itself_on_its_own_corpus_alone(wb, shi
     assert "Prepared with the program" not in texts(at)
 
 
+def test_the_newest_result_on_a_corpus_opens_by_itself(wb, shipped, sweep, job):
+    assert open_page("compare", {"corpus": "things"}).query_params["job"] == str(job)  # of the two, the later one
+    at = open_page("compare", {"corpus": "things", "job": "77"})
+    assert "does not exist here" in texts(at)
+    assert "The comparisons on the labels of things are under **Earlier comparisons**." in texts(at)
+    assert "job" not in open_page("compare", {"corpus": "Towers"}).query_params
+
+
 def test_on_another_corpus_the_prepared_comparison_is_a_click_away_and_can_be_closed(wb, shipped):
     at = open_page("compare", {"corpus": "things"})
-    assert "The comparisons on the labels of things are under **Earlier comparisons**." in texts(at)
     at = at.button(key="compare_prepared").click().run()
     assert at.query_params["prepared"] == "1"
     assert "Prepared with the program" in texts(at) and "are under" not in texts(at)
     at = at.button(key="compare_prepared_close").click().run()
     assert "prepared" not in at.query_params and "Prepared with the program" not in texts(at)
+
+
+def test_a_closed_comparison_leaves_nothing_in_the_address(wb, shipped):
+    at = open_page("compare", {"corpus": "Towers", "prepared": "1", "metric": "RR"})
+    assert at.query_params["q"]
+    at = at.button(key="compare_prepared_close").click().run()
+    assert at.query_params == {"corpus": "Towers"}
 
 
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):

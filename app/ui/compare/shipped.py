@@ -36,8 +36,28 @@ def draw_absence(corpus_name: str, jobs: Sequence[JobView], *, has_shipped: bool
             width="stretch",
         )
         if has_shipped:
-            st.button("Open the prepared one of the starter corpus", key="compare_prepared", type="tertiary",
-                      icon=":material/stacked_line_chart:", on_click=url.put, kwargs={"prepared": 1})  # fmt: skip
+            _draw_opening()
+
+
+def draw_way(wb: Workbench, corpus_name: str) -> None:
+    """Below a result: the way to the comparison that comes with the program, where that does not open by itself."""
+    if corpus_name != STARTER and find_shipped_comparison(wb, str(wb.settings.starter_dir)) is not None:
+        _draw_opening()
+
+
+def _draw_opening() -> None:
+    st.button("Open the prepared one of the starter corpus", key="compare_prepared", type="tertiary",
+              icon=":material/stacked_line_chart:", on_click=url.put,
+              kwargs={"prepared": 1, "job": None, "q": None})  # fmt: skip
+
+
+def find_newest(jobs: Sequence[JobView], corpus_name: str) -> JobView | None:
+    """The newest result on a corpus's labels, to open by itself; None where the address has another wish, and on the
+    starter corpus, which has the one that comes with the program. `jobs`: newest first."""
+    if corpus_name == STARTER or url.get("job") or url.get("prepared") or url.get("rankers"):
+        return None
+    data = f"{CORPUS_PREFIX}{corpus_name}"
+    return next((j for j in jobs if j.state == "done" and ComparisonSettings.of(j).data == data), None)
 
 
 def draw_note(wb: Workbench, corpus_name: str, *, by: int) -> None:
@@ -48,7 +68,8 @@ def draw_note(wb: Workbench, corpus_name: str, *, by: int) -> None:
                   on_click=_compute, args=(wb, by), help="Takes some minutes, in the background")  # fmt: skip
         if corpus_name != STARTER:
             st.button("Close", key="compare_prepared_close", type="tertiary", icon=":material/close:",
-                      on_click=url.put, kwargs={"prepared": None})  # fmt: skip
+                      on_click=url.put,
+                      kwargs={"prepared": None, "q": None, "metric": None})  # fmt: skip
 
 
 @guarded
