@@ -420,6 +420,13 @@ def test_a_closed_comparison_leaves_nothing_in_the_address(wb, shipped):
     assert at.query_params == {"corpus": "Towers"}
 
 
+def test_labels_of_a_sweep_that_would_touch_are_left_out():
+    rows = swept((0.0, 0.80, 1.0), (0.1, 0.80, 0.8), (0.3, 0.80, 0.5), (0.5, 0.80, 0.42), (0.6, 0.80, 0.4))
+    chart = sweep_of.sweep_chart(rows, metric="AP").to_dict()
+    names = {r["label"]: r["name"] for data in chart["datasets"].values() for r in data}
+    assert names == {"0 %": "0 %", "10 %": "10 %", "30 %": "30 %", "50 %": "", "60 %": "60 %"}
+
+
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):
     at = open_page("compare", {"corpus": "things"})
     assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25"]

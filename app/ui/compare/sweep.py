@@ -17,6 +17,8 @@ from app.ui.text import percent
 from app.ui.theme import BLUE
 from as2core.cost import pareto
 
+HEIGHT_PX, NARROW_WIDTH_PX = 300, 340  # of the plot; a wider one has more room
+LABEL_PX, LINE_PX = 38, 15  # between two labels beside, and above, each other
 MAX_LOSS = 0.01  # of the metric, that a ratio may cost to be recommended
 Results = list[RankerResult]
 
@@ -39,6 +41,7 @@ def sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collect
         for r in sweep
     ]
     frame = pd.DataFrame(rows).sort_values("ratio")
+    frame["name"] = thin_labels(frame)
     frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
     x = alt.X(
         "compute:Q", title="compute, as a share of the whole model", scale=alt.Scale(zero=False, nice=True, padding=20),
@@ -52,9 +55,24 @@ def sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collect
     line = base.mark_line(strokeWidth=2.2, color=BLUE, aria=False).encode(x, y, order="ratio:Q")
     opacity = alt.Opacity("front:N", scale=alt.Scale(domain=[True, False], range=[1.0, 0.3]), legend=None)
     dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, opacity, tooltip=tip)
-    names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="label:N")
+    names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="name:N")
     notes = base.mark_text(dy=16, fontSize=12, color=BLUE).encode(x, y, text="note:N")  # above, two would overlap
-    return alt.layer(band, line, dots, names, notes).properties(height=300, width="container")
+    return alt.layer(band, line, dots, names, notes).properties(height=HEIGHT_PX, width="container")
+
+
+def thin_labels(points: pd.DataFrame) -> list[str]:
+    """The labels of a chart of a narrow window, "" for one that would touch another. The defaults and both ends of the
+    sweep come first, then those that drop least; a point without a label has it in its tooltip."""
+    across = NARROW_WIDTH_PX / ((points["compute"].max() - points["compute"].min()) or 1.0)
+    up = HEIGHT_PX / ((points["high"].max() - points["low"].min()) or 1.0)
+    at = [(x * across, y * up) for x, y in zip(points["compute"], points["value"], strict=True)]
+    ends = (0, len(at) - 1)
+    first_ones = sorted(range(len(at)), key=lambda i: (not points["note"].iloc[i], i not in ends, i))
+    places: list[int] = []
+    for i in first_ones:
+        if all(abs(at[i][0] - at[j][0]) >= LABEL_PX or abs(at[i][1] - at[j][1]) >= LINE_PX for j in places):
+            places.append(i)
+    return [label if i in places else "" for i, label in enumerate(points["label"])]
 
 
 def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
