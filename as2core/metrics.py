@@ -242,13 +242,17 @@ def find_sample_size(
     differences: Iterable[float], difference: float, *, level: float = 0.95, power: float = 0.8
 ) -> int | None:
     """How many questions like these a two-sided paired test takes to find a mean of `difference` with this probability:
-    ((z_(1+level)/2 + z_power) sd / difference)^2. None as for `find_detectable_difference`. Raises BadSetting for a
-    difference that is not above 0."""
+    ((z_(1+level)/2 + z_power) sd / difference)^2; never fewer than a randomisation test needs to find anything: of n
+    questions that all changed alike it gives p = 2 / 2^n, so six at the level 0.95. None as for
+    `find_detectable_difference`. Raises BadSetting for a difference that is not above 0."""
     if not difference > 0:
         raise BadSetting(f"difference {difference:g}: give one above 0, such as 0.02")
     values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
     detectable = find_detectable_difference(values, level=level, power=power)
-    return None if detectable is None else max(2, int(np.ceil(len(values) * (detectable / difference) ** 2)))
+    if detectable is None:
+        return None
+    least = 1 + int(np.ceil(np.log2(1 / (1 - level))))
+    return max(least, int(np.ceil(len(values) * (detectable / difference) ** 2)))
 
 
 def adjust_by_holm(p_values: Sequence[float]) -> list[float]:

@@ -261,6 +261,10 @@ def test_a_planned_number_of_questions_finds_the_difference_four_times_in_five()
     assert 0.77 <= (np.abs(t) > 1.96).mean() <= 0.83
 
 
+def test_no_plan_has_fewer_questions_than_a_randomisation_test_can_find_anything_with():
+    assert find_sample_size([0.0001, 0.0002, 0.0001], 0.02) == 6  # 2 / 2**6 = 0.03, 2 / 2**5 = 0.06
+
+
 def test_what_never_differs_needs_no_number_and_a_difference_is_above_nothing():
     assert find_sample_size([0.2, 0.2], 0.02) is None
     with pytest.raises(BadSetting, match="difference 0"):

@@ -427,6 +427,13 @@ def test_labels_of_a_sweep_that_would_touch_are_left_out():
     assert names == {"0 %": "0 %", "10 %": "10 %", "30 %": "30 %", "50 %": "", "60 %": "60 %"}
 
 
+def test_too_few_changed_questions_plan_no_number():
+    few = PairedTest(difference=0.001, low=0.0, high=0.002, p=0.5, wins=2, losses=0, ties=8)
+    pair = PairedResult("a", "b", "AP", few, effect=0.4, detectable=0.002, sample_size=6)
+    html = results.paired_table([pair])
+    assert "too few to say how many questions a difference of 0.02 takes" in html and "6 questions" not in html
+
+
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):
     at = open_page("compare", {"corpus": "things"})
     assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25"]

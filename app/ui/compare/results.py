@@ -17,6 +17,7 @@ from app.ui.compare.names import count_questions, describe_raw_names, name_datas
 from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_test, format_p
+from app.versions.outcome import MIN_CHANGED_QUESTIONS
 from as2core.metrics import name_effect
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
@@ -187,6 +188,8 @@ def _describe_power(pair: PairedResult) -> str:
     text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
     if pair.detectable is None or pair.sample_size is None:
         return text
+    if pair.test.wins + pair.test.losses < MIN_CHANGED_QUESTIONS:  # their spread says little about other questions
+        return f"{text} They are also too few to say how many questions a difference of {WANTED_DIFFERENCE:g} takes."
     return (
         f"{text} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
         f"{WANTED_DIFFERENCE:g} takes {count(pair.sample_size, 'question')}."
