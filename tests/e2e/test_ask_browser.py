@@ -47,6 +47,10 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
         assert int(left) == kept
     expect(picture).to_contain_text(f"best 5 of {kept}")
     expect(page.locator(FIGURES)).to_contain_text(f"{kept} of {flows[0][0]} reach the end")
+    # two axes, and each says among how many it ranks
+    first, last = (picture.get_by_text(f"rank of {n}", exact=True).bounding_box() for n in (flows[0][0], 100))
+    line = picture.locator(".upright").bounding_box()
+    assert first["x"] + first["width"] < line["x"] < last["x"]
 
 
 def test_the_page_is_found_by_its_name_too(page, server):

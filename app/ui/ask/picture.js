@@ -155,7 +155,11 @@ function drawGround(record, run, at) {
   const ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((t) => t <= record.entered.length);
   const lines = ticks.map((t) => `<path class="grid" d="M${at.start} ${round(at.inner(t))}H${round(at.exits.at(-1))}"/>`
     + `<text class="tick" x="${round(at.exits.at(-1) + 8)}" y="${round(at.inner(t) + 4)}">${t}</text>`);
-  lines.push(`<text class="tick" x="${round(at.exits.at(-1) + (at.isNarrow ? 2 : 8))}" y="5">rank</text>`);
+  // each part says among how many it ranks; a narrow one has no room for it
+  const among = (n) => `rank of ${n.toLocaleString("en")}`, end = round(at.exits.at(-1));
+  lines.push(at.isNarrow ? `<text class="tick" x="${end + 2}" y="5">rank</text>`
+    : `<text class="tick" x="${end + 8}" y="5">${among(record.entered.length)}</text>`);
+  if (record.first && !at.isNarrow) lines.push(`<text class="tick" x="${at.left}" y="5">${among(record.candidates)}</text>`);
   return `<path class="alive" d="M${[...edge, ...top].map((p) => p.map(round).join(" ")).join("L")}Z"/>`
     + `<path class="upright" d="M${at.start} ${HEAD_PIXELS - 6}V${round(at.inner(record.entered.length))}"/>${lines.join("")}`;
 }
