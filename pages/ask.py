@@ -1,23 +1,22 @@
 """Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.ask.asking import Answer, AskView
+from app.ask.asking import Answer
 from app.ask.examples import list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
 from app.labels import annotation
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
 from app.ui.ask.answer import draw_facts
-from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standings
 from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, order_rows
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
+from app.ui.ask.details import draw_details
 from app.ui.ask.history import draw_history, draw_link_limit
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes import pinned
@@ -35,7 +34,6 @@ from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
-from as2core.cascade.trace import CascadeTrace
 
 question = result.read_question()
 frame = page(
@@ -140,7 +138,7 @@ def draw_result(current: result.Result) -> None:
     with picture:
         draw_cascade(view, current.record, percents=percents, answer=first, labels=labels)
     with details:
-        draw_details(view, run, best if selection is None else selection, arrangement.first, generative,
+        draw_details(frame, view, run, best if selection is None else selection, arrangement.first, generative,
                      is_pending=is_pending, draw_buttons=draw_buttons_at)  # fmt: skip
     draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons_at)
     with st.expander("What each exit cost and saved"):
@@ -148,23 +146,6 @@ def draw_result(current: result.Result) -> None:
         draw_measuring(frame.wb, view, run)
     table = order_rows(make_table(view, run, generative, labels), arrangement.order)
     draw_table(current, table if generative is not None else fill_columns(table, view, is_pending=is_pending))
-
-
-def draw_details(view: AskView, run: CascadeTrace, position: int, first: int | None, generative: np.ndarray | None, *,
-                 is_pending: bool, draw_buttons: Callable[[int, str], None]) -> None:  # fmt: skip
-    """The candidate at `position`; `first` is the position of the one that the page answers."""
-    is_first = position == first
-    best_title = "Best candidate" if is_first else "The model’s best candidate"
-    st.header(best_title if position == int(run.ranking()[0]) else "Candidate details", anchor=False)
-    draw_candidate(frame.wb, view, run, position, generative, has_context=not is_first, is_pending=is_pending)
-    if is_first:
-        st.caption("Click a line of the picture or a row of the table to see another candidate here.")
-    else:
-        draw_buttons(position, "near")
-        draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
-    draw_standings(run, position)
-    choice.draw_link(frame.wb, view)
-    draw_explanation(frame.wb, view, position, is_pending=is_pending)
 
 
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
