@@ -13,7 +13,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import errors, url
-from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, versions
+from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
 from app.ui.job import draw_live, draw_retrain, load_linked
 from app.ui.page import page
 from app.ui.scripts import scroll_to
@@ -92,6 +92,7 @@ view = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
 st.header("Labels", anchor=False)
 prepared.draw(frame)
 readiness.draw_labels(view)
+synonym_link.draw(frame)
 selection.draw(frame.corpus.id, view.by_annotator)
 readiness.draw_start(frame, view)
 

@@ -220,9 +220,19 @@ def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collect
     return list(session.execute(by_question))
 
 
+def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
+    """Rows (question_id, question, sentence_id) of the pairs that come to "correct", but those of these splits."""
+    outcomes = _select_outcomes(corpus_id)
+    pairs = select(outcomes.question_id, Question.text.label("question"), outcomes.sentence_id)
+    correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == "correct")
+    in_order = correct.order_by(outcomes.question_id, outcomes.sentence_id)
+    return list(session.execute(in_order.where(Question.split.not_in(but_splits))))
+
+
 def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
-    """Columns `question_id` and `outcome` of the labelled pairs of a corpus. A verdict outranks labels, those of people
-    outrank imported ones, the majority counts, a tie is a dispute: as `app.labels.consensus` settles."""
+    """Columns `question_id`, `sentence_id` and `outcome` of the labelled pairs of a corpus. A verdict outranks labels,
+    those of people outrank imported ones, the majority counts, a tie is a dispute: as `app.labels.consensus` settles.
+    """
 
     def votes(label: str, *, is_imported: bool) -> ColumnElement[int]:
         return func.sum(case((and_(CurrentLabel.label == label, Annotator.imported.is_(is_imported)), 1), else_=0))
@@ -231,6 +241,7 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
     pairs = (
         of_corpus.with_only_columns(
             CurrentLabel.question_id,
+            CurrentLabel.sentence_id,
             verdict_on(CurrentLabel).label("verdict"),
             votes("correct", is_imported=False).label("yes"),
             votes("incorrect", is_imported=False).label("no"),
@@ -245,7 +256,8 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
     by_votes = case(
         (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
     )
-    return select(pairs.question_id, func.coalesce(pairs.verdict, by_votes).label("outcome")).subquery().c
+    outcome = func.coalesce(pairs.verdict, by_votes).label("outcome")
+    return select(pairs.question_id, pairs.sentence_id, outcome).subquery().c
 
 
 def count_by(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> tuple[int, int]:

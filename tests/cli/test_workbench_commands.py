@@ -345,6 +345,30 @@ def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, ar
     assert code == 1 and "line 1" in err and "word => meaning" in err
 
 
+def test_synonyms_that_the_labels_suggest_are_printed_as_lines_of_a_file(as2, as2_json, tmp_path):
+    rows = [
+        {
+            "question": f"which {part} has the {word}",
+            "candidates": [{"id": f"{kind} {part}", "text": f"{kind} {part}.", "label": 1}],
+        }
+        for word, kind in (("whale", "VX-90"), ("clerk", "VX-60"), ("toaster", "DR-12"))
+        for part in ("belt", "pump", "fan", "valve")
+    ]
+    (tmp_path / "machines.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    assert as2("labels", "import", tmp_path / "machines.jsonl")[0] == 0
+    of_machines = ("synonyms", "--corpus", "machines", "--from-labels")
+    code, out, _ = as2(*of_machines)
+    assert code == 0 and "# 4 of the 4 answers to such questions have it: which belt has the whale\nwhale => VX-90" in out
+    whale = next(p for p in as2_json(*of_machines)["proposals"] if p["word"] == "whale")
+    assert (whale["meaning"], whale["answers"], whale["questions"]) == ("VX-90", 4, 4)
+    (tmp_path / "lines.txt").write_text(out, encoding="utf-8")
+    as2("synonyms", tmp_path / "lines.txt", "--corpus", "machines")
+    code, out, err = as2(*of_machines)
+    assert (code, out) == (0, "") and "suggest no more synonyms" in err
+    code, _, err = as2("synonyms", tmp_path / "lines.txt", "--from-labels")
+    assert code == 1 and "give no FILE" in err
+
+
 class Watched:
     """A job's states, one at each look, in place of the services."""
 

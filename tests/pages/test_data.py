@@ -15,6 +15,8 @@ from app.labels import annotation
 from app.ranking.synonyms import read_synonyms
 from app.ui.data import documents as documents_ui
 from app.versions import promotion
+from as2core.data import jsonl
+from as2core.types import Candidate, Question
 
 
 def open_data(query=None):
@@ -135,6 +137,39 @@ def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb)
     at = at.button(key="data_synonyms_save").click().run()
     assert at.text_area(key=key).value == "iron lady => Eiffel Tower\n"
     assert read_synonyms(wb, TOWERS).words == ["iron lady"]
+
+
+def import_machines(wb):
+    """Labels whose answers are about a VX-90 where the question has a whale."""
+    questions = [
+        Question(f"{word} {part}", f"which {part} has the {word}", (Candidate(f"{kind} {part}", f"{kind} {part}.", 1),))
+        for word, kind in (("whale", "VX-90"), ("clerk", "VX-60"), ("toaster", "DR-12"))
+        for part in ("belt", "pump", "fan", "valve")
+    ]
+    imports.import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode())
+
+
+def test_what_the_labels_suggest_is_added_to_the_synonyms_and_saved_by_hand(wb):
+    import_machines(wb)
+    at = open_data({"view": "synonyms", "corpus": "machines"})
+    assert sorted(at.dataframe[0].value["meaning"]) == ["DR-12", "VX-60", "VX-90"]
+    at = button(at, "Add all 3").click().run()
+    corpus = next(c for c in corpora.list_corpora(wb) if c.name == "machines")
+    assert "whale => VX-90\n" in at.text_area(key=f"data_synonyms_{corpus.id}").value
+    assert not at.dataframe and not read_synonyms(wb, corpus.id)
+    at.button(key="data_synonyms_save").click().run()
+    assert sorted(read_synonyms(wb, corpus.id).words) == ["clerk", "toaster", "whale"]
+
+
+def test_adapt_leads_to_the_synonyms_that_the_labels_suggest(wb):
+    import_machines(wb)
+    hint = "The labels suggest 3 synonyms: these work at once, without a retrain"
+
+    def list_links(corpus):
+        return [link.proto.label for link in open_page("adapt", {"corpus": corpus}).get("page_link")]
+
+    assert hint in list_links("machines")
+    assert hint not in list_links("Works")
 
 
 def test_documents_are_found_by_their_title(wb):

@@ -2,11 +2,14 @@
 
 import streamlit as st
 
+from app.ranking.synonym_proposals import propose_from_labels
 from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
 from app.ui import navigation
 from app.ui.errors import guarded
 from app.ui.page import Frame, announce
 from app.ui.text import count
+from as2core.synonym_proposals import SynonymProposal
+from as2core.synonyms import ARROW
 
 _FIRST = "_data_synonyms_first"  # of the session: those that the text was begun with
 
@@ -34,6 +37,52 @@ def draw(frame: Frame) -> None:
                       on_click=st.session_state.__setitem__, args=(key, str(offer)))  # fmt: skip
     if now:
         navigation.to("ask", "Ask a question")
+    if not why:
+        _draw_proposals(frame, key)
+
+
+def _draw_proposals(frame: Frame, key: str) -> None:
+    """What the labels suggest and the text does not have yet."""
+    lines = {" ".join(line.split()) for line in st.session_state[key].splitlines()}
+    proposals = [p for p in propose_from_labels(frame.wb, frame.corpus.id) if _to_line(p) not in lines]
+    if not proposals:
+        return
+    st.subheader("From your labels", anchor=False)
+    st.caption(
+        "In the correct answers to questions with the word, the meaning is far more frequent than in other answers. "
+        "Select those that are right, add them, change what you like, and save."
+    )
+    table = st.dataframe(
+        [
+            {
+                "word": p.word,
+                "meaning": p.meaning,
+                "answers": f"{p.answers} of {p.questions}",
+                "for example": p.example,
+            }
+            for p in proposals
+        ],
+        key=f"data_synonyms_proposed_{frame.corpus.id}_{len(proposals)}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        hide_index=True,
+        column_config={"answers": st.column_config.TextColumn(help="How many of them have the meaning near by")},
+    )
+    rows = table.selection.rows
+    chosen = [proposals[i] for i in rows] or proposals
+    label = f"Add the {len(rows)} selected" if rows else f"Add all {len(proposals)}"
+    st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, chosen))
+
+
+def _to_line(proposal: SynonymProposal) -> str:
+    return f"{proposal.word} {ARROW} {proposal.meaning}"
+
+
+def _add(key: str, proposals: list[SynonymProposal]) -> None:
+    """To the text, which is not saved yet."""
+    text = st.session_state[key].rstrip("\n")
+    st.session_state[key] = "\n".join([*([text] if text else []), *map(_to_line, proposals), ""])
+    announce(f"{count(len(proposals), 'line')} added. Check them, then press Save.")
 
 
 @guarded

@@ -1,0 +1,51 @@
+"""Synonyms that the labels of a corpus suggest, for a person to take over."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
+
+from app.ranking.synonyms import read_synonyms
+from app.workbench.workbench import Workbench
+from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
+from db.models import Sentence
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as label_rows
+
+SENTENCES_BEFORE = 2  # of the correct one, which often names its subject by a pronoun
+MAX_SENTENCES = 10_000  # read in the documents that have the answers
+
+
+def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
+    """From the sentences labelled correct, those of test questions aside. Words that have a meaning already are left
+    out."""
+    known = read_synonyms(wb, corpus_id)
+    with wb.read() as s:
+        pairs = label_rows.list_correct_pairs(s, corpus_id, ["test"])
+        places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
+        by_document = _load_documents(s, (place.document_id for place in places.values()))
+    answered = [
+        AnsweredQuestion(pair.question, _list_context(place, by_document[place.document_id]))
+        for pair in pairs
+        if (place := places.get(pair.sentence_id)) and place.document_id in by_document
+    ]
+    return propose_synonyms(answered, {x.text for sentences in by_document.values() for x in sentences}, known)
+
+
+def _load_documents(s: Session, document_ids: Iterable[int]) -> dict[int, list[Sentence]]:
+    """The sentences of these documents in their order, by document; of as many as have `MAX_SENTENCES` together."""
+    chosen: list[int] = []
+    total = 0
+    for document in corpus_rows.load_documents(s, list(dict.fromkeys(document_ids))):
+        total += document.sentences
+        if total <= MAX_SENTENCES:
+            chosen.append(document.id)
+    by_document: dict[int, list[Sentence]] = {document_id: [] for document_id in chosen}
+    for sentence in corpus_rows.list_sentences(s, chosen):
+        by_document[sentence.document_id].append(sentence)
+    return by_document
+
+
+def _list_context(place: Row, sentences: list[Sentence]) -> tuple[str, ...]:
+    first = place.position - SENTENCES_BEFORE
+    return (place.title, *(x.text for x in sentences if first <= x.position <= place.position))

@@ -1,0 +1,25 @@
+"""What the labels bring besides a retrain: the way to the synonyms that they suggest."""
+
+import streamlit as st
+
+from app.ranking.synonym_proposals import propose_from_labels
+from app.ranking.synonyms import read_synonyms
+from app.ui import navigation
+from app.ui.page import Frame
+from app.ui.text import count
+from app.workbench.workbench import Workbench
+from as2core.synonyms import Synonyms
+
+
+def draw(frame: Frame) -> None:
+    """Nothing where the labels suggest none."""
+    known = read_synonyms(frame.wb, frame.corpus.id)
+    if number := _count_proposals(frame.wb, frame.corpus.id, frame.corpus.labels, known):
+        label = f"The labels suggest {count(number, 'synonym')}: these work at once, without a retrain"
+        navigation.to("data", label, view="synonyms")
+
+
+@st.cache_data(ttl=600, show_spinner=False)
+def _count_proposals(_wb: Workbench, corpus_id: int, labels: int, known: Synonyms) -> int:
+    """Anew where the number of labels or the synonyms changed, as a page is drawn often."""
+    return len(propose_from_labels(_wb, corpus_id))

@@ -1,0 +1,64 @@
+import pytest
+
+from app.corpora import corpora, documents
+from app.exchange import imports
+from app.labels import annotation
+from app.ranking.synonym_proposals import SENTENCES_BEFORE, propose_from_labels
+from app.ranking.synonyms import write_synonyms
+from as2core.data import jsonl
+from as2core.types import Candidate, Question
+from db.repositories import labels as label_rows
+
+TYPES = {"whale": "VX-90", "clerk": "VX-60", "toaster": "DR-12"}
+PARTS = ("belt", "pump", "fan", "valve")
+
+
+def ask(word, kind, part):
+    """The correct sentence does not name the machine: one before it does."""
+    texts = [f"The {kind} has a {part}.", f"A {part} may leak.", f"Its {part} is number {len(part)}."]
+    candidates = [Candidate(f"{kind}-{part}-{n}", text, int(n == 2), f"{part} page") for n, text in enumerate(texts)]
+    return Question(f"{word} {part}", f"which {part} has the {word}", tuple(candidates))
+
+
+@pytest.fixture
+def machines(wb):
+    questions = [ask(word, kind, part) for word, kind in TYPES.items() for part in PARTS]
+    return imports.import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode()).corpus_id
+
+
+def propose(wb, corpus_id):
+    return {p.word: p.meaning for p in propose_from_labels(wb, corpus_id)}
+
+
+def test_labels_suggest_what_a_word_means_from_the_sentences_before_the_answer(wb, machines):
+    assert SENTENCES_BEFORE == 2
+    assert propose(wb, machines) == TYPES
+
+
+def test_what_is_a_synonym_already_is_not_proposed(wb, machines, ann):
+    write_synonyms(wb, machines, "whale => VX-90", by=ann.id)
+    assert propose(wb, machines) == {word: kind for word, kind in TYPES.items() if word != "whale"}
+
+
+def test_a_label_that_is_incorrect_now_suggests_nothing(wb, machines, ann):
+    with wb.read() as s:
+        pairs = [p for p in label_rows.list_correct_pairs(s, machines, []) if "whale" in p.question]
+    assert len(pairs) == len(PARTS)
+    for pair in pairs:
+        place = {"question_id": pair.question_id, "sentence_id": pair.sentence_id}
+        annotation.give_label(wb, **place, annotator_id=ann.id, label="incorrect")
+    assert "whale" not in propose(wb, machines)
+
+
+def test_test_questions_suggest_nothing(wb):
+    questions = [ask(word, kind, part) for word, kind in TYPES.items() for part in PARTS]
+    data = jsonl.dumps(questions).encode()
+    corpus = imports.import_labels(wb, None, "machines.jsonl", data, split="test").corpus_id
+    assert propose(wb, corpus) == {}
+
+
+def test_a_corpus_without_labels_or_documents_suggests_nothing(wb, towers):
+    assert propose(wb, towers.id) == {}
+    assert propose(wb, corpora.create_corpus(wb, "empty").id) == {}
+    documents.ingest(wb, towers.id, [("tower.txt", b"Another text. It has no labels.")])
+    assert propose(wb, towers.id) == {}
