@@ -348,6 +348,7 @@ def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, ar
 def test_synonyms_that_the_labels_suggest_are_printed_as_lines_of_a_file(as2, as2_json, tmp_path):
     rows = [
         {
+            "qid": f"{word} {part}",
             "question": f"which {part} has the {word}",
             "candidates": [{"id": f"{kind} {part}", "text": f"{kind} {part}.", "label": 1}],
         }
