@@ -1,18 +1,18 @@
 """Synonyms that labels suggest: what a word of the questions means, seen from where their answers are.
 
 If the answers to most questions about a "whale" are about a VX-90, and few other answers are, then a whale is a VX-90
-here. The documents write the meaning more often than the word, or the word is one of theirs. That is a thesaurus generated from co-occurrence (Manning, Raghavan and Schütze, "Introduction to Information
+here. That is a thesaurus generated from co-occurrence (Manning, Raghavan and Schütze, "Introduction to Information
 Retrieval", 2008, section 9.2.3), across the two sides of labelled pairs as in expansion by query logs (Cui, Wen, Nie
-and Ma, "Probabilistic query expansion using query logs", WWW 2002). Their measure is a conditional probability; here a
-term must also be more frequent than chance explains (Fisher's exact test, one-sided), since a few labels are all there
-is. A person decides which are taken over.
+and Ma, "Probabilistic query expansion using query logs", WWW 2002). Their measure is a conditional probability. Here a
+term must also be more frequent than chance explains (Fisher's exact test, one-sided), since there are few labels, and
+the documents must write it more often than the word. A person decides which are taken over.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from as2core.synonyms import Synonyms
@@ -51,19 +51,19 @@ class SynonymProposal:
 
 
 def propose_synonyms(
-    answered: Sequence[AnsweredQuestion], sentences: Iterable[str], known: Synonyms | None = None
+    answered: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
 ) -> list[SynonymProposal]:
-    """The least probable by chance first; none for a word that is `known`. `sentences`: of the documents, whose terms
+    """The least probable by chance first; none for a word of `synonyms`. `sentences`: of the documents, whose terms
     the meanings are. Questions with the same answer count once: other words for it tell nothing new."""
-    written = _count_forms(sentences)
-    frequency = Counter({phrase: forms.total() for phrase, forms in written.items()})
+    forms_of = _count_forms(sentences)
+    frequency = Counter({phrase: forms.total() for phrase, forms in forms_of.items()})
     answers = _group_by_answer(answered)
     totals = Counter(t for a in answers for t in a.terms if frequency[t] >= MIN_SENTENCES)
     having: dict[str, list[_Answer]] = defaultdict(list)
     for answer in answers:
         for word in answer.words:
             having[word].append(answer)
-    excluded = {" ".join(map(_normalise, word.split())) for word in (known.words if known else ())}
+    excluded = {" ".join(map(_normalise, word.split())) for word in (synonyms.words if synonyms else ())}
     best: dict[str, SynonymProposal] = {}
     for word, those in having.items():
         literal = sum(word in a.terms for a in those)
@@ -74,7 +74,7 @@ def propose_synonyms(
         if choice := _choose_term(word, len(those), counts, totals, len(answers)):
             term, n, p = choice
             spoken, example = min((a.words[word] for a in those), key=lambda form: len(form[0]))
-            meaning = written[term].most_common(1)[0][0]
+            meaning = forms_of[term].most_common(1)[0][0]
             best[word] = SynonymProposal(_drop_ending(spoken), meaning, example, len(those), n, p)
     return sorted(_drop_parts(best), key=lambda proposal: (proposal.p, proposal.word))
 
@@ -103,11 +103,11 @@ def _group_by_answer(answered: Iterable[AnsweredQuestion]) -> list[_Answer]:
 
 def _count_forms(sentences: Iterable[str]) -> dict[str, Counter[str]]:
     """Of every phrase, how many sentences have it in which form."""
-    written: dict[str, Counter[str]] = defaultdict(Counter)
+    forms_of: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
         for phrase, form in _list_phrases(sentence, MAX_TERM_WORDS).items():
-            written[phrase][form] += 1
-    return written
+            forms_of[phrase][form] += 1
+    return forms_of
 
 
 def _choose_term(
@@ -146,16 +146,17 @@ def _list_phrases(text: str, longest: int) -> dict[str, str]:
     """Normal form -> form as written, of all runs of up to so many topical words that no punctuation divides."""
     phrases: dict[str, str] = {}
     spans = find_words(text)
-    for first in range(len(spans)):
+    for first, (begin, _) in enumerate(spans):
         normal: list[str] = []
+        last = begin
         for start, end in spans[first : first + longest]:
             word = text[start:end]
             is_topical = word.lower() not in _NO_TOPIC and len(word) > 1 and not word[0].isdigit()
-            if not is_topical or (normal and not text[last:start].isspace()):
+            if not is_topical or text[last:start].strip():
                 break
             normal.append(_normalise(word))
+            phrases.setdefault(" ".join(normal), text[begin:end])
             last = end
-            phrases.setdefault(" ".join(normal), text[spans[first][0] : end])
             if word.endswith(_POSSESSIVES):
                 break
     return phrases

@@ -4,9 +4,9 @@
     python benchmarks/synonym_proposals.py --retrain    with two retrains beside them, without and with the synonyms
     python benchmarks/synonym_proposals.py --retrain --write     writes them to docs/techniques/synonyms.md
 
-The prepared labels of the handbook's train questions are accepted in the order in which the page Adapt accepts them, and
-all synonyms that they suggest are taken over, wrong ones too. No test question is about a document of the train questions.
-The starter corpus, whose words the shipped model knows, shows what they harm where nobody needs them.
+The prepared labels of the handbook's train questions are accepted in the order in which the page Adapt accepts them,
+and all synonyms that they suggest are taken over, wrong ones too. No test question is about a document of the train
+questions. The starter corpus, whose words the shipped model knows, shows what they harm where nobody needs them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from app.jobs.attempt import run_queued
 from app.ranking.synonym_proposals import propose_from_labels
 from app.ranking.synonyms import write_synonyms
 from app.versions import registry
-from app.worker import RUNNERS
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
+from app.worker import RUNNERS
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
 from as2core.evaluation import evaluate
@@ -103,16 +103,17 @@ def report_lists(proposals: dict[int, list[SynonymProposal]]) -> list[str]:
     ranker = get("cascade")
     ranker.use("auto")
     rows = ["| lists of | labels | synonyms | questions with one | P@1 | AP |", "|---|---|---|---|---|---|"]
-    cases = [("handbook-test", n, found) for n, found in proposals.items()]
+    cases = [("handbook-test", n, suggestions) for n, suggestions in proposals.items()]
     cases.append(("starter-test", 0, propose_for_starter()))
-    for name, labels, found in cases:
-        questions, synonyms = load_questions(name).questions, to_synonyms(found)
+    for name, labels, suggestions in cases:
+        questions, synonyms = load_questions(name).questions, to_synonyms(suggestions)
         questions = [q for q in questions if q.positives]
         expanded = synonyms.expand_all(questions)
         changed = sum(a.text != b.text for a, b in zip(questions, expanded, strict=True))
         before, after = evaluate(ranker, questions), evaluate(ranker, expanded)
         cells = [describe(before.per_question[m], after.per_question[m]) for m in ("P@1", "AP")]
-        rows.append(f"| {name} | {labels or 'its own'} | {len(found)} | {changed} of {len(questions)} | {' | '.join(cells)} |")
+        counts = (name, labels or "its own", len(suggestions), f"{changed} of {len(questions)}")
+        rows.append(f"| {' | '.join(map(str, counts))} | {' | '.join(cells)} |")
     return rows
 
 
@@ -136,7 +137,7 @@ def report_asked(proposals: dict[int, list[SynonymProposal]], *, retrain: bool) 
             first = ask_all(wb, corpus.id, questions, "cascade")
             labels, last = list(proposals.items())[-1]
             by_hand = Synonyms.read(ROOT / "corpora" / "handbook" / "synonyms.txt")
-            arms = {f"{n} labels, their synonyms": to_synonyms(found) for n, found in proposals.items()}
+            arms = {f"{n} labels, their synonyms": to_synonyms(suggestions) for n, suggestions in proposals.items()}
             rows.append(f"| shipped model | {mean(first.entered):.3f} | {mean(first.p1):.3f} | {mean(first.rr):.3f} |")
             for title, synonyms in {**arms, f"{len(by_hand.words)} synonyms by hand": by_hand}.items():
                 write_synonyms(wb, corpus.id, str(synonyms), by=None)

@@ -19,7 +19,7 @@ MAX_SENTENCES = 10_000  # read in the documents that have the answers
 def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
     """From the sentences labelled correct, those of test questions aside. Words that have a meaning already are left
     out."""
-    known = read_synonyms(wb, corpus_id)
+    synonyms = read_synonyms(wb, corpus_id)
     with wb.read() as s:
         pairs = label_rows.list_correct_pairs(s, corpus_id, ["test"])
         places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
@@ -29,19 +29,19 @@ def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
         for pair in pairs
         if (place := places.get(pair.sentence_id)) and place.document_id in by_document
     ]
-    return propose_synonyms(answered, {x.text for sentences in by_document.values() for x in sentences}, known)
+    return propose_synonyms(answered, {x.text for sentences in by_document.values() for x in sentences}, synonyms)
 
 
 def _load_documents(s: Session, document_ids: Iterable[int]) -> dict[int, list[Sentence]]:
     """The sentences of these documents in their order, by document; of as many as have `MAX_SENTENCES` together."""
-    chosen: list[int] = []
+    ids: list[int] = []
     total = 0
     for document in corpus_rows.load_documents(s, list(dict.fromkeys(document_ids))):
         total += document.sentences
         if total <= MAX_SENTENCES:
-            chosen.append(document.id)
-    by_document: dict[int, list[Sentence]] = {document_id: [] for document_id in chosen}
-    for sentence in corpus_rows.list_sentences(s, chosen):
+            ids.append(document.id)
+    by_document: dict[int, list[Sentence]] = {document_id: [] for document_id in ids}
+    for sentence in corpus_rows.list_sentences(s, ids):
         by_document[sentence.document_id].append(sentence)
     return by_document
 

@@ -43,8 +43,8 @@ def test_a_few_labels_suggest_nothing():
 
 
 def test_a_word_with_a_meaning_is_left_out_in_any_form():
-    known = Synonyms((("Whales", "VX-90"),))
-    assert "whale" not in as_pairs(propose_synonyms(answer(), DOCUMENTS, known))
+    synonyms = Synonyms((("Whales", "VX-90"),))
+    assert "whale" not in as_pairs(propose_synonyms(answer(), DOCUMENTS, synonyms))
 
 
 def test_a_word_of_the_documents_means_what_it_says():

@@ -359,7 +359,8 @@ def test_synonyms_that_the_labels_suggest_are_printed_as_lines_of_a_file(as2, as
     assert as2("labels", "import", tmp_path / "machines.jsonl")[0] == 0
     of_machines = ("synonyms", "--corpus", "machines", "--from-labels")
     code, out, _ = as2(*of_machines)
-    assert code == 0 and "# 4 of the 4 answers to such questions have it: which belt has the whale\nwhale => VX-90" in out
+    reason = "# 4 of the 4 answers to such questions have it: which belt has the whale"
+    assert code == 0 and f"{reason}\nwhale => VX-90" in out
     whale = next(p for p in as2_json(*of_machines)["proposals"] if p["word"] == "whale")
     assert (whale["meaning"], whale["answers"], whale["questions"]) == ("VX-90", 4, 4)
     (tmp_path / "lines.txt").write_text(out, encoding="utf-8")

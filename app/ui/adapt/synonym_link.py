@@ -13,13 +13,13 @@ from as2core.synonyms import Synonyms
 
 def draw(frame: Frame) -> None:
     """Nothing where the labels suggest none."""
-    known = read_synonyms(frame.wb, frame.corpus.id)
-    if number := _count_proposals(frame.wb, frame.corpus.id, frame.corpus.labels, known):
+    synonyms = read_synonyms(frame.wb, frame.corpus.id)
+    if number := _count_proposals(frame.wb, frame.corpus.id, frame.corpus.labels, synonyms):
         label = f"The labels suggest {count(number, 'synonym')}: these work at once, without a retrain"
         navigation.to("data", label, view="synonyms")
 
 
 @st.cache_data(ttl=600, show_spinner=False)
-def _count_proposals(_wb: Workbench, corpus_id: int, labels: int, known: Synonyms) -> int:
+def _count_proposals(_wb: Workbench, corpus_id: int, labels: int, synonyms: Synonyms) -> int:
     """Anew where the number of labels or the synonyms changed, as a page is drawn often."""
     return len(propose_from_labels(_wb, corpus_id))

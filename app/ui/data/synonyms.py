@@ -69,9 +69,9 @@ def _draw_proposals(frame: Frame, key: str) -> None:
         column_config={"answers": st.column_config.TextColumn(help="How many of them have the meaning near by")},
     )
     rows = table.selection.rows
-    chosen = [proposals[i] for i in rows] or proposals
+    selection = [proposals[i] for i in rows] or proposals
     label = f"Add the {len(rows)} selected" if rows else f"Add all {len(proposals)}"
-    st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, chosen))
+    st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, selection))
 
 
 def _to_line(proposal: SynonymProposal) -> str:
