@@ -53,7 +53,7 @@ class SynonymProposal:
 def propose_synonyms(
     answered: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
 ) -> list[SynonymProposal]:
-    """The least probable by chance first; none for a word of `synonyms`. `sentences`: of the documents, whose terms
+    """The least probable by chance first; none for a word of `synonyms`, a part of one or a longer one. `sentences`: of the documents, whose terms
     the meanings are. Questions with the same answer count once: other words for it tell nothing new."""
     forms_of = _count_forms(sentences)
     frequency = Counter({phrase: forms.total() for phrase, forms in forms_of.items()})
@@ -63,11 +63,13 @@ def propose_synonyms(
     for answer in answers:
         for word in answer.words:
             having[word].append(answer)
-    excluded = {" ".join(map(_normalise, word.split())) for word in (synonyms.words if synonyms else ())}
+    excluded = [{_normalise(part) for part in word.split()} for word in (synonyms.words if synonyms else ())]
     best: dict[str, SynonymProposal] = {}
     for word, those in having.items():
         literal = sum(word in a.terms for a in those)
-        if len(those) < MIN_QUESTIONS or literal > MAX_LITERAL_SHARE * len(those) or word in excluded:
+        if len(those) < MIN_QUESTIONS or literal > MAX_LITERAL_SHARE * len(those):
+            continue
+        if any(parts <= set(word.split()) or parts >= set(word.split()) for parts in excluded):
             continue
         usual = Counter(t for a in those for t in a.terms if t in totals and t not in a.words)
         counts = {t: n for t, n in usual.items() if frequency[t] > frequency[word]}

@@ -45,6 +45,8 @@ def test_a_few_labels_suggest_nothing():
 def test_a_word_with_a_meaning_is_left_out_in_any_form():
     synonyms = Synonyms((("Whales", "VX-90"),))
     assert "whale" not in as_pairs(propose_synonyms(answer(), DOCUMENTS, synonyms))
+    longer = Synonyms((("old whale", "VX-90"), ("a clerk", "VX-60")))
+    assert as_pairs(propose_synonyms(answer(), DOCUMENTS, longer)) == {"toaster": "DR-12"}
 
 
 def test_a_word_of_the_documents_means_what_it_says():
