@@ -53,8 +53,9 @@ class SynonymProposal:
 def propose_synonyms(
     answered: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
 ) -> list[SynonymProposal]:
-    """The least probable by chance first; none for a word of `synonyms`, a part of one or a longer one. `sentences`: of the documents, whose terms
-    the meanings are. Questions with the same answer count once: other words for it tell nothing new."""
+    """The least probable by chance first; none for a word of `synonyms`, a part of one or a longer one. `sentences`: of
+    the documents, whose terms the meanings are. Questions with the same answer count once: other words for it tell
+    nothing new."""
     forms_of = _count_forms(sentences)
     frequency = Counter({phrase: forms.total() for phrase, forms in forms_of.items()})
     answers = _group_by_answer(answered)
