@@ -87,7 +87,8 @@ def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Map
 class Corpus(Entity):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
     labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself. `synonyms`: lines of
-    words and what they mean in its documents."""
+    words and what they mean in its documents. `dismissed_words`: one per line; labels suggest a meaning that somebody
+    found wrong."""
 
     __table_args__ = NO_ID_TWICE
     name: Mapped[str] = mapped_column(unique=True)
@@ -95,6 +96,7 @@ class Corpus(Entity):
     rules: Mapped[JsonObject | None]
     automatic: Mapped[JsonObject | None]
     synonyms: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    dismissed_words: Mapped[str] = mapped_column(default="", server_default=text("''"))
 
 
 class Document(Base):

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.corpora.corpora import lock_corpus
 from app.ranking.synonyms import read_synonyms
+from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
-from db.models import Sentence
+from db.models import Corpus, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 
@@ -17,19 +19,35 @@ MAX_SENTENCES = 10_000  # read in the documents that have the answers
 
 
 def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
-    """From the sentences labelled correct, those of test questions aside. Words that have a meaning already are left
-    out."""
+    """From the sentences labelled correct, those of test questions aside. Words that have a meaning already or were
+    dismissed are left out."""
     synonyms = read_synonyms(wb, corpus_id)
     with wb.read() as s:
         pairs = label_rows.list_correct_pairs(s, corpus_id, ["test"])
         places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
         by_document = _load_documents(s, (place.document_id for place in places.values()))
+        dismissed_words = _list_dismissed(s, corpus_id)
     answered = [
         AnsweredQuestion(pair.question, _list_context(place, by_document[place.document_id]))
         for pair in pairs
         if (place := places.get(pair.sentence_id)) and place.document_id in by_document
     ]
-    return propose_synonyms(answered, {x.text for sentences in by_document.values() for x in sentences}, synonyms)
+    sentences = {x.text for of_document in by_document.values() for x in of_document}
+    return [p for p in propose_synonyms(answered, sentences, synonyms) if p.word.casefold() not in dismissed_words]
+
+
+def dismiss_proposals(wb: Workbench, corpus_id: int, words: Iterable[str], *, by: int | None) -> None:
+    """Do not propose a meaning for these words again. Raises NotAllowed for a viewer, UnknownCorpus."""
+    with wb.write() as s:
+        people.allow(s, by, "change the synonyms")
+        lock_corpus(s, corpus_id)
+        all_words = dict.fromkeys([*_list_dismissed(s, corpus_id), *(word.casefold() for word in words)])
+        s.get_one(Corpus, corpus_id).dismissed_words = "\n".join(all_words)
+
+
+def _list_dismissed(s: Session, corpus_id: int) -> list[str]:
+    corpus = s.get(Corpus, corpus_id)
+    return corpus.dismissed_words.splitlines() if corpus else []
 
 
 def _load_documents(s: Session, document_ids: Iterable[int]) -> dict[int, list[Sentence]]:

@@ -1,9 +1,11 @@
 """The data page: corpora and their documents, labels in and out."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import stored
+import streamlit as st
 from app_pages import button, markup, open_page, texts
 from stored import TOWERS, WORKS
 
@@ -159,6 +161,23 @@ def test_what_the_labels_suggest_is_added_to_the_synonyms_and_saved_by_hand(wb):
     assert not at.dataframe and not read_synonyms(wb, corpus.id)
     at.button(key="data_synonyms_save").click().run()
     assert sorted(read_synonyms(wb, corpus.id).words) == ["clerk", "toaster", "whale"]
+
+
+def test_a_suggestion_that_is_wrong_is_dismissed_for_good(wb, monkeypatch):
+    import_machines(wb)
+    address = {"view": "synonyms", "corpus": "machines"}
+    first = open_data(address).dataframe[0].value["word"].iloc[0]
+    assert open_data(address).button(key="data_synonyms_dismiss").disabled
+
+    def draw_with_first_selected(*args, **kwargs):
+        real(*args, **kwargs)
+        return SimpleNamespace(selection=SimpleNamespace(rows=[0]))
+
+    real = st.dataframe
+    monkeypatch.setattr(st, "dataframe", draw_with_first_selected)
+    button(open_data(address), "Dismiss the 1 selected").click().run()
+    words = list(open_data(address).dataframe[0].value["word"])
+    assert len(words) == 2 and first not in words
 
 
 def test_adapt_leads_to_the_synonyms_that_the_labels_suggest(wb):

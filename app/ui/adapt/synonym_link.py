@@ -19,7 +19,7 @@ def draw(frame: Frame) -> None:
         navigation.to("data", label, view="synonyms")
 
 
-@st.cache_data(ttl=600, show_spinner=False)
+@st.cache_data(ttl=10, show_spinner=False)
 def _count_proposals(_wb: Workbench, corpus_id: int, labels: int, synonyms: Synonyms) -> int:
-    """Anew where the number of labels or the synonyms changed, as a page is drawn often."""
+    """A change of the number of labels or of the synonyms is seen at once, others in 10 s: a page is drawn often."""
     return len(propose_from_labels(_wb, corpus_id))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.ranking.synonym_proposals import propose_from_labels
+from app.ranking.synonym_proposals import dismiss_proposals, propose_from_labels
 from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
 from app.ui import navigation
 from app.ui.errors import guarded
@@ -50,7 +50,7 @@ def _draw_proposals(frame: Frame, key: str) -> None:
     st.subheader("From your labels", anchor=False)
     st.caption(
         "In the correct answers to questions with the word, the meaning is far more frequent than in other answers. "
-        "Select those that are right, add them, change what you like, and save."
+        "Select those that are right, add them, change what you like, and save. Dismiss those that are wrong."
     )
     table = st.dataframe(
         [
@@ -71,7 +71,11 @@ def _draw_proposals(frame: Frame, key: str) -> None:
     rows = table.selection.rows
     selection = [proposals[i] for i in rows] or proposals
     label = f"Add the {len(rows)} selected" if rows else f"Add all {len(proposals)}"
-    st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, selection))
+    with st.container(horizontal=True):
+        st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, selection))
+        label = f"Dismiss the {len(rows)} selected" if rows else "Dismiss"
+        st.button(label, key="data_synonyms_dismiss", icon=":material/close:", on_click=_dismiss, disabled=not rows,
+                  help=None if rows else "Select the wrong ones first", args=(frame, selection))  # fmt: skip
 
 
 def _to_line(proposal: SynonymProposal) -> str:
@@ -83,6 +87,13 @@ def _add(key: str, proposals: list[SynonymProposal]) -> None:
     text = st.session_state[key].rstrip("\n")
     st.session_state[key] = "\n".join([*([text] if text else []), *map(_to_line, proposals), ""])
     announce(f"{count(len(proposals), 'line')} added. Check them, then press Save.")
+
+
+@guarded
+def _dismiss(frame: Frame, proposals: list[SynonymProposal]) -> None:
+    words = [p.word for p in proposals]
+    dismiss_proposals(frame.wb, frame.corpus.id, words, by=frame.annotator.id)
+    announce(f"{count(len(words), 'proposal')} dismissed. What you write into the list yourself counts as ever.")
 
 
 @guarded

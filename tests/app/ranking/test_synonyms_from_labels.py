@@ -3,8 +3,10 @@ import pytest
 from app.corpora import corpora, documents
 from app.exchange import imports
 from app.labels import annotation
-from app.ranking.synonym_proposals import SENTENCES_BEFORE, propose_from_labels
-from app.ranking.synonyms import write_synonyms
+from app.ranking.synonym_proposals import SENTENCES_BEFORE, dismiss_proposals, propose_from_labels
+from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.workbench import people
+from app.workbench.people import NotAllowed
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
 from db.repositories import labels as label_rows
@@ -38,6 +40,21 @@ def test_labels_suggest_what_a_word_means_from_the_sentences_before_the_answer(w
 def test_what_is_a_synonym_already_is_not_proposed(wb, machines, ann):
     write_synonyms(wb, machines, "whale => VX-90", by=ann.id)
     assert propose(wb, machines) == {word: kind for word, kind in TYPES.items() if word != "whale"}
+
+
+def test_a_dismissed_word_is_not_proposed_again(wb, machines, ann):
+    dismiss_proposals(wb, machines, ["Whale"], by=ann.id)
+    dismiss_proposals(wb, machines, ["clerk"], by=ann.id)
+    assert propose(wb, machines) == {"toaster": "DR-12"}
+    write_synonyms(wb, machines, "whale => VX-90", by=ann.id)  # by hand it counts
+    assert read_synonyms(wb, machines).words == ["whale"]
+
+
+def test_a_viewer_dismisses_nothing(wb, machines, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(NotAllowed, match="viewer"):
+        dismiss_proposals(wb, machines, ["whale"], by=bob.id)
+    assert propose(wb, machines) == TYPES
 
 
 def test_a_label_that_is_incorrect_now_suggests_nothing(wb, machines, ann):
