@@ -23,6 +23,7 @@ MIN_SHARE = 0.6  # of the answers to questions with the word must have the term
 MAX_LITERAL_SHARE = 1 / 3  # of those answers may have the word itself: in more of them it means what it says
 MIN_SENTENCES = 3  # that have a term, or it is none of the documents' terms
 MAX_P = 0.003
+MAX_TOGETHER = 2  # words with the same answers: of more, nobody can tell which one has the meaning
 MAX_WORDS, MAX_TERM_WORDS = 2, 3
 _NO_TOPIC = STOP_WORDS | {"get", "gets", "got", "go", "goes", "please", "pls"}
 _POSSESSIVES = ("'s", "\u2019s")
@@ -65,24 +66,26 @@ def propose_synonyms(
         for word in answer.words:
             having[word].append(answer)
     excluded = [{_normalise(part) for part in word.split()} for word in (synonyms.words if synonyms else ())]
+    together = Counter(_list_ids(those) for word, those in having.items() if " " not in word)
     best: dict[str, SynonymProposal] = {}
     for word, those in having.items():
         literal = sum(word in a.terms for a in those)
         if len(those) < MIN_QUESTIONS or literal > MAX_LITERAL_SHARE * len(those):
             continue
-        if any(parts <= set(word.split()) or parts >= set(word.split()) for parts in excluded):
+        if together[_list_ids(those)] > MAX_TOGETHER or any(
+            parts <= set(word.split()) or parts >= set(word.split()) for parts in excluded
+        ):
             continue
         usual = Counter(t for a in those for t in a.terms if t in totals and t not in a.words)
         counts = {t: n for t, n in usual.items() if frequency[t] > frequency[word]}
         if choice := _choose_term(word, len(those), counts, totals, len(answers)):
             term, n, p = choice
             spoken, example = min((a.words[word] for a in those), key=lambda form: len(form[0]))
-            meaning = forms_of[term].most_common(1)[0][0]
-            best[word] = SynonymProposal(_drop_ending(spoken), meaning, example, len(those), n, p)
+            best[word] = SynonymProposal(_drop_ending(spoken), _choose_form(forms_of[term]), example, len(those), n, p)
     return sorted(_drop_parts(best), key=lambda proposal: (proposal.p, proposal.word))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
     """`terms`: the phrases of its context. `words`: those of its questions, with their form as written and the
     question."""
@@ -127,6 +130,15 @@ def _choose_term(
     tests = [(p, -len(t.split()), t, n) for (t, n), p in zip(usual, chances.tolist(), strict=True)]
     p, _, term, n = min(tests)
     return (term, n, p) if p <= MAX_P else None
+
+
+def _list_ids(answers: Iterable[_Answer]) -> tuple[int, ...]:
+    return tuple(map(id, answers))
+
+
+def _choose_form(forms: Mapping[str, int]) -> str:
+    """The most frequent; of equal ones, one in lower case before one of a heading."""
+    return min(forms, key=lambda form: (-forms[form], not form.islower(), form))
 
 
 def _drop_parts(best: dict[str, SynonymProposal]) -> Iterator[SynonymProposal]:

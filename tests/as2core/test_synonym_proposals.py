@@ -65,6 +65,28 @@ def test_the_same_answer_in_other_words_counts_once():
     assert propose_synonyms(again, DOCUMENTS) == propose_synonyms(again[::5], DOCUMENTS)
 
 
+def test_words_that_always_stand_together_cannot_be_told_apart():
+    two, three = (
+        propose_synonyms([AnsweredQuestion(a.question.replace("whale", words), a.context) for a in answer()], DOCUMENTS)
+        for words in ("whale, big", "whale, big, old")
+    )
+    assert as_pairs(two) == {**TYPES, "big": "VX-90"}
+    assert as_pairs(three) == {word: kind for word, kind in TYPES.items() if word != "whale"}
+
+
+def test_a_meaning_is_written_as_most_sentences_write_it():
+    headings = [*DOCUMENTS, *(f"VX-90 {part}" for part in PARTS), "The vx-90.", "Vx-90!"]
+    assert as_pairs(propose_synonyms(answer(), headings))["whale"] == "VX-90"
+    answered = [AnsweredQuestion(f"the sock of {x}", (f"strainer {x}",)) for x in PARTS[:4]]
+    answered += [AnsweredQuestion(f"which {x}", (f"a {x}",)) for x in PARTS]
+    even = ["Strainer", "Strainer.", "the strainer", "a strainer"]
+    assert (
+        as_pairs(propose_synonyms(answered, even))
+        == as_pairs(propose_synonyms(answered, even[::-1]))
+        == {"sock": "strainer"}
+    )
+
+
 def test_endings_are_one_word_and_how_long_asks_for_no_length():
     questions = ["the grandma's belt", "grandmas and a pump", "how long is the grandma fan?", "how long a whale"]
     contexts = ["VX-30 belt", "VX-30 pump", "VX-30 fan", "VX-90 drum"]
