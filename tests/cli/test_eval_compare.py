@@ -115,12 +115,12 @@ def test_training_says_where_one_file_has_titles_and_the_other_none(as2, data, t
 
 
 def test_several_rankers_have_their_p_by_holm_and_questions_for_a_difference(as2_json, as2, data):
-    document = as2_json("eval", "jaccard", "rr", "wo-rr", data, "--difference", "0.5")
+    document = as2_json("eval", "jaccard", "rr", "wo-rr", data, "--difference", "0.2")
     tests = [c["AP"] for c in document["comparisons"]]
     ordered = sorted(tests, key=lambda t: t["p"])
     assert ordered[0]["holm"] == pytest.approx(min(1, 2 * ordered[0]["p"]))
     sd = np.array([0.0] + [2 / 3] * 5).std(ddof=1)
-    assert tests[0]["sample_size"] == int(np.ceil(((1.959964 + 0.841621) * sd / 0.5) ** 2))
+    assert tests[0]["sample_size"] == int(np.ceil(((1.959964 + 0.841621) * sd / 0.2) ** 2))
     assert document["unranked"]["AP"] == pytest.approx(1 / 3)
     code, out, _ = as2("eval", "jaccard", data)
     assert code == 0 and "no reranking" in out and "AP 0.333" in out
