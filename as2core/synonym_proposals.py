@@ -24,7 +24,7 @@ MAX_LITERAL_SHARE = 1 / 3  # of those answers may have the word itself: in more 
 MIN_SENTENCES = 3  # that have a term, or it is none of the documents' terms
 MAX_P = 0.003
 MAX_TOGETHER = 2  # words with the same answers: of more, nobody can tell which one has the meaning
-MAX_WORDS, MAX_TERM_WORDS = 2, 3
+MAX_WORDS, MAX_TERM_WORDS, MAX_LETTERS = 2, 3, 30  # of a word, of a meaning, and of each of their words
 _NO_TOPIC = STOP_WORDS | {"get", "gets", "got", "go", "goes", "please", "pls"}
 _POSSESSIVES = ("'s", "\u2019s")
 _PLURAL = re.compile(r"(?<=[^\W_]{3})(?:['\u2019]s|(?<!s)s)$")
@@ -166,15 +166,20 @@ def _list_phrases(text: str, longest: int) -> dict[str, str]:
         last = begin
         for start, end in spans[first : first + longest]:
             word = text[start:end]
-            is_topical = word.lower() not in _NO_TOPIC and len(word) > 1 and not word[0].isdigit()
-            if not is_topical or text[last:start].strip():
+            if not _is_topical(word) or text[last:start].strip():
                 break
             normal.append(_normalise(word))
-            phrases.setdefault(" ".join(normal), text[begin:end])
+            phrases.setdefault(" ".join(normal), " ".join(text[begin:end].split()))
             last = end
             if word.endswith(_POSSESSIVES):
                 break
     return phrases
+
+
+def _is_topical(word: str) -> bool:
+    """No stop word, no number, and nothing that a line of synonyms cannot have."""
+    is_word = 1 < len(word) <= MAX_LETTERS and not word[0].isdigit() and "," not in word
+    return is_word and word.lower() not in _NO_TOPIC
 
 
 def _normalise(word: str) -> str:

@@ -103,6 +103,15 @@ def test_a_longer_word_stands_for_its_parts():
     }
 
 
+def test_a_proposal_is_one_line_of_a_file_of_synonyms():
+    long = "x" * 60
+    answered = [AnsweredQuestion(f"the friday\npart x1,300 {long} of {x}", (f"a spare\nwheel {x}",)) for x in PARTS[:4]]
+    answered += [AnsweredQuestion(f"which {x}", (f"a {x}",)) for x in PARTS]
+    proposals = as_pairs(propose_synonyms(answered, ["a spare\nwheel"] * 3))
+    assert proposals == {"friday part": "spare wheel"}
+    assert Synonyms.parse(str(Synonyms(tuple(proposals.items())))).words == ["friday part"]
+
+
 @for_any(st.lists(st.tuples(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3)), max_size=8))
 def test_any_text_gives_lines_that_can_be_parsed(pairs):
     answered = [AnsweredQuestion(question, tuple(context)) for question, context in pairs * 3]

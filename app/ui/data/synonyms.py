@@ -93,7 +93,7 @@ def _add(key: str, proposals: list[SynonymProposal]) -> None:
 def _dismiss(frame: Frame, proposals: list[SynonymProposal]) -> None:
     words = [p.word for p in proposals]
     dismiss_proposals(frame.wb, frame.corpus.id, words, by=frame.annotator.id)
-    announce(f"{count(len(words), 'proposal')} dismissed. What you write into the list yourself counts as ever.")
+    announce(f"{count(len(words), 'proposal')} dismissed. You can still write them into the list.")
 
 
 @guarded
