@@ -70,7 +70,8 @@ def _draw_proposals(frame: Frame, key: str) -> None:
     )
     rows = table.selection.rows
     selection = [proposals[i] for i in rows] or proposals
-    label = f"Add the {len(rows)} selected" if rows else f"Add all {len(proposals)}"
+    everything = f"Add all {len(proposals)}" if len(proposals) > 1 else "Add"
+    label = f"Add the {len(rows)} selected" if rows else everything
     with st.container(horizontal=True):
         st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, selection))
         label = f"Dismiss the {len(rows)} selected" if rows else "Dismiss"
