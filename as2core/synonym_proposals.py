@@ -72,9 +72,7 @@ def propose_synonyms(
         literal = sum(word in a.terms for a in those)
         if len(those) < MIN_QUESTIONS or literal > MAX_LITERAL_SHARE * len(those):
             continue
-        if together[_list_ids(those)] > MAX_TOGETHER or any(
-            parts <= set(word.split()) or parts >= set(word.split()) for parts in excluded
-        ):
+        if together[_list_ids(those)] > MAX_TOGETHER or _overlaps(word, excluded):
             continue
         usual = Counter(t for a in those for t in a.terms if t in totals and t not in a.words)
         counts = {t: n for t, n in usual.items() if frequency[t] > frequency[word]}
@@ -130,6 +128,12 @@ def _choose_term(
     tests = [(p, -len(t.split()), t, n) for (t, n), p in zip(usual, chances.tolist(), strict=True)]
     p, _, term, n = min(tests)
     return (term, n, p) if p <= MAX_P else None
+
+
+def _overlaps(word: str, others: Iterable[set[str]]) -> bool:
+    """Whether it is one of these, a part of one, or has one as its part."""
+    parts = set(word.split())
+    return any(parts <= other or parts >= other for other in others)
 
 
 def _list_ids(answers: Iterable[_Answer]) -> tuple[int, ...]:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,7 @@ Values = dict[str, float]  # by question
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskValues:
     """Of the test questions, by id: P@1 and RR on Ask, and whether the first stage passed a correct sentence on."""
 
     p1: Values
@@ -65,33 +66,42 @@ def main() -> None:
     options = parser.parse_args()
     lines = ["`python benchmarks/synonym_proposals.py`" + " with `--retrain`:" * options.retrain, ""]
     proposals = {n: propose(n) for n in options.labels}
-    lines += [*report_lists(proposals), "", *report_asked(proposals, retrain=options.retrain)]
+    lines += [*report_lists(proposals), "", *report_ask(proposals, retrain=options.retrain)]
     text = "\n".join(lines)
     sys.stdout.write(text + "\n")
     if options.write:
         write_section(ROOT / "docs" / "techniques" / "synonyms.md", "proposals", text)
 
 
-def propose(labels: int) -> list[SynonymProposal]:
-    """What so many prepared labels of the handbook suggest."""
+@contextmanager
+def open_home() -> Iterator[Workbench]:
+    """A workbench of its own, without a worker."""
     with tempfile.TemporaryDirectory() as home:
         wb = bootstrap.open(Settings(home=Path(home), worker="external"))
         try:
-            corpus = ensure_handbook(wb)
-            assert corpus is not None
-            accept_prepared(wb, corpus.id, labels)
-            return propose_from_labels(wb, corpus.id)
+            yield wb
         finally:
             wb.close()
+
+
+def get_handbook(wb: Workbench) -> int:
+    """The id of the corpus, which is made."""
+    corpus = ensure_handbook(wb)
+    assert corpus is not None
+    return corpus.id
+
+
+def propose(labels: int) -> list[SynonymProposal]:
+    """What so many prepared labels of the handbook suggest."""
+    with open_home() as wb:
+        corpus_id = get_handbook(wb)
+        accept_prepared(wb, corpus_id, labels)
+        return propose_from_labels(wb, corpus_id)
 
 
 def propose_for_starter() -> list[SynonymProposal]:
-    with tempfile.TemporaryDirectory() as home:
-        wb = bootstrap.open(Settings(home=Path(home), worker="external"))
-        try:
-            return propose_from_labels(wb, ensure_starter(wb).id)
-        finally:
-            wb.close()
+    with open_home() as wb:
+        return propose_from_labels(wb, ensure_starter(wb).id)
 
 
 def to_synonyms(proposals: Sequence[SynonymProposal]) -> Synonyms:
@@ -123,35 +133,29 @@ def describe(before: Values, after: Values) -> str:
     return f"{first:.3f} -> {last:.3f}, {test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]"
 
 
-def report_asked(proposals: dict[int, list[SynonymProposal]], *, retrain: bool) -> list[str]:
+def report_ask(proposals: dict[int, list[SynonymProposal]], *, retrain: bool) -> list[str]:
     """Ask over all documents of the handbook."""
     rows = ["| on Ask over the handbook | passed on by the first stage | P@1 | RR |", "|---|---|---|---|"]
     questions = [q for q in load_questions("handbook-test").questions if q.positives]
-    with tempfile.TemporaryDirectory() as home:
-        wb = bootstrap.open(Settings(home=Path(home), worker="external"))
-        try:
-            corpus = ensure_handbook(wb)
-            assert corpus is not None
-            reindex(wb, corpus.id)
-            run_queued(wb, RUNNERS)  # the passages' vectors
-            first = ask_all(wb, corpus.id, questions, "cascade")
-            labels, last = list(proposals.items())[-1]
-            by_hand = Synonyms.read(ROOT / "corpora" / "handbook" / "synonyms.txt")
-            arms = {f"{n} labels, their synonyms": to_synonyms(suggestions) for n, suggestions in proposals.items()}
-            rows.append(f"| shipped model | {mean(first.entered):.3f} | {mean(first.p1):.3f} | {mean(first.rr):.3f} |")
-            for title, synonyms in {**arms, f"{len(by_hand.words)} synonyms by hand": by_hand}.items():
-                write_synonyms(wb, corpus.id, str(synonyms), by=None)
-                rows.append(row(title, first, ask_all(wb, corpus.id, questions, "cascade")))
-            if retrain:
-                accept_prepared(wb, corpus.id, labels)
-                for title, synonyms in (("", Synonyms()), (" and their synonyms", to_synonyms(last))):
-                    write_synonyms(wb, corpus.id, str(synonyms), by=None)
-                    version = retrain_now(wb, corpus.id)
-                    rows.append(
-                        row(f"{labels} labels, a retrain{title}", first, ask_all(wb, corpus.id, questions, version))
-                    )
-        finally:
-            wb.close()
+    with open_home() as wb:
+        corpus_id = get_handbook(wb)
+        reindex(wb, corpus_id)
+        run_queued(wb, RUNNERS)  # the passages' vectors
+        first = ask_all(wb, corpus_id, questions, "cascade")
+        labels, last = list(proposals.items())[-1]
+        by_hand = Synonyms.read(ROOT / "corpora" / "handbook" / "synonyms.txt")
+        arms = {f"{n} labels, their synonyms": to_synonyms(suggestions) for n, suggestions in proposals.items()}
+        rows.append(f"| shipped model | {mean(first.entered):.3f} | {mean(first.p1):.3f} | {mean(first.rr):.3f} |")
+        for title, synonyms in {**arms, f"{len(by_hand.words)} synonyms by hand": by_hand}.items():
+            write_synonyms(wb, corpus_id, str(synonyms), by=None)
+            rows.append(row(title, first, ask_all(wb, corpus_id, questions, "cascade")))
+        if retrain:
+            accept_prepared(wb, corpus_id, labels)
+            for title, synonyms in (("", Synonyms()), (" and their synonyms", to_synonyms(last))):
+                write_synonyms(wb, corpus_id, str(synonyms), by=None)
+                version = retrain_now(wb, corpus_id)
+                after = ask_all(wb, corpus_id, questions, version)
+                rows.append(row(f"{labels} labels, a retrain{title}", first, after))
     return rows
 
 
@@ -163,8 +167,8 @@ def retrain_now(wb: Workbench, corpus_id: int) -> str:
     return next(v.name for v in registry.list_versions(wb, kind="cascade") if v.name not in before)
 
 
-def ask_all(wb: Workbench, corpus_id: int, questions: Sequence[Question], version: str) -> Asked:
-    values = Asked({}, {}, {})
+def ask_all(wb: Workbench, corpus_id: int, questions: Sequence[Question], version: str) -> AskValues:
+    values = AskValues({}, {}, {})
     for q in questions:
         correct = {c.text for c in q.candidates if c.label == 1}
         view = asking.ask(wb, corpus_id, q.text, version=version, as_typed=True)
@@ -181,7 +185,7 @@ def mean(values: Values) -> float:
     return sum(values.values()) / len(values)
 
 
-def row(title: str, first: Asked, after: Asked) -> str:
+def row(title: str, first: AskValues, after: AskValues) -> str:
     return f"| {title} | {mean(after.entered):.3f} | {describe(first.p1, after.p1)} | {describe(first.rr, after.rr)} |"
 
 

@@ -47,7 +47,7 @@ def _draw_proposals(frame: Frame, key: str) -> None:
     proposals = [p for p in propose_from_labels(frame.wb, frame.corpus.id) if _to_line(p) not in lines]
     if not proposals:
         return
-    st.subheader("From your labels", anchor=False)
+    st.subheader("Suggested by the labels", anchor=False)
     st.caption(
         "In the correct answers to questions with the word, the meaning is far more frequent than in other answers. "
         "Select those that are right, add them, change what you like, and save. Dismiss those that are wrong."
@@ -66,7 +66,12 @@ def _draw_proposals(frame: Frame, key: str) -> None:
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
-        column_config={"answers": st.column_config.TextColumn(help="How many of them have the meaning near by")},
+        column_config={
+            "answers": st.column_config.TextColumn(
+                help="Of the answers to questions with the word, how many have the meaning in the sentence, in the two "
+                "before it, or in the title"
+            )
+        },
     )
     rows = table.selection.rows
     selection = [proposals[i] for i in rows] or proposals
