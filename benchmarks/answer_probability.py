@@ -36,11 +36,13 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # x and y to f
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """Of each candidate, `(n,)`: the logit at the last exit, the probability by itself, and whether it is right."""
+    """Of each candidate, `(n,)`: the logit at the last exit, the probability by itself, and whether it is right.
+    `has_answer`: whether the question was written with one."""
 
     logits: np.ndarray
     alone: np.ndarray
     right: np.ndarray
+    has_answer: bool
 
     @property
     def best(self) -> int:
@@ -78,7 +80,8 @@ def ask_questions(limit: int | None) -> list[AskedQuestion]:
             correct = {c.text for c in q.candidates if c.label == 1}
             last = view.trace.exits[-1]
             right = np.array([view.candidates[i].text in correct for i in last.alive])
-            questions.append(AskedQuestion(last.scores.astype(float), ranker.probability(last.scores), right))
+            alone = ranker.probability(last.scores)
+            questions.append(AskedQuestion(last.scores.astype(float), alone, right, bool(correct)))
     finally:
         wb.close()
     return questions

@@ -28,7 +28,7 @@ from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
-from as2core.rankers.base import share_out
+from as2core.rankers.base import CalibratesScores, share_out
 from as2core.rankers.cascade import CascadeRanker
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
@@ -201,14 +201,18 @@ def ask(
 
 
 def rate_candidates(ranker: CascadeRanker, trace: CascadeTrace) -> tuple[np.ndarray, np.ndarray]:
-    """How likely each candidate is the answer, float `(n,)`, and whether it counts as one, bool `(n,)`.
+    """`rate_logits` of a trace. In the run that an early answer comes from, a dropped candidate has the logit of the
+    last exit that it reached."""
+    return rate_logits(ranker, trace.latest_logits(), np.asarray(ranker.probability(trace.scores())))
+
+
+def rate_logits(ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How likely each candidate is the answer, float `(n,)`, and whether it counts as one, bool `(n,)`, from the logits
+    and the probability of each candidate alone.
 
     The probability is shared out among the candidates (`as2core.rankers.base.share_out`); where the version has no fit
     for that, it is that of each candidate alone. One counts as an answer if its score alone reaches the threshold, or
-    if it is likely beside the others. In the run that an early answer comes from, a dropped candidate has the logit of
-    the last exit that it reached."""
-    logits = trace.latest_logits()
-    alone = np.asarray(ranker.probability(trace.scores()))
+    if it is likely beside the others. `python benchmarks/no_answer.py` prints how often that is right."""
     is_answer = alone >= ranker.threshold
     shares = share_out(ranker.answer_calibration, logits)
     return (alone, is_answer) if shares is None else (shares, is_answer | (shares >= MIN_PROBABILITY))

@@ -33,6 +33,8 @@ FILES = {
     "QED dev (CC BY-SA 3.0)": "qed/dev.jsonl",
 }
 
+DEV_ARTICLES = 12  # of SQuAD
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -116,10 +118,7 @@ def _read_questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], lis
     """SQuAD's, then SelQA's and QED's, then dev questions (of SQuAD articles and others that training never sees)."""
     rng = random.Random(recipe.seed)
     squad_path, *other_paths = data_files(data_dir).values()
-    by_paragraph: dict[str, list[Question]] = defaultdict(list)
-    for q in load_questions(squad_path).questions:
-        by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
-    dev_titles = set(rng.sample(sorted({_title(qs[0]) for qs in by_paragraph.values()}), 12))
+    by_paragraph, dev_titles = _read_squad(squad_path, rng)
     groups = [qs for qs in by_paragraph.values() if len(qs[0].candidates) > 1]
     inside = [qs for qs in groups if _title(qs[0]) not in dev_titles]
     outside = [qs for qs in groups if _title(qs[0]) in dev_titles]
@@ -136,6 +135,27 @@ def _read_questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], lis
     while len(other_dev) < (20 if is_small else 110):
         other_dev += by_title.pop(next(iter(by_title)))
     return squad, [q for qs in by_title.values() for q in qs], dev + other_dev
+
+
+def _read_squad(path: Path, rng: random.Random) -> tuple[dict[str, list[Question]], set[str]]:
+    """Questions by paragraph, and the titles of the articles for dev."""
+    by_paragraph: dict[str, list[Question]] = defaultdict(list)
+    for q in load_questions(path).questions:
+        by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
+    titles = {_title(qs[0]) for qs in by_paragraph.values()}
+    return by_paragraph, set(rng.sample(sorted(titles), DEV_ARTICLES))
+
+
+def read_dev_articles(recipe: Recipe, data_dir: Path) -> list[list[Question]]:
+    """SQuAD's questions about the articles that the recipe never trains on, an article a list. Raises UnreadableFile
+    (data missing)."""
+    squad_path = next(iter(data_files(data_dir).values()))
+    by_paragraph, dev_titles = _read_squad(squad_path, random.Random(recipe.seed))
+    articles: dict[str, list[Question]] = defaultdict(list)
+    for questions in by_paragraph.values():
+        if _title(questions[0]) in dev_titles:
+            articles[_title(questions[0])] += questions
+    return list(articles.values())
 
 
 def _title(q: Question) -> str:
