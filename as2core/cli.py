@@ -66,9 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = command.main(args=argv, prog_name="as2", standalone_mode=False)
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:  # the reader of our output, `head` perhaps, has closed it
+    except BrokenPipeError:  # the reader of our output, `head` perhaps, has what it wants
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 0
     except Exception as error:
         if os.environ.get("AS2_DEBUG"):
             traceback.print_exc()
@@ -94,6 +94,8 @@ def rank(
     """Order candidate texts by how well they answer a question."""
     from as2core.rankers.base import rank as rank_texts
 
+    if not question.strip():
+        raise BadSetting("the question is empty: give one")
     texts = read_candidates(candidates)
     with show_progress("ranking"):
         results = rank_texts(load_ranker(ranker), question, texts, top_n=top_n)

@@ -95,7 +95,7 @@ def read_candidates(path: Path) -> list[Candidate]:
     Raises UnreadableFile."""
     from as2core.data.source import read_lines
 
-    source = sys.stdin.buffer.read() if str(path) == "-" else path
+    source = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes() if path.is_fifo() else path
     candidates: list[Candidate] = []
     for number, line in read_lines(source):
         record: object = line.strip()

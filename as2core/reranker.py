@@ -36,8 +36,8 @@ class RankedDocument(TypedDict):
 class Reranker:
     """`model` is a spec as `as2 rank --ranker` takes it: a catalog name with settings, a version's name or its
     directory; "active" is the version that answers in the workbench, or the shipped cascade where there is none.
-    `device` is torch's ("cuda:1"); without it the fastest engine is chosen. Raises UnknownRanker, BadSetting,
-    DamagedModel."""
+    `device` is torch's ("cuda:1"); without it the fastest engine is chosen. Raises UnknownRanker, BadSetting (also its
+    methods, for input that is no text), DamagedModel."""
 
     def __init__(self, model: str = ACTIVE, *, device: str | None = None) -> None:
         name, colon, settings = model.partition(":")
@@ -49,7 +49,10 @@ class Reranker:
                 self.ranker.use("torch")
             if not isinstance(self.ranker, HasNetwork):
                 raise BadSetting(f"{model} computes without torch: leave out device={device!r}")
-            self.ranker.to(device)
+            try:
+                self.ranker.to(device)
+            except (AssertionError, RuntimeError) as error:  # torch's for a device that is not there
+                raise BadSetting(f"device={device!r}: {str(error).splitlines()[0]}") from None
 
     def rank(
         self, query: str, documents: Sequence[Text], top_k: int | None = None, return_documents: bool = False
@@ -64,6 +67,8 @@ class Reranker:
         return_documents: bool = False,
     ) -> list[list[RankedDocument]]:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
+        if top_k is not None and top_k < 1:
+            raise BadSetting(f"top_k={top_k}: give 1 or more, or leave it out for all")
         read = [(query, _to_candidates(documents)) for query, documents in queries]
         relevances = self._score(read)
         return [
@@ -77,8 +82,10 @@ class Reranker:
         if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, str) for p in pairs):
             return float(self.predict([(str(pairs[0]), str(pairs[1]))])[0])
         places: dict[str, list[int]] = {}
-        for place, (query, _) in enumerate(pairs):
-            places.setdefault(str(query), []).append(place)
+        for place, pair in enumerate(pairs):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise BadSetting(f"pair {place} is {pair!r:.60}: give (query, document)")
+            places.setdefault(str(pair[0]), []).append(place)
         read = [(query, _to_candidates([pairs[i][1] for i in at])) for query, at in places.items()]
         scores = np.empty(len(pairs))
         for relevance, at in zip(self._score(read, drops=False), places.values(), strict=True):
@@ -106,6 +113,11 @@ class Reranker:
 
 
 def _to_candidates(documents: Sequence[Text]) -> list[Candidate]:
+    if isinstance(documents, str | Candidate):
+        raise BadSetting("documents is a single text: give a list of texts")
+    for i, d in enumerate(documents):
+        if not isinstance(d, str | Candidate):
+            raise BadSetting(f"document {i} is {d!r:.60}: give a text or a Candidate")
     return [d if isinstance(d, Candidate) else Candidate(str(i), d) for i, d in enumerate(documents)]
 
 

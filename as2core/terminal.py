@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +19,13 @@ from pathlib import Path
 
 from as2core.types import Json, OnProgress, Progress
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
 Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
 def echo(text: str = "") -> None:
-    """A line of the result."""
-    sys.stdout.write(text + "\n")
+    """A line of the result. On a terminal without control characters: a document's text must not steer it."""
+    sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
 
 
 def print_note(text: str) -> None:

@@ -69,6 +69,8 @@ def decide(
     settings = DecisionSettings(**asdict(rule))
     if not means.simulate and means.labels is None:
         raise BadSetting("your labels need a file: --labels FILE; or --simulate if DATA is labelled")
+    if means.simulate and means.labels is not None:
+        raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
     pairs = pair_up(questions, _score(a, questions), _score(b, questions), hide_labels=means.simulate)
     probabilities = _estimate_probabilities(means.proxy, questions) if means.proxy else None

@@ -39,6 +39,14 @@ class Files:
         Path | None, typer.Option(metavar="FILE", help="Show it by your own slices as well (TOML).")
     ] = None
 
+    def check(self) -> None:
+        """Before hours of ranking. Raises BadSetting for a file that cannot be written."""
+        for file in (self.run, self.qrels, self.per_question, self.report):
+            if file and file.is_dir():
+                raise BadSetting(f"{file} is a folder: name a file in it")
+            if file and not file.parent.is_dir():
+                raise BadSetting(f"{file}: there is no folder {file.parent}")
+
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
         """() where none are to be shown. Raises UnreadableFile, BadSetting."""
         from as2core.error_slices import slice_questions
@@ -60,7 +68,7 @@ class Reading:
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None
 
     def load(self, data: str) -> list[Question]:
-        """Raises UnknownData, UnreadableFile, BadSetting where none is left."""
+        """Raises UnknownData, UnreadableFile, BadSetting where none is left or none has a label."""
         from as2core.data.catalog import apply_setting
         from as2core.synonyms import Synonyms
 
@@ -69,6 +77,8 @@ class Reading:
         if not questions:
             where = f"{data} has no question in the setting {self.setting!r}"
             raise BadSetting(f"{where}: try --setting raw, or other data")
+        if all(c.label is None for q in questions for c in q.candidates):
+            raise BadSetting(f"no candidate of {data} has a label: label some, or compare two rankers with as2 decide")
         return list(synonyms.expand_all(questions))
 
     def describe(self, data: str) -> str:
@@ -94,6 +104,9 @@ def eval_(
     from as2core.metrics import measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
+    files.check()
+    if not 0 < difference <= 1:
+        raise BadSetting(f"--difference {difference:g}: give one above 0 and at most 1, such as 0.02")
     if files.run and len(rankers) > 1:
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
@@ -101,17 +114,17 @@ def eval_(
     questions = reading.load(data)
     slices = files.slice(questions)
     results = {spec: _evaluate(spec, questions, data, reading.setting) for spec in rankers}
-    _write_files(files, questions, results)
     source = {"data": data, "setting": reading.setting, "titles": reading.titles}
     source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
     checks = check_gate(requirements, results, measure_each_unranked(questions))
-    if files.report:
-        _write_report(files.report, source, questions, results, difference, checks)
     if as_json:
         print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
     else:
         _print_all(reading.describe(data), questions, results, difference, slices)
         _print_checks(checks)
+    _write_files(files, questions, results)
+    if files.report:
+        _write_report(files.report, source, questions, results, difference, checks)
     enforce(checks)
 
 
@@ -220,7 +233,7 @@ def _describe_all(
 
 def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequence[Slice] = ()) -> dict[str, object]:
     from as2core.error_slices import measure_slices
-    from as2core.metrics import MEASURES, bounds
+    from as2core.metrics import MEASURES
 
     unlabelled = _count_unlabelled(questions)
     return {
@@ -230,9 +243,24 @@ def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequenc
         "relative_cost": result.relative_cost,
         "intervals": _compute_intervals(result),
         "cuts": [asdict(cut) for cut in result.cuts],
-        **({"unlabelled": unlabelled, "bounds": bounds(questions, result.scores)} if unlabelled else {}),
+        **(_describe_unlabelled(result, questions, unlabelled) if unlabelled else {}),
         **({"slices": list(map(asdict, measure_slices(slices, result.per_question["P@1"])))} if slices else {}),
     }
+
+
+def _describe_unlabelled(result: Evaluation, questions: Sequence[Question], unlabelled: int) -> dict[str, object]:
+    from as2core.metrics import bounds
+
+    return {
+        "unlabelled": unlabelled,
+        "questions_with_labels": _count_measured(result),
+        "bounds": bounds(questions, result.scores),
+    }
+
+
+def _count_measured(result: Evaluation) -> int:
+    """Questions with a label: the means are over these."""
+    return len(result.per_question["AP"])
 
 
 def _count_unlabelled(questions: Sequence[Question]) -> int:
@@ -278,7 +306,9 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[s
 def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], where: str) -> None:
     from as2core.metrics import bounds
 
-    echo(f"{spec} on {where}: {result.questions} questions in {result.seconds:.1f} s")
+    measured = _count_measured(result)
+    some = "" if measured == result.questions else f", {measured} with a label,"
+    echo(f"{spec} on {where}: {result.questions} questions{some} in {result.seconds:.1f} s")
     intervals = _compute_intervals(result)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])

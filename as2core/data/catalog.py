@@ -113,6 +113,8 @@ def stream_questions(
     if is_folder(path):
         questions, report = beir.read(path, strict=strict, split=split or "test")
         return iter(questions), report
+    if path.exists() and not is_file(path):
+        raise UnknownData(f"{spec} is a pipe or a device, which can be read only once: write it to a file first")
     if not is_file(path):
         raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}")
     kind = sniff(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from as2core.deciding.decision import EQUAL, OPEN, A, DecisionSettings, Verdict
+from as2core.deciding.decision import EQUAL, OPEN, A, B, DecisionSettings, Verdict
 
 
 def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
@@ -24,11 +24,17 @@ def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettin
     """`P@1 of cascade minus bm25: +0.150 (+0.01 to +0.26) over 122 questions, 17 of them known; 34 labels given.`"""
     v = verdict
     number = "all" if v.known_questions == v.questions else f"{v.known_questions:,}"
-    interval = "" if number == "all" else f" ({v.low:+.2f} to {v.high:+.2f})"
+    low, high = _bound(v.low, v.kind == A, "above"), _bound(v.high, v.kind == B, "below")
+    interval = "" if number == "all" else f" ({low} to {high})"
     return (
         f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f}{interval} over {v.questions:,} questions, {number} of "
         f"them known; {_count(v.labels)} given."
     )
+
+
+def _bound(value: float, is_zero_excluded: bool, side: str) -> str:
+    """An interval is rounded outwards, to 0 perhaps, though the verdict excludes it."""
+    return f"{side} 0" if is_zero_excluded and abs(value) < 0.005 else f"{value:+.2f}"
 
 
 def _count(labels: int, more: str = "") -> str:

@@ -15,10 +15,11 @@ from pydantic import BaseModel, Discriminator, Field, Tag
 from as2core.types import Candidate
 
 MAX_DOCUMENTS = 10_000  # in a request
-MAX_TEXT_CHARS = 100_000
+MAX_TEXT_CHARS = 100_000  # of a text; what comes after is not read
+MAX_SENT_CHARS = 100_000_000  # the body's limit is lower; pydantic refuses invalid Unicode in strings with a limit
 MAX_PRIORITY = 999
 
-Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]  # pydantic refuses invalid Unicode in strings with a limit
+Text = Annotated[str, Field(max_length=MAX_SENT_CHARS)]
 QueryText = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARS)]
 Priority = Annotated[int | None, Field(ge=0, le=MAX_PRIORITY)]
 
@@ -47,7 +48,9 @@ class RerankRequest(BaseModel):
     def list_candidates(self) -> list[Candidate]:
         """What is to be ranked, no longer than it should be."""
         return [
-            Candidate(str(i), cut(d.text, self.max_tokens_per_doc), title=d.title or "")
+            Candidate(
+                str(i), cut(d.text[:MAX_TEXT_CHARS], self.max_tokens_per_doc), title=(d.title or "")[:MAX_TEXT_CHARS]
+            )
             for i, d in enumerate(self.list_documents())
         ]
 
@@ -66,7 +69,7 @@ class TextsRequest(BaseModel):
     priority: Priority = None
 
     def list_candidates(self) -> list[Candidate]:
-        return [Candidate(str(i), text) for i, text in enumerate(self.texts)]
+        return [Candidate(str(i), text[:MAX_TEXT_CHARS]) for i, text in enumerate(self.texts)]
 
 
 def _name_shape(body: Any) -> str:

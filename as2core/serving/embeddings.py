@@ -15,7 +15,7 @@ from as2core.errors import BadSetting, UnknownRanker
 from as2core.lookup import cite, load_ranker
 from as2core.rankers.base import Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.serving.bodies import MAX_DOCUMENTS, Model, Priority, Text, Usage
+from as2core.serving.bodies import MAX_DOCUMENTS, MAX_TEXT_CHARS, Model, Priority, Text, Usage
 
 
 class EmbeddingsRequest(BaseModel):
@@ -28,7 +28,7 @@ class EmbeddingsRequest(BaseModel):
     priority: Priority = None
 
     def list_texts(self) -> list[str]:
-        return [self.input] if isinstance(self.input, str) else self.input
+        return [text[:MAX_TEXT_CHARS] for text in ([self.input] if isinstance(self.input, str) else self.input)]
 
 
 class Embedding(BaseModel):

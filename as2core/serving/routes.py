@@ -30,6 +30,7 @@ from as2core.serving.fair_queue import FairQueue, Overloaded, TooManyRequests
 from as2core.serving.keys import KeyGuard, KeyRing
 from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
+from as2core.serving.problems import describe_problems
 from as2core.serving.queued_work import QueuedWork, name_key
 from as2core.serving.rankers import ServedRankers
 from as2core.version import __version__
@@ -169,9 +170,8 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def validation_response(_request: Request, error: RequestValidationError) -> JSONResponse:
         """Where and what, without the request, which may be large and hold numbers that JSON does not have."""
-        problems = [{"loc": e["loc"], "msg": e["msg"]} for e in error.errors()[:MAX_PROBLEMS]]
-        message = "; ".join(f"{'.'.join(map(str, p['loc'][1:]))}: {p['msg']}" for p in problems)
-        return respond(422, message, problems)
+        errors = error.errors()[:MAX_PROBLEMS]
+        return respond(422, describe_problems(errors), [{"loc": e["loc"], "msg": e["msg"]} for e in errors])
 
     @app.exception_handler(AnyHTTPException)
     def http_response(_request: Request, error: HTTPException) -> JSONResponse:

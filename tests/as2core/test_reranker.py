@@ -76,6 +76,11 @@ def test_a_device_is_for_those_that_compute_with_torch(cascade, monkeypatch):
         as2core.Reranker("bm25", device="cpu")
 
 
+def test_a_device_that_is_not_there_is_named(cascade):
+    with pytest.raises(BadSetting, match="device='nowhere'"):
+        as2core.Reranker(device="nowhere")
+
+
 def test_titles_are_read_and_unknown_names_of_the_package_are_errors(monkeypatch):
     class CountsWords:
         name = "counts"
@@ -94,3 +99,19 @@ def _with(ranker):
     one = object.__new__(reranker.Reranker)
     one.ranker = ranker
     return one
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.rank("q", "one text"), "a list of texts"),
+        (lambda r: r.rank("q", ["a", None]), "document 1 is None"),
+        (lambda r: r.rank("q", [float("nan")]), "document 0 is nan"),
+        (lambda r: r.rank("q", ["a", "b"], top_k=0), "top_k=0: give 1 or more"),
+        (lambda r: r.rank("q", ["a", "b"], top_k=-1), "top_k=-1: give 1 or more"),
+        (lambda r: r.predict(["who", "b"]), "pair 0 is 'who': give"),
+    ],
+)
+def test_input_that_is_no_text_is_refused_with_its_place(call, message):
+    with pytest.raises(BadSetting, match=message):
+        call(as2core.Reranker("bm25"))

@@ -55,3 +55,7 @@ def test_a_word_with_an_accent_written_apart_is_known():
 
 def test_a_word_with_a_dotted_capital_i_is_known():
     assert correct_spelling("Where is İzmir?", ["İzmir lies on the coast."]) == "Where is İzmir?"
+
+
+def test_of_known_words_the_one_with_the_same_letters_comes_first():
+    assert correct_spelling("Can I brnig my dog", [], {"brig", "bring"}) == "Can I bring my dog?"

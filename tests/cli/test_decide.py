@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
+
+from as2core.deciding.decision import DecisionSettings, Verdict
+from as2core.deciding.text import describe_evidence
 
 WORDS = "paris tower"
 
@@ -58,6 +62,20 @@ def test_labels_by_key_are_stored_with_their_probability_and_taken_up_again(as2,
     press(monkeypatch, ["u", "u", "", "q"])  # two taken back, one that nobody can tell
     assert as2_json("decide", "jaccard", "rr", data, "--labels", file)["labels"] == 2
     assert [json.loads(line)["label"] for line in file.read_text().splitlines()[1:]] == [0, None]
+
+
+def test_both_kinds_of_labels_at_once_are_refused(as2, labelled, tmp_path):
+    code, _, err = as2("decide", "jaccard", "rr", labelled, "--simulate", "--labels", tmp_path / "l.jsonl")
+    assert code == 1 and "leave one out" in err and not (tmp_path / "l.jsonl").exists()
+
+
+def test_an_interval_rounded_to_zero_says_on_which_side_of_it_the_verdict_is():
+    b_is_better = Verdict("b", 0.96, -0.03, -0.06, 0.0, False, 100, 40, 80, None, 120)
+    assert "(-0.06 to below 0)" in describe_evidence(b_is_better, "wo", "rr", DecisionSettings())
+    a_is_better = replace(b_is_better, kind="a", estimate=0.03, low=0.0, high=0.06)
+    assert "(above 0 to +0.06)" in describe_evidence(a_is_better, "wo", "rr", DecisionSettings())
+    undecided = replace(b_is_better, kind="open")
+    assert "(-0.06 to +0.00)" in describe_evidence(undecided, "wo", "rr", DecisionSettings())
 
 
 def test_it_stops_by_itself_when_the_keys_have_decided(as2, data, tmp_path, monkeypatch):

@@ -184,3 +184,35 @@ def test_a_report_is_one_file_that_needs_nothing_else(as2, data, tmp_path):
     assert code == 3  # and the report is there
     assert "0.889" in html and "jaccard minus rr" in html and "no reranking" in html and "missed" in html
     assert not [x for x in ("http", "<script", "src=", "url(") if x in html]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--difference", "0"), "--difference 0: give one above 0"),
+        (("--difference", "nan"), "--difference nan: give one above 0"),
+        (("--run", "."), ". is a folder: name a file in it"),
+        (("--report", "nowhere/report.html"), "nowhere/report.html: there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_ranked(as2, data, monkeypatch, options, message):
+    monkeypatch.setattr("as2core.commands.eval.load_ranker", lambda spec: pytest.fail("loaded"))
+    code, out, err = as2("eval", "rr", data, *options)
+    assert (code, out) == (1, "") and message in err
+
+
+def test_questions_without_a_label_are_counted_and_not_measured(as2, as2_json, data):
+    lines = [json.loads(line) for line in data.read_text().splitlines()]
+    for q in lines[:2]:
+        for c in q["candidates"]:
+            c["label"] = None
+    data.write_text("".join(json.dumps(q) + "\n" for q in lines))
+    assert "raw: 6 questions, 4 with a label, in " in as2("eval", "rr", data, "--setting", "raw")[1]
+    document = as2_json("eval", "rr", data, "--setting", "raw")
+    assert (document["questions"], document["questions_with_labels"], document["unlabelled"]) == (6, 4, 6)
+    for q in lines:
+        for c in q["candidates"]:
+            c["label"] = None
+    data.write_text("".join(json.dumps(q) + "\n" for q in lines))
+    code, _, err = as2("eval", "rr", data, "--setting", "raw")
+    assert code == 1 and "no candidate of " in err and "as2 decide" in err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import threading
 
 import pytest
 
@@ -199,3 +201,22 @@ def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made
 def test_only_a_shipped_model_is_cited_by_its_weights(spec, trained):
     told = lookup.cite(spec)
     assert (told["weights"] is not None, told["version"].startswith("as2core ")) == (trained, not trained)
+
+
+def test_an_empty_question_is_refused(as2, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("rain\n")
+    code, _, err = as2("rank", " ", "--candidates", texts, "--ranker", "wo")
+    assert code == 1 and "the question is empty" in err
+
+
+def test_a_pipe_holds_candidates_but_no_questions(as2, as2_json, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code, _, err = as2("eval", "wo", pipe)
+    assert code == 1 and "write it to a file first" in err
+    writer = threading.Thread(target=pipe.write_text, args=("rain\nparis\n",), daemon=True)
+    writer.start()
+    document = as2_json("rank", "paris", "--candidates", pipe, "--ranker", "wo")
+    writer.join(10)
+    assert [r["text"] for r in document["results"]] == ["paris", "rain"]

@@ -65,3 +65,11 @@ def test_a_training_run_tells_its_evaluations_on_standard_error_only(capsys):
         on_event({"kind": "eval", "step": 2, "steps": 2, "loss": None, "dev_ap": {"6": 0.5}})
     out, err = capsys.readouterr()
     assert out == "" and "step 2/2  dev AP 6: 0.500" in err
+
+
+def test_a_text_cannot_steer_the_terminal_and_a_pipe_gets_it_as_it_is(capsys, monkeypatch):
+    terminal.echo("a\x1b[31mred\ttab\x9b")
+    assert capsys.readouterr().out == "a\x1b[31mred\ttab\x9b\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    terminal.echo("a\x1b[31mred\ttab\x9b")
+    assert capsys.readouterr().out == "a[31mred\ttab\n"

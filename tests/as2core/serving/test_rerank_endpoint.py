@@ -74,7 +74,7 @@ def test_a_calibrated_ranker_gives_probabilities(tiny):
         ({"documents": []}, 422, "at least 1 item"),
         ({"query": ""}, 422, "at least 1 character"),
         ({"top_n": 0}, 422, "greater than or equal to 1"),
-        ({"documents": [{"title": "no text"}]}, 422, "Field required"),
+        ({"documents": [{"title": "no text"}]}, 422, "documents[0]: give a text"),
         ({"model": "grand"}, 404, "the model 'grand' is not served here; known: bm25, jaccard"),
     ],
 )

@@ -6,7 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from as2core.rankers.catalog import get
-from as2core.serving.bodies import cut
+from as2core.serving.bodies import MAX_TEXT_CHARS, RerankRequest, cut
+from as2core.serving.problems import NO_OBJECT
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 from as2core.synonyms import Synonyms
@@ -97,10 +98,17 @@ def test_the_description_of_the_api_lists_every_path(client):
     ("path", "body", "status", "message"),
     [
         ("/v1/rerank", {"query": QUERY, "documents": []}, 422, "documents: List should have at least 1 item"),
-        ("/rerank", {"query": QUERY, "texts": [1]}, 422, "texts.0: Input should be a valid string"),
+        ("/rerank", {"query": QUERY, "texts": [1]}, 422, "texts[0]: Input should be a valid string"),
         ("/rerank", {"query": QUERY}, 422, "documents: Field required"),
         ("/v2/rerank", {"query": QUERY, "documents": TEXTS, "model": "grand"}, 404, "known: bm25, jaccard"),
         ("/v3/rerank", {}, 404, "Not Found"),
+        ("/v1/rerank", {"query": QUERY, "documents": ["a", None]}, 422, "documents[1]: give a text, or an object"),
+        (
+            "/rerank",
+            {"query": QUERY, "documents": ["a", {"title": "b"}]},
+            422,
+            "documents[1]: give a text, or an object",
+        ),
     ],
 )
 def test_an_error_has_a_detail_and_a_message(client, path, body, status, message):
@@ -148,3 +156,21 @@ def test_metrics_without_their_package_say_what_to_install(monkeypatch):
     client = TestClient(build(ServedRankers(["bm25"])))
     answer = client.get("/metrics")
     assert answer.status_code == 503 and "extra `serve`" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/rerank", "/rerank"])
+def test_a_body_that_is_no_json_object_says_what_to_send(client, path):
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    sent_as_form = client.post(path, content=b'{"query": "a"}', headers=headers)
+    assert sent_as_form.status_code == 422 and sent_as_form.json()["message"] == NO_OBJECT
+    broken = client.post(path, content=b'{"query": ', headers={"content-type": "application/json"})
+    assert broken.status_code == 422 and broken.json()["message"].startswith("the body is not JSON: Expecting value")
+
+
+def test_of_a_very_long_text_the_beginning_is_read_and_all_of_it_comes_back(client):
+    long = "finished " * 20_000
+    body = {"query": "finished", "documents": ["nothing", long]}
+    results = client.post("/v1/rerank", json=body).json()["results"]
+    assert [r["index"] for r in results] == [1, 0] and results[0]["document"]["text"] == long
+    read = RerankRequest(**body).list_candidates()
+    assert len(read[1].text) == MAX_TEXT_CHARS
