@@ -33,10 +33,9 @@ def correct_spelling(question: str, texts: Sequence[str], known_words: Collectio
             return word
         edits = {w for w in _edit_lengths_and_order(lower) if not w.startswith(lower) and not lower.startswith(w)}
         near = sorted((edits | set(_replace_letters(lower))) & counts.keys(), key=lambda w: (-counts[w], w))
-        known = sorted(
-            edits & set(known_words), key=lambda w: (sorted(w) != sorted(lower), w)
-        )  # exchanged letters first
-        right = next(iter(near or known), lower)
+        # exchanged letters before a missing or an additional one
+        vocabulary = sorted(edits & set(known_words), key=lambda w: (sorted(w) != sorted(lower), w))
+        right = next(iter(near or vocabulary), lower)
         if right == lower:
             return word
         return right.upper() if word.isupper() else right.capitalize() if word[0].isupper() else right

@@ -1,5 +1,6 @@
 """Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -34,6 +35,8 @@ from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
+
+MAX_ROW_CHARS = 120  # of a chosen row's sentence, below the table
 
 question = result.read_question()
 frame = page(
@@ -145,13 +148,18 @@ def draw_result(current: result.Result) -> None:
         draw_costs(run, view.trace)
         draw_measuring(frame.wb, view, run)
     table = order_rows(make_table(view, run, generative, labels), arrangement.order)
-    draw_table(current, table if generative is not None else fill_columns(table, view, is_pending=is_pending))
+    table = table if generative is not None else fill_columns(table, view, is_pending=is_pending)
+    draw_table(current, table, draw_buttons_at)
 
 
-def draw_table(current: result.Result, table: pd.DataFrame) -> None:
-    """The line below it is always there."""
+def draw_table(current: result.Result, table: pd.DataFrame, draw_buttons: Callable[[int, str], None]) -> None:
+    """Below it the chosen row's label buttons, and a line that is always there."""
     st.header("Candidates", anchor=False)
-    draw_candidates(table, position=result.get_selection(), choose=result.choose)
+    selection = result.get_selection()
+    draw_candidates(table, position=selection, choose=result.choose)
+    if selection is not None:
+        st.markdown(f"“{plain(shorten(current.view.candidates[selection].text, MAX_ROW_CHARS))}”")
+        draw_buttons(selection, "table")
     with st.container():
         if (scores := current.generative_scores) is not None:
             st.caption(f"Generative scores: {count(int(np.isfinite(scores).sum()), 'sentence')}.")

@@ -59,9 +59,13 @@ def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
     """A file named directly is read whatever its suffix, so that an unsupported one is reported."""
     for path in paths:
         if path.is_dir():
-            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in SUFFIXES]
+            files = [p for p in sorted(path.rglob("*")) if p.is_file()]
+            inside = [p for p in files if p.suffix.lower() in SUFFIXES]
             if not inside:
                 raise UnreadableFile(f"{path}: has no supported file ({' '.join(SUFFIXES)})")
+            if others := [p for p in files if p not in inside and not p.name.startswith(".")]:
+                kinds = ", ".join(sorted({p.suffix or p.name for p in others}))
+                print_note(f"as2: {path}: files of other kinds left out: {len(others)} ({kinds})")
             yield from ((str(p.relative_to(path)), p) for p in inside)
         elif path.exists():
             yield path.name, path

@@ -26,6 +26,7 @@ from as2core.rankers.base import (
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
+from as2core.rankers.run import ENDINGS as RUN_ENDINGS
 from as2core.rankers.run import is_run
 from as2core.rankers.specs import BuiltPart, Entry, Part, Setting, read_pairs, read_parts, read_settings, split_pairs
 
@@ -63,6 +64,10 @@ def get(
             )
         if is_file(path / "config.json"):
             return _place(_build_version(path, options, engine, load))
+        if path.is_dir():
+            raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
+        if path.suffix in RUN_ENDINGS:
+            raise UnknownRanker(f"there is no run file {path}")
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(
             f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "

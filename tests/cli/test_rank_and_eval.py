@@ -220,3 +220,10 @@ def test_a_pipe_holds_candidates_but_no_questions(as2, as2_json, tmp_path):
     document = as2_json("rank", "paris", "--candidates", pipe, "--ranker", "wo")
     writer.join(10)
     assert [r["text"] for r in document["results"]] == ["paris", "rain"]
+
+
+@pytest.mark.parametrize(("name", "message"), [("empty", "holds no config.json"), ("old.run", "there is no run file")])
+def test_a_ranker_that_is_a_path_is_missed_as_one(as2, questions, tmp_path, name, message):
+    (tmp_path / "empty").mkdir()
+    code, _, err = as2("eval", tmp_path / name, questions)
+    assert code == 1 and message in err and "known:" not in err

@@ -83,6 +83,13 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_in(as2, articles)
     assert [line for line in err.splitlines() if line.startswith("as2: scan.pdf: ")]
 
 
+def test_files_of_other_kinds_in_a_folder_are_named(as2, articles):
+    (articles / "table.xyz").write_text("x")
+    (articles / ".hidden").write_text("x")
+    code, _, err = as2("ingest", articles, "--corpus", "mine")
+    assert code == 0 and "files of other kinds left out: 1 (.xyz)" in err
+
+
 @pytest.mark.parametrize("what", ["nowhere", "empty"])
 def test_nothing_to_ingest_is_said(as2, tmp_path, what):
     (tmp_path / "empty").mkdir()

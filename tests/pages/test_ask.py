@@ -97,7 +97,7 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     assert "No answer found in this corpus" in html
     [link] = [x.proto for x in at.get("page_link") if x.proto.label.endswith("Add a synonym")]
     assert "view=synonyms" in link.query_string
-    assert "The best candidate has a probability of 27 %." in html
+    assert "This sentence comes closest, but scores lower than answers usually do." in html and "27 %" not in html
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
@@ -379,6 +379,18 @@ def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
     assert "the mean over the 40 candidates ranked" in texts(at)
     at.button(key="as2_label_near_incorrect").click().run()
     assert stored.sentence(wb, stored.label_events(wb)[-1].sentence_id) == third["sentence"]
+
+
+def test_a_row_of_the_table_is_labelled_below_it(wb):
+    at = ask_question()
+    with pytest.raises(KeyError):
+        at.button(key="as2_label_table_correct")
+    third = table(at).iloc[2]
+    at.session_state["_as2_chosen"] = int(third["position"])
+    at.run()
+    at.button(key="as2_label_table_correct").click().run()
+    event = stored.label_events(wb)[-1]
+    assert (stored.sentence(wb, event.sentence_id), event.label) == (third["sentence"], "correct")
 
 
 def test_the_words_that_carried_the_score_are_marked_when_asked_for(wb):

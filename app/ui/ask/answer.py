@@ -16,6 +16,7 @@ VERDICTS = (
     (0.0, "Uncertain: read the next candidates, too"),
 )
 
+BELOW_ANSWERS = "This sentence comes closest, but scores lower than answers usually do."
 PROBABILITY_HELP = "Of 100 answers with this percentage, about so many were right, on the questions it was fitted on"
 
 
@@ -72,8 +73,7 @@ def draw_answer(
             verdict = alone.capitalize() if own_label else f"Labelled correct; {alone}"  # which says it already
         else:
             kind, label = "as2-answer as2-answer-none", "No answer"
-            verdict, meter = "No answer found in this corpus", ""
-        note = f"The best candidate has a probability of {percent(probability)}."
+            verdict, meter, note = "No answer found in this corpus", "", BELOW_ANSWERS
     else:
         verdict = f'{describe_probability(probability)} <span title="{PROBABILITY_HELP}">{percent(probability)}</span>'
         meter = render_meter(probability)

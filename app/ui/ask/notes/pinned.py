@@ -14,7 +14,7 @@ from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
 from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.ui import url
 from app.ui.ask import result
-from app.ui.ask.answer import draw_answer, draw_card, render_context
+from app.ui.ask.answer import BELOW_ANSWERS, draw_answer, draw_card, render_context
 from app.ui.ask.notes.overlooked import describe_rank
 from app.ui.page import Frame
 from app.ui.text import capitalize, escape, name_document, percent, plain, shorten
@@ -113,15 +113,14 @@ def _draw_remaining(
         best = render_context(answer.candidates[arrangement.own], quiet=True)
         draw_card("as2-answer as2-answer-none", "No answer", "No answer found in this corpus", "", best, note)
         return
-    probability = float(answer.probability[arrangement.answer])
     better = "What the model ranks higher is" if len(rejected) > 1 else "The model’s own answer is"
     note = f"{better} {describe_label(rejected[0].pin, me, lower=True)}.{render_source(rejected[0].pin)}"
     kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
-    if answer.is_calibrated:
-        verdict += f" <span>probability {percent(probability)}</span>"
-        if not answer.is_answer[arrangement.answer]:
-            kind, label, verdict = f"{kind} as2-answer-none", "No answer", "No answer found in this corpus"
-            note += f" The best candidate left has a probability of {percent(probability)}."
+    if answer.is_calibrated and not answer.is_answer[arrangement.answer]:
+        kind, label, verdict = f"{kind} as2-answer-none", "No answer", "No answer found in this corpus"
+        note += f" {BELOW_ANSWERS}"
+    elif answer.is_calibrated:
+        verdict += f" <span>probability {percent(float(answer.probability[arrangement.answer]))}</span>"
     context = render_context(answer.candidates[arrangement.answer], quiet=label == "No answer", attribution=attribution)
     draw_card(kind, label, verdict, "", context, note)
 
