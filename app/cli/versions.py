@@ -152,13 +152,16 @@ def export(
     name: Name,
     folder: Annotated[Path, Argument(metavar="DIR", help="A new folder.")],
     to: Annotated[str, Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    depth: Annotated[
+        int | None, Option("--exit", metavar="LAYER", help="The exit that a cascade ends at; the last by default.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write a version for other programs."""
     from app.versions import management
 
     with workbench(starter=False) as wb:
-        files = management.export(wb, name, to, folder)
+        files = management.export(wb, name, to, folder, depth=depth)
     print_json({"files": [str(f) for f in files]}) if as_json else echo(
         f"{name} as {to}: {len(files)} files in {folder}"
     )

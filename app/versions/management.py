@@ -113,14 +113,17 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
     return f"job {retrains[0]} is retraining from it" if retrains else ""
 
 
-def export(wb: Workbench, name: str, to: str, folder: Path, *, by: int | None = None) -> list[Path]:
-    """Write a version for other programs: `to` is a format of `as2core.export`. `by` None is the command line. Raises
-    UnknownVersion, BadSetting for an unknown format, a ranker the format cannot hold, or a folder that is not empty,
-    NotAllowed for somebody who is blocked."""
+def export(
+    wb: Workbench, name: str, to: str, folder: Path, *, depth: int | None = None, by: int | None = None
+) -> list[Path]:
+    """Write a version for other programs: `to` is a format of `as2core.export`, `depth` as `export_ranker` takes it,
+    `by` None is the command line. Raises UnknownVersion, BadSetting for an unknown format, a ranker the format cannot
+    hold, a layer without an exit, or a folder that is not empty, NotAllowed for somebody who is blocked."""
     view = registry.get_version(wb, name)
     with wb.read() as s:
         people.allow(s, by, "export a version", people.VIEWER)
-    files = export_ranker(wb.models.version(Path(view.path)), to, folder, card=registry.load_card(wb, view.name))
+    card = registry.load_card(wb, view.name)
+    files = export_ranker(wb.models.version(Path(view.path)), to, folder, card=card, depth=depth)
     audit.write(wb, by, "export a version", view.name, to)
     return files
 

@@ -29,13 +29,17 @@ PROBES = (  # short, long, and without a known word
 )
 
 
-def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card) -> list[Path]:
-    """Write it to `folder`, which appears whole or not at all; returns its files.
+def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card, depth: int | None = None) -> list[Path]:
+    """Write it to `folder`, which appears whole or not at all; returns its files. Of a cascade the formats of other
+    programs hold one exit: the one after `depth` layers, the last by default, without the layers above it.
 
-    Raises BadSetting for an unknown format, a folder that is not empty, or a ranker that a format cannot hold.
+    Raises BadSetting for an unknown format, a folder that is not empty, a ranker that a format cannot hold, or a depth
+    without an exit.
     """
     if to not in FORMATS:
         raise BadSetting(f"no format {to!r}; known: {', '.join(FORMATS)}")
+    if depth is not None:
+        ranker = _cut(ranker, to, depth)
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} exists already: give a new or an empty folder")
@@ -47,6 +51,18 @@ def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card) -> list[
             folder.rmdir()
         part.rename(folder)
     return sorted(p for p in folder.iterdir() if p.is_file())
+
+
+def _cut(ranker: Ranker, to: str, depth: int) -> Ranker:
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.cross_encoder import CrossEncoderRanker
+
+    if to == "as2":
+        raise BadSetting("as2 keeps every exit: leave out the exit, or choose another format")
+    if not isinstance(ranker, CascadeRanker) or depth not in ranker.exits:
+        exits = ", ".join(map(str, ranker.exits)) if isinstance(ranker, CascadeRanker) else "none"
+        raise BadSetting(f"no exit after layer {depth}; {ranker.name} has exits after: {exits}")
+    return CrossEncoderRanker.from_cascade(ranker, depth=depth)
 
 
 def _write(ranker: Ranker, to: str, folder: Path, card: Card) -> None:

@@ -54,6 +54,25 @@ def test_a_hugging_face_directory_gives_the_same_logits(cascade, tmp_path):
     np.testing.assert_allclose(got, last_exit(cascade), atol=1e-4)
 
 
+@pytest.mark.parametrize("to", ["hf", "onnx"])
+def test_an_earlier_exit_is_exported_without_the_layers_above_it(cascade, to, tmp_path):
+    export_ranker(cascade, to, tmp_path / "out", card={}, depth=4)
+    back, _ = import_ranker(tmp_path / "out")
+    exit_4 = cascade.trace(QUESTION, CANDIDATES).exits[1].scores
+    np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), exit_4, atol=1e-4)
+    export_ranker(cascade, to, tmp_path / "whole", card={})
+    sizes = [sum(p.stat().st_size for p in (tmp_path / name).iterdir()) for name in ("out", "whole")]
+    assert sizes[0] < sizes[1]
+
+
+def test_an_exit_that_is_not_there_is_refused_with_those_that_are(cascade, tmp_path):
+    with pytest.raises(BadSetting, match="no exit after layer 3; cascade has exits after: 2, 4, 6"):
+        export_ranker(cascade, "onnx", tmp_path / "out", card={}, depth=3)
+    with pytest.raises(BadSetting, match="as2 keeps every exit"):
+        export_ranker(cascade, "as2", tmp_path / "out", card={}, depth=4)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_was_exported_comes_back_as_a_cross_encoder_with_its_card_and_calibration(cascade, tmp_path):
     export_ranker(cascade, "hf", tmp_path / "out", card={"note": "a try"})
     back, card = import_ranker(tmp_path / "out")

@@ -1,0 +1,80 @@
+"""The exits of the shipped cascade as models of their own, for browsers and phones: how good, how large, how fast.
+
+    python benchmarks/exit_exports.py             prints the table and writes it to docs/models.md: ten minutes
+    python benchmarks/exit_exports.py --limit 10  a quick check; writes nothing
+
+Each exit is exported as `as2 versions export cascade DIR --to onnx --exit LAYER` does, one float32 file, and run by
+ONNX Runtime on the CPU. The time is that of 100 SQuAD sentences to one question, the median of rounds in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+
+from _texts import JUDGES, require_files, sentences
+
+from as2core.cores import count_cores
+from as2core.data.catalog import load_questions
+from as2core.evaluation import evaluate
+from as2core.experiments.base import table, write_section
+from as2core.export import export_ranker
+from as2core.rankers.base import Ranker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import get
+from as2core.types import Candidate
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+QUESTION = "When did the university open its first library?"
+SENTENCES, ROUNDS = 100, 7
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--limit", type=int, help="questions of each set")
+    limit = options.parse_args().limit
+    require_files("squad/train-v1.1.json.gz", "wikiqa/WikiQA-dev.tsv", "trecqa/dev.jsonl")
+    cascade = get("cascade:drop_ratio=0,engine=torch")
+    assert isinstance(cascade, CascadeRanker)
+    with tempfile.TemporaryDirectory() as folder:
+        files = {depth: Path(folder) / str(depth) / "model.onnx" for depth in cascade.exits}
+        for depth, file in files.items():
+            export_ranker(cascade, "onnx", file.parent, card={}, depth=depth)
+        rankers = {depth: get(str(file)) for depth, file in files.items()}
+        sizes = {depth: file.stat().st_size / 1e6 for depth, file in files.items()}
+        text = table("", ("layers", "file", "100 sentences", *JUDGES), make_rows(rankers, sizes, limit)).strip()
+    text += f"\n\nP@1 in brackets. {count_cores()} cores."
+    print(text)
+    if limit is None:
+        write_section(PAGE, "exits", text)
+
+
+def make_rows(
+    rankers: Mapping[int, Ranker], sizes: Mapping[int, float], limit: int | None
+) -> Iterator[tuple[str, ...]]:
+    seconds = measure_seconds(rankers)
+    sets = {name: load_questions(data).questions[:limit] for name, data in JUDGES.items()}
+    for depth, ranker in rankers.items():
+        figures = [evaluate(ranker, questions).metrics for questions in sets.values()]
+        quality = [f"{m['AP']:.3f} ({m['P@1']:.3f})" for m in figures]
+        yield f"{depth}", f"{sizes[depth]:.0f} MB", f"{seconds[depth] * 1000:.0f} ms", *quality
+
+
+def measure_seconds(rankers: Mapping[int, Ranker]) -> dict[int, float]:
+    candidates = [Candidate(str(i), text) for i, text in enumerate(sentences(SENTENCES))]
+    taken: dict[int, list[float]] = {depth: [] for depth in rankers}
+    for round_ in range(ROUNDS + 1):
+        for depth, ranker in rankers.items():
+            start = time.perf_counter()
+            ranker.score(QUESTION, candidates)
+            if round_:  # the first warms up
+                taken[depth].append(time.perf_counter() - start)
+    return {depth: median(values) for depth, values in taken.items()}
+
+
+if __name__ == "__main__":
+    main()
