@@ -2,7 +2,7 @@
 keys of: without the gates of promotions or the keys of `as2 serve`, a restored home would let pass what this one stops.
 
 It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
-and graphs are derived and not in it. Only SQLite's database is; PostgreSQL has pg_dump.
+and graphs are derived and not in it, nor are the checkpoints of a training, which are far larger than all else. Only SQLite's database is; PostgreSQL has pg_dump.
 """
 
 import io
@@ -30,6 +30,7 @@ FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
 KEYS = "keys"
 FOLDERS = ("versions", "jobs", "gates", KEYS)
+LEFT_OUT = (".", "checkpoint-")  # what is being written, and checkpoints: how the names begin
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
@@ -99,8 +100,8 @@ def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
     for folder in FOLDERS:
         for path in sorted((settings.home / folder).rglob("*")):
             inside = path.relative_to(settings.home)
-            is_partial = any(p.startswith(".") for p in inside.parts)  # what is being written now
-            if path.is_file() and not path.is_symlink() and not is_partial:
+            is_left_out = any(p.startswith(LEFT_OUT) for p in inside.parts)
+            if path.is_file() and not path.is_symlink() and not is_left_out:
                 yield path, inside.as_posix()
     for file in (*settings.home.glob(MARKS), *(settings.home / name for name in FILES)):
         if file.is_file():

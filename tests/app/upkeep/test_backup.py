@@ -76,6 +76,16 @@ def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
         assert other.settings.removed_mark("handbook").exists()
 
 
+def test_checkpoints_of_a_training_are_left_out(wb, tmp_path):
+    work = wb.settings.jobs_dir / "7" / "work"
+    for file in (work / "run.json", work / "checkpoint-5" / "model.bin", work / "folds" / "0" / "checkpoint-9" / "x"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    back_up(wb, tmp_path / "monday.tar")
+    with tarfile.open(tmp_path / "monday.tar") as archive:
+        assert [name for name in archive.getnames() if name.startswith("jobs/")] == ["jobs/7/work/run.json"]
+
+
 def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoked(wb, settings, clock, tmp_path):
     home, keys = settings.home, settings.home / "keys"
     (home / "gates").mkdir()
