@@ -2,7 +2,8 @@
 keys of: without the gates of promotions or the keys of `as2 serve`, a restored home would let pass what this one stops.
 
 It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
-and graphs are derived and not in it, nor are the checkpoints of a training, which are far larger than all else. Only SQLite's database is; PostgreSQL has pg_dump.
+and graphs are derived and not in it, nor are the checkpoints of a training, which are far larger than all else. Only
+SQLite's database is; PostgreSQL has pg_dump.
 """
 
 import io
