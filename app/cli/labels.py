@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, Typer
 
@@ -10,6 +10,9 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
+
+if TYPE_CHECKING:
+    from app.exchange.report import ImportView
 
 labels = Typer(help="Import and export labels.", no_args_is_help=False)
 
@@ -53,14 +56,21 @@ def import_(
     if as_json:
         print_json(report)
     else:
-        verdicts = f"{report.verdicts} new verdicts, " if report.verdicts else ""
-        echo(
-            f"{report.new} new labels, {verdicts}{report.same} the same as before, {report.conflicting} conflicting, "
-            f"{len(report.malformed)} malformed lines; {report.questions} questions"
-            + (f"; {report.describe_moved()}" if report.moved else "")
-        )
+        echo(_describe(report))
     if report.malformed:
         raise Exit(1)
+
+
+def _describe(report: "ImportView") -> str:
+    verdicts = f"{report.verdicts:,} new verdicts, " if report.verdicts else ""
+    labels = f"{report.new:,} new labels, {verdicts}{report.same:,} the same as before, {report.conflicting:,} conflicting"
+    parts = (
+        f"{labels}, {len(report.malformed):,} malformed lines",
+        f"{report.questions:,} questions",
+        report.describe_textless(),
+        report.describe_moved(),
+    )
+    return "; ".join(filter(None, parts))
 
 
 @labels.command("export")

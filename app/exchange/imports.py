@@ -65,7 +65,8 @@ def import_labels(
     None is the command line, which may sign for everybody.
 
     Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
-    from an earlier one of the same annotator or from the verdict on the pair.
+    from an earlier one of the same annotator or from the verdict on the pair. Counted and left out: a candidate without
+    a text, in a format that has texts.
 
     Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
     who is known here; UnreadableFile, BadSetting, UnknownCorpus, Gone.
@@ -76,6 +77,7 @@ def import_labels(
     content = _read_content(name, data)
     fmt = _detect_format(name, content, fmt)
     questions, problems, lines = _parse(name, content, fmt)
+    questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
     if corpus_id is None and fmt in TEXTLESS_FORMATS:
         raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
     if not questions and not problems:
@@ -100,11 +102,19 @@ def import_labels(
         questions=counts.questions,
         corpus_id=corpus.id if corpus else None,
         format=fmt,
+        textless=textless,
         conflicts=tuple(counts.conflicts),
         lines=report.report_lines(lines, counts.outcomes, malformed),
         verdicts=counts.verdicts,
         moved=tuple((before, now, n) for (before, now), n in sorted(counts.moved.items())),
     )
+
+
+def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:
+    """The questions without the candidates that have no text (SelQA has some), and how many those were. Their ids alone
+    could name a sentence of another set."""
+    rest = [replace(q, candidates=tuple(c for c in q.candidates if storable(c.text).strip())) for q in questions]
+    return rest, sum(len(q.candidates) for q in questions) - sum(len(q.candidates) for q in rest)
 
 
 def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: str, by: int | None) -> ImportOptions:

@@ -23,7 +23,8 @@ class ImportView:
     """The result of an import. `conflicting`: labels that differ from an earlier one of the same annotator, or from a
     verdict; they are not stored. `malformed`: (line number, reason). `corpus_id`: None where no line could be read and
     no corpus was made. `verdicts`: how many were new. `lines`: the outcome of each line. `moved`: questions that were
-    here in another split, as (split before or "", split now, how many)."""
+    here in another split, as (split before or "", split now, how many). `textless`: candidates left out because they
+    have no text."""
 
     new: int
     same: int
@@ -36,10 +37,19 @@ class ImportView:
     lines: tuple[ImportLine, ...] = ()
     verdicts: int = 0
     moved: tuple[tuple[str, str, int], ...] = ()
+    textless: int = 0
+
+    def describe_textless(self) -> str:
+        """As in "3 candidates without a text left out"; empty where there were none."""
+        return f"{_count(self.textless, 'candidate')} without a text left out" if self.textless else ""
 
     def describe_moved(self) -> str:
         """As in "moved from train to test: 3"; empty where none was."""
         return ", ".join(f"moved from {before or 'no split'} to {now}: {n:,}" for before, now, n in self.moved)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def report_lines(

@@ -75,6 +75,7 @@ def stats(
         ("correct candidates a question", result.correct_per_question),
         ("tokens a question", None if counts else result.question_tokens),
         ("tokens a candidate", None if counts else result.candidate_tokens),
+        ("candidates without a text", f"{result.textless:,}" if result.textless else None),
         *((f"grade {grade}", f"{n:,}") for grade, n in result.grades.items()),
     ]
     print_table([{"measure": name, setting: value} for name, value in rows if value is not None], ["measure", setting])

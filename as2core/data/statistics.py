@@ -45,7 +45,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Averages are NaN where there is nothing to average; `baselines` is `{ranker: {measure: mean}}`."""
+    """Averages are NaN where there is nothing to average; `baselines` is `{ranker: {measure: mean}}`. `textless`:
+    candidates without a text, which the counts include."""
 
     counts: dict[str, Counts]
     answered: float
@@ -55,6 +56,7 @@ class Statistics:
     candidate_tokens: float
     grades: dict[int, int]
     baselines: dict[str, dict[str, float]]
+    textless: int
 
 
 def compute_statistics(
@@ -70,7 +72,7 @@ def compute_statistics(
     totals = {name: np.zeros(3, dtype=int) for name in SETTINGS}
     grades: Counter[int] = Counter()
     tokens = np.zeros(2, dtype=int)  # of the questions, of the candidates
-    answered = 0
+    answered = textless = 0
     sums = {name: dict.fromkeys(MEASURES, 0.0) for name in ("random", *(rankers or {}))}
     questions = iter(questions)
     while batch := list(islice(questions, _BATCH_QUESTIONS)):
@@ -81,6 +83,7 @@ def compute_statistics(
         in_setting = [q for q in batch if matches_setting(q, setting)]
         with_answer = [q for q in in_setting if q.positives]
         answered += len(with_answer)
+        textless += sum(not c.text.strip() for q in in_setting for c in q.candidates)
         grades.update(c.grade for q in in_setting for c in q.candidates if c.grade is not None)
         if rankers is not None:
             for q in in_setting:
@@ -97,6 +100,7 @@ def compute_statistics(
         candidate_tokens=_share(int(tokens[1]), candidates * has_lengths),
         grades=dict(sorted(grades.items())),
         baselines={n: {m: _share(v, answered) for m, v in s.items()} for n, s in sums.items()} if rankers else {},
+        textless=textless,
     )
 
 

@@ -67,6 +67,15 @@ def test_stats_as_json_has_the_whole_report(as2, asnq_file):
     assert err == "as2: asnq.tsv: line 31: 1 columns instead of 3 (question, sentence, label)\n"
 
 
+def test_stats_counts_the_candidates_without_a_text(as2, tmp_path):
+    blank = [Candidate(str(i), text, 0) for i, text in enumerate(("", " "))]
+    jsonl.write([Question("a", "Who?", (*blank, Candidate("2", "She.", 1)))], tmp_path / "in.jsonl")
+    code, out, _ = as2("data", "stats", tmp_path / "in.jsonl", "--counts")
+    assert code == 0 and ["raw", "1", "3", "1"] in cells(out) and "candidates without a text" in out
+    assert ["candidates", "without", "a", "text", "2"] in cells(out)
+    assert json.loads(as2("data", "stats", tmp_path / "in.jsonl", "--counts", "--json")[1])["textless"] == 2
+
+
 def test_many_problems_are_told_in_part(as2, asnq_file):
     asnq_file.write_text(ROWS + "too few\n" * 25)
     _, _, err = as2("data", "stats", asnq_file, "--counts")

@@ -213,6 +213,15 @@ def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, label_file
     assert "kestrel.jsonl: line 2" in err
 
 
+def test_candidates_without_a_text_are_counted_once_and_are_no_error(as2, as2_json, label_file):
+    blank = [{**QUESTION["candidates"][1], "id": f"a-{i}", "text": ""} for i in (2, 3)]
+    label_file.write_text(json.dumps({**QUESTION, "candidates": [*QUESTION["candidates"], *blank]}) + "\n")
+    code, out, err = as2("labels", "import", label_file)
+    assert code == 0 and "without" not in err and "line" not in err
+    assert "2 new labels, " in out and "0 malformed lines; 1 questions; 2 candidates without a text left out" in out
+    assert as2_json("labels", "import", label_file)["textless"] == 2
+
+
 def test_an_import_says_how_many_questions_it_moved_to_another_split(as2, label_file):
     assert "moved" not in as2("labels", "import", label_file, "--split", "train")[1]
     out = as2("labels", "import", label_file, "--corpus", "kestrel", "--split", "test")[1]

@@ -127,7 +127,8 @@ def describe_import(name: str, report: ImportView) -> str:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
         parts.append(count(len(report.malformed), "unreadable line"))
-    about = "; ".join(filter(None, (count(report.questions, "question"), report.describe_moved())))
+    more = (count(report.questions, "question"), report.describe_textless(), report.describe_moved())
+    about = "; ".join(filter(None, more))
     return f"{name} ({report.format}): {', '.join(parts)}; {about}."
 
 

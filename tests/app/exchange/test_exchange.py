@@ -198,6 +198,17 @@ def test_qrels_of_a_question_the_corpus_does_not_have_are_reported_by_line(wb, t
     assert done.malformed == ((1, "question 'q1' is not in this corpus, and the file does not hold its text"),)
 
 
+def test_candidates_without_a_text_are_counted_and_never_land_on_a_sentence_of_that_id(wb):
+    first = [Question("a", "Who?", (Candidate("2-0", "", 0, "Tower"), Candidate("2-1", "She.", 1, "Tower")))]
+    other = [Question("b", "Why?", (Candidate("2-0", "So.", 1), Candidate("2-1", " \n", 0), Candidate("2-2", "", 0)))]
+    done = import_new(wb, "set.jsonl", jsonl.dumps(first))
+    assert (done.new, done.textless, done.malformed) == (1, 1, ())
+    again = imports.import_labels(wb, done.corpus_id, "other.jsonl", jsonl.dumps(other).encode())
+    assert (again.new, again.textless, again.malformed) == (1, 2, ())
+    read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.labelled_questions(wb, done.corpus_id)}
+    assert read == {"a": [("2-1", 1)], "b": [("2-0", 1)]}
+
+
 def test_labels_with_texts_land_on_the_sentences_that_read_the_same(wb, towers):
     texts = ["The Eiffel Tower was finished on 31 March 1889.", "Its  steel weighs\n53,000 tonnes."]
     candidates = [{"id": f"x{i}", "text": t, "label": i} for i, t in enumerate(texts)]
