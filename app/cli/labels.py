@@ -21,7 +21,11 @@ labels = Typer(help="Import and export labels.", no_args_is_help=False)
 def import_(
     file: Annotated[Path, Argument(metavar="FILE", help="Labelled questions in any known format.")],
     corpus: Annotated[
-        str | None, Option(help="The corpus whose sentences they label; without it the file makes its own.")
+        str | None,
+        Option(
+            help="The corpus whose sentences they label. Questions and sentences that it lacks are added, the sentences "
+            "as documents. Without it the file becomes a corpus of its own."
+        ),
     ] = None,
     fmt: Annotated[
         str,
@@ -53,6 +57,8 @@ def import_(
         print_note(f"as2: {file.name}: line {line}: {reason}")
     for conflict in report.conflicts:
         print_note(f"as2: {file.name}: not taken: {conflict}")
+    if report.is_new_corpus:
+        print_note(f"new corpus {report.corpus!r}")
     if as_json:
         print_json(report)
     else:
@@ -62,11 +68,13 @@ def import_(
 
 
 def _describe(report: "ImportView") -> str:
+    additions = report.describe_additions()
     verdicts = f"{report.verdicts:,} new verdicts, " if report.verdicts else ""
     labels = f"{report.new:,} new labels, {verdicts}{report.same:,} the same as before, {report.conflicting:,} conflicting"
     parts = (
         f"{labels}, {len(report.malformed):,} malformed lines",
         f"{report.questions:,} questions",
+        additions and f"{additions} in {report.corpus!r}",
         report.describe_textless(),
         report.describe_moved(),
     )

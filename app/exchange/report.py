@@ -21,8 +21,9 @@ class ImportLine:
 @dataclass(frozen=True, slots=True)
 class ImportView:
     """The result of an import. `conflicting`: labels that differ from an earlier one of the same annotator, or from a
-    verdict; they are not stored. `malformed`: (line number, reason). `corpus_id`: None where no line could be read and
-    no corpus was made. `verdicts`: how many were new. `lines`: the outcome of each line. `moved`: questions that were
+    verdict; they are not stored. `malformed`: (line number, reason). `corpus_id`, `corpus`: the corpus and its name,
+    None where no line could be read and no corpus was made. `is_new_corpus`: it was made for the file. `new_questions`,
+    `new_documents`, `new_sentences`: what the corpus did not have. `verdicts`: how many were new. `lines`: the outcome of each line. `moved`: questions that were
     here in another split, as (split before or "", split now, how many). `textless`: candidates left out because they
     have no text."""
 
@@ -38,6 +39,17 @@ class ImportView:
     verdicts: int = 0
     moved: tuple[tuple[str, str, int], ...] = ()
     textless: int = 0
+    corpus: str | None = None
+    is_new_corpus: bool = False
+    new_questions: int = 0
+    new_documents: int = 0
+    new_sentences: int = 0
+
+    def describe_additions(self) -> str:
+        """As in "9 new sentences, 2 new documents and 3 new questions"; empty where the corpus had them all."""
+        counts = (self.new_sentences, "sentence"), (self.new_documents, "document"), (self.new_questions, "question")
+        parts = [_count(n, f"new {noun}") for n, noun in counts if n]
+        return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def describe_textless(self) -> str:
         """As in "3 candidates without a text left out"; empty where there were none."""

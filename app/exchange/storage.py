@@ -65,13 +65,16 @@ class ImportOptions:
 
 @dataclass(slots=True)
 class ImportCounts:
-    """What became of the labels so far; `verdicts`: how many of those were new."""
+    """What became of the labels so far; `verdicts`: how many of those were new; `new_sentences`: those that no document
+    here had, in new documents and in older ones made of imported sentences."""
 
     new: int = 0
     same: int = 0
     verdicts: int = 0
     questions: int = 0
-    documents: int = 0
+    new_questions: int = 0
+    new_documents: int = 0
+    new_sentences: int = 0
     moved: Counter[tuple[str, str]] = field(default_factory=Counter)  # (the split before, the one now)
     conflicts: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
@@ -116,14 +119,14 @@ class _BatchImport:
 
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
-        sentences = _Sentences(self.s, self.corpus_id, self.now, batch)
+        sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts)
         candidates = sentences_by_candidate_id(self.s, [row.id for row in question_rows.values() if row.id is not None])
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
             for q in batch
             if (row := question_rows.get(q.qid)) is not None
         ]
-        self.counts.documents += sentences.finish()
+        sentences.finish()
         self.s.flush()
         self.counts.questions += len(entries)
         self._store_candidates(entries)
@@ -147,6 +150,7 @@ class _BatchImport:
                 more = {"external_id": name, "origin": options.origin, "kind": q.kind, "split": options.split}
                 row = QuestionRow(corpus_id=self.corpus_id, text=q.text, created=self.now, **more)
                 s.add(row)
+                self.counts.new_questions += 1
             if row is None:
                 reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
                 self.counts.rejected.append((q.qid, "", reason))
@@ -260,8 +264,10 @@ def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, i
 class _Sentences:
     """The corpus's sentences as a batch of candidates needs them; new ones are made on demand."""
 
-    def __init__(self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question]) -> None:
-        self._s, self._corpus_id, self._now = s, corpus_id, now
+    def __init__(
+        self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question], counts: ImportCounts
+    ) -> None:
+        self._s, self._corpus_id, self._now, self._counts = s, corpus_id, now, counts
         candidates = [c for q in batch for c in q.candidates]
         self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
@@ -311,6 +317,7 @@ class _Sentences:
         self._s.add(row)
         if not is_foreign:
             document.sentences += 1
+            self._counts.new_sentences += 1
             self._touched.setdefault(document.id, (document, []))[1].append(row)
         self._by_name[c.id].append(row)
         self._by_text[_key(c.text)].append(row)
@@ -331,12 +338,14 @@ class _Sentences:
             by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
             ids = {external_id: row.id for external_id, row in by_name.items()}
             new = Document(name, title, "", SOURCE)
-            ids = ids or corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
+            if not ids:
+                ids = corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
+                self._counts.new_documents += 1
             self._documents[name] = self._s.get_one(DocumentRow, ids[name])
         return self._documents[name]
 
-    def finish(self) -> int:
-        """Write the text of the documents that got sentences, and mark them for the index; returns how many."""
+    def finish(self) -> None:
+        """Write the text of the documents that got sentences, and mark them for the index."""
         by_document: defaultdict[int, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.list_sentences(self._s, list(self._touched)):
             by_document[row.document_id].append(row)
@@ -350,7 +359,6 @@ class _Sentences:
             document.digest = content_digest(document.title, document.text)
             document.indexed = False
             document.updated = self._now
-        return len(self._touched)
 
 
 def _key(text: str) -> str:

@@ -201,6 +201,17 @@ def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_p
     assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
 
 
+def test_an_import_names_the_corpus_it_makes_and_what_it_adds_to_one(as2, as2_json, articles, label_file):
+    as2("ingest", articles, "--corpus", "mine")
+    code, out, err = as2("labels", "import", label_file, "--corpus", "mine")
+    assert code == 0 and "new corpus" not in err
+    assert out.endswith("; 1 questions; 2 new sentences, 1 new document and 1 new question in 'mine'\n")
+    assert as2("labels", "import", label_file, "--corpus", "mine")[1].endswith("; 1 questions\n")
+    assert "new corpus 'kestrel'\n" in as2("labels", "import", label_file)[2]
+    again = as2_json("labels", "import", label_file)
+    assert (again["corpus"], again["is_new_corpus"], again["new_documents"]) == ("kestrel 2", True, 1)
+
+
 def test_labels_for_standard_output_are_all_there_is_on_it(as2, label_file):
     as2("labels", "import", label_file)
     assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")

@@ -320,6 +320,11 @@ def test_an_import_can_go_into_the_corpus_in_use(wb):
     assert [c.labels for c in corpora.list_corpora(wb)] == [1, 0]
 
 
+def test_an_import_into_a_corpus_says_what_it_added(wb):
+    at = import_file("mine.tsv", WIKIQA.encode(), into="Towers")
+    assert "2 questions; 2 new sentences, 1 new document and 2 new questions in Towers." in texts(at)
+
+
 def test_exports_are_offered_once_there_are_labels(wb, me):
     assert "There are no labels to export yet" in texts(open_data({"view": "labels"}))
     label(wb, me)

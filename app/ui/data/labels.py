@@ -58,7 +58,10 @@ def _draw_import(frame: Frame) -> None:
     file = offer_upload("A label file", is_allowed=not why, key=f"data_label_file_{turn}", label_visibility="collapsed")
     fmt = st.selectbox("Format", (AUTO, *imports.IMPORTS), key="data_import_format", format_func=_format_name)
     targets = [NEW_CORPUS, corpus.name] if corpus else [NEW_CORPUS]
-    about = ("With the documents and sentences of the file", "Labels for its sentences; CSV and qrels need this")
+    about = (
+        "With the documents and sentences of the file",
+        "Labels for its sentences, and what it lacks as new documents; CSV and qrels need this",
+    )
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
                            help="The name for labels without one in the file. Only an admin can import "
@@ -120,14 +123,19 @@ def _draw_lines(report: ImportView) -> None:
 
 
 def describe_import(name: str, report: ImportView) -> str:
-    parts = [count(report.new, "new label"), f"{report.same:,} unchanged"]
+    parts, additions = [count(report.new, "new label"), f"{report.same:,} unchanged"], report.describe_additions()
     if report.verdicts:
         parts.insert(1, count(report.verdicts, "new verdict"))
     if report.conflicting:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
         parts.append(count(len(report.malformed), "unreadable line"))
-    more = (count(report.questions, "question"), report.describe_textless(), report.describe_moved())
+    more = (
+        count(report.questions, "question"),
+        additions and f"{additions} in {report.corpus}",
+        report.describe_textless(),
+        report.describe_moved(),
+    )
     about = "; ".join(filter(None, more))
     return f"{name} ({report.format}): {', '.join(parts)}; {about}."
 

@@ -124,6 +124,21 @@ def test_importing_twice_counts_the_labels_as_the_same(wb):
     assert corpora.get_corpus(wb, first.corpus_id).sentences == 4
 
 
+def test_an_import_counts_what_its_corpus_did_not_have(wb):
+    first = import_new(wb, "a.tsv", WIKIQA)
+    assert (first.corpus, first.is_new_corpus) == ("a", True)
+    assert (first.new_sentences, first.new_documents, first.new_questions) == (4, 2, 2)
+    more = WIKIQA + "Q2\twho painted it\tD2\tPaint\tD2-1\tIt took weeks .\t0\nQ3\twhy\tD3\tWhy\tD3-0\tSo .\t1\n"
+    again = imports.import_labels(wb, first.corpus_id, "b.tsv", more.encode())
+    assert (again.corpus, again.is_new_corpus) == ("a", False)
+    assert (again.new_sentences, again.new_documents, again.new_questions) == (2, 1, 1)
+    assert again.describe_additions() == "2 new sentences, 1 new document and 1 new question"
+    same = imports.import_labels(wb, first.corpus_id, "b.tsv", more.encode())
+    assert same.describe_additions() == ""
+    view = corpora.get_corpus(wb, first.corpus_id)
+    assert (view.sentences, view.documents, view.questions) == (6, 3, 3)
+
+
 def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(wb):
     first = import_new(wb, "a.tsv", WIKIQA)
     changed = WIKIQA.replace("It is 330 metres high .\t1", "It is 330 metres high .\t0")
