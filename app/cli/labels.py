@@ -47,12 +47,18 @@ def import_(
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
     from app.exchange import imports
 
+    if file.is_dir():
+        raise UnreadableFile(f"{file}: it is a folder; give a file of it, or a BEIR folder as a zip")
     if not file.is_file():
         raise UnreadableFile(f"{file}: there is no such file")
     with workbench() as wb:
         into = find_corpus(wb, corpus).id if corpus is not None else None
-        with show_progress(f"importing {file.name}"):
-            report = imports.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split)
+        try:
+            with show_progress(f"importing {file.name}"):
+                report = imports.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split)
+        except imports.ImportInterrupted as stop:
+            print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")
+            raise
     for line, reason in report.malformed:
         print_note(f"as2: {file.name}: line {line}: {reason}")
     for conflict in report.conflicts:

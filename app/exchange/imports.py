@@ -4,6 +4,7 @@ JSONL keeps every label with its annotator, and the adjudications, so importing 
 formats hold is signed by whoever imports it. Only an admin imports what other people here sign.
 """
 
+import gc
 import io
 import tempfile
 import zipfile
@@ -16,7 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import create_corpus, get_corpus, list_corpora
+from app.corpora.corpora import CorpusView, create_corpus, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
@@ -49,6 +50,14 @@ SPLITS = {
 }
 
 
+class ImportInterrupted(KeyboardInterrupt):
+    """Ctrl-C during an import into `corpus`. The same import into it stores the rest."""
+
+    def __init__(self, corpus: str, questions: int, total: int) -> None:
+        super().__init__(f"{questions:,} of {total:,} questions are in")
+        self.corpus = corpus
+
+
 def import_labels(
     wb: Workbench,
     corpus_id: int | None,
@@ -69,7 +78,7 @@ def import_labels(
     a text, in a format that has texts.
 
     Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
-    who is known here; UnreadableFile, BadSetting, UnknownCorpus, Gone.
+    who is known here; UnreadableFile, BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
     """
     if split not in SPLITS:
         raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
@@ -86,12 +95,9 @@ def import_labels(
     counts = ImportCounts()
     if questions:
         options = _sign(wb, name, questions, annotator, by)
+        options = replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
         corpus = corpus or create_corpus(wb, _free_name(wb, name))
-        counts = store_questions(
-            wb, corpus.id, questions, replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
-        )
-        index_import(wb, corpus.id)
-        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{name}: {counts.new:,} new labels")
+        counts = _store(wb, by, name, corpus, questions, options)
     rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
@@ -113,6 +119,35 @@ def import_labels(
         verdicts=counts.verdicts,
         moved=tuple((before, now, n) for (before, now), n in sorted(counts.moved.items())),
     )
+
+
+def _store(
+    wb: Workbench, by: int | None, file: str, corpus: CorpusView, questions: Sequence[Question], options: ImportOptions
+) -> ImportCounts:
+    """Store and index the questions, and record what was stored, also where that stops before the end. Raises
+    ImportInterrupted for Ctrl-C."""
+    counts, is_interrupted = ImportCounts(), False
+
+    def record(*, is_whole: bool) -> None:
+        stop = "" if is_whole else f", stopped after {counts.questions:,} of {len(questions):,} questions"
+        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {counts.new:,} new labels{stop}")
+
+    try:
+        store_questions(wb, corpus.id, questions, options, counts)
+        index_import(wb, corpus.id)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    except Exception:
+        if counts.questions:
+            record(is_whole=False)
+        raise
+    if is_interrupted:
+        gc.collect()  # the statement that was interrupted: until it is freed, SQLite lets nobody else write
+    if not is_interrupted or counts.questions:
+        record(is_whole=not is_interrupted)
+    if is_interrupted:
+        raise ImportInterrupted(corpus.name, counts.questions, len(questions))
+    return counts
 
 
 def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:

@@ -7,9 +7,10 @@ in a document made of such sentences. Ids are kept, so an export has the ids of 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count, groupby
+from operator import iadd
 
 from sqlalchemy.orm import Session
 
@@ -80,18 +81,29 @@ class ImportCounts:
     rejected: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
 
+    def add(self, more: "ImportCounts") -> None:
+        for f in fields(self):
+            setattr(self, f.name, iadd(getattr(self, f.name), getattr(more, f.name)))
+
 
 def store_questions(
-    wb: Workbench, corpus_id: int, questions: Iterable[Question], options: ImportOptions
+    wb: Workbench,
+    corpus_id: int,
+    questions: Iterable[Question],
+    options: ImportOptions,
+    counts: ImportCounts | None = None,
 ) -> ImportCounts:
-    """Store questions, their candidates, labels and adjudications, in batches of one transaction each. An adjudication
-    that differs from the one here is a conflict and not stored. Raises UnknownCorpus."""
-    counts = ImportCounts()
+    """Store questions, their candidates, labels and adjudications, in batches of one transaction each; returns `counts`,
+    to which every batch is added once it is stored. An adjudication that differs from the one here is a conflict and
+    not stored. Raises UnknownCorpus."""
+    counts = ImportCounts() if counts is None else counts
     storable_questions = map(_to_storable, questions)
     for batch in split_batches(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
         with wb.write(durable=True) as s, s.no_autoflush:
             lock_corpus(s, corpus_id)
-            _BatchImport(s, corpus_id, wb.clock(), options, counts).store(batch)
+            batch_counts = ImportCounts()
+            _BatchImport(s, corpus_id, wb.clock(), options, batch_counts).store(batch)
+        counts.add(batch_counts)
     wb.analyze()
     return counts
 

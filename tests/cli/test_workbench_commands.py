@@ -212,6 +212,26 @@ def test_an_import_names_the_corpus_it_makes_and_what_it_adds_to_one(as2, as2_js
     assert (again["corpus"], again["is_new_corpus"], again["new_documents"]) == ("kestrel 2", True, 1)
 
 
+def test_an_interrupted_import_says_how_to_go_on(as2, label_file, monkeypatch):
+    from app.exchange import storage
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interruption:
+        interruption.setattr(storage._BatchImport, "store", interrupt)
+        code, out, err = as2("labels", "import", label_file)
+    assert (code, out) == (130, "")
+    assert "as2: kestrel.jsonl: 0 of 1 questions are in; go on with --corpus 'kestrel'\nstopped\n" in err
+    assert "2 new labels" in as2("labels", "import", label_file, "--corpus", "kestrel")[1]
+
+
+def test_a_folder_is_no_label_file(as2, tmp_path):
+    code, out, err = as2("labels", "import", tmp_path)
+    assert (code, out) == (1, "") and f"{tmp_path}: it is a folder; " in err
+    assert "there is no such file" in as2("labels", "import", tmp_path / "gone.tsv")[2]
+
+
 def test_labels_for_standard_output_are_all_there_is_on_it(as2, label_file):
     as2("labels", "import", label_file)
     assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")

@@ -16,7 +16,7 @@ from app.exchange import exports, imports, storage
 from app.jobs import queue
 from app.labels import agreement, annotation, guidelines
 from app.labels import consensus as labels
-from app.workbench import people
+from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
 from as2core.data.source import read_all
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -137,6 +137,39 @@ def test_an_import_counts_what_its_corpus_did_not_have(wb):
     assert same.describe_additions() == ""
     view = corpora.get_corpus(wb, first.corpus_id)
     assert (view.sentences, view.documents, view.questions) == (6, 3, 3)
+
+
+def test_an_interrupted_import_is_audited_and_goes_on_in_its_corpus(wb, monkeypatch):
+    content = jsonl.dumps(
+        Question(f"q-{i}", f"Is it {i}?", (Candidate(f"d{i}-0", f"It is {i}.", 1),)) for i in range(5)
+    ).encode()
+    monkeypatch.setattr(storage, "MAX_BATCH_QUESTIONS", 2)
+    store, batches = storage._BatchImport.store, []
+
+    def interrupt_third(self, batch):
+        batches.append(batch)
+        store(self, batch)
+        if len(batches) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as interruption, pytest.raises(imports.ImportInterrupted) as stop:
+        interruption.setattr(storage._BatchImport, "store", interrupt_third)
+        imports.import_labels(wb, None, "set.jsonl", content)
+    assert (str(stop.value), stop.value.corpus) == ("4 of 5 questions are in", "set")
+    corpus = corpora.find_corpus(wb, "set")
+    assert (corpus.questions, corpus.labels) == (4, 4)
+    [event] = audit_log.list_events(wb, by=None, act=imports.IMPORT_LABELS)
+    assert (event.target, event.detail) == ("set", "set.jsonl: 4 new labels, stopped after 4 of 5 questions")
+    rest = imports.import_labels(wb, corpus.id, "set.jsonl", content)
+    assert (rest.new, rest.same, rest.new_questions) == (1, 4, 1)
+
+
+def test_an_import_that_fails_in_the_middle_is_audited(wb, monkeypatch):
+    monkeypatch.setattr(imports, "index_import", lambda *_: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        import_new(wb, "a.tsv", WIKIQA)
+    [event] = audit_log.list_events(wb, by=None, act=imports.IMPORT_LABELS)
+    assert event.detail == "a.tsv: 5 new labels, stopped after 2 of 2 questions"
 
 
 def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(wb):
