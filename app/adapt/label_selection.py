@@ -136,12 +136,6 @@ def find_questions(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tup
     return tuple(sorted({question.id for question in by_text.values() if question is not None}))
 
 
-def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
-    """Annotator -> pairs of the corpus they labelled, the busiest first."""
-    with wb.read() as s:
-        return dict(Counter(v.annotator for v in rows.list_labels_with_verdicts(s, corpus_id)).most_common())
-
-
 def count_givers(
     wb: Workbench, corpus_id: int, selection: LabelSelection, question_ids: Collection[int]
 ) -> dict[str, int]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.adapt import label_selection, snapshot
+from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH
 from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
@@ -122,12 +122,16 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     """The training data for these settings, what is missing, and what to be wary of. Raises UnknownCorpus, BadSetting,
     UnknownVersion."""
     settings = settings or RetrainSettings()
-    get_corpus(wb, corpus_id)
+    corpus, by_annotator = get_corpus(wb, corpus_id).name, consensus.count_annotators(wb, corpus_id)
     base = loading.find_base(wb, settings.base, settings.version_kind)
     composition = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
     counts, train = consensus.count_labels(composition.questions), composition.parts.train
     prepared = count_prepared(wb, corpus_id)
-    problem = _find_problem(composition, settings, counts, has_prepared=bool(prepared and prepared.remaining))
+    reason = consensus.explain_missing_annotators(settings.choice.annotators, corpus, by_annotator)
+    problem = f"{reason[0].upper()}{reason[1:]}." if reason else ""
+    problem = problem or _find_problem(
+        composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
+    )
     by_id = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in composition.questions)}
     presumed = sum(q.negatives - by_id[q.qid].negatives for q in train if q.qid in by_id)
     return Readiness(
@@ -145,7 +149,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],
         train_incorrect=composition.parts.train_labels[1],
-        by_annotator=label_selection.count_annotators(wb, corpus_id),
+        by_annotator=by_annotator,
         familiar=_count_familiar(wb, train, base.trained_on),
         narrowing=Narrowing.build(composition, settings.choice.questions),
     )

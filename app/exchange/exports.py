@@ -42,11 +42,16 @@ def export_labels(
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label.
-    Raises BadSetting, As2Error, NotAllowed for somebody who is blocked."""
+    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
         people.allow(s, by, "export labels", people.VIEWER)
+    name = get_corpus(wb, corpus_id).name
+    if annotator is not None:
+        by_annotator = consensus.count_annotators(wb, corpus_id)
+        if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):
+            raise As2Error(reason)
     questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
         if by is not None and labelled_questions(wb, corpus_id, annotator):
@@ -54,7 +59,7 @@ def export_labels(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
-    audit.write(wb, by, "export labels", get_corpus(wb, corpus_id).name, f"{fmt}, {len(questions):,} questions")
+    audit.write(wb, by, "export labels", name, f"{fmt}, {len(questions):,} questions")
     if fmt == "beir":
         return _zip(beir.dumps(questions))
     if fmt == "run":

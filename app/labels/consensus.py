@@ -7,7 +7,7 @@ incorrect counts; a tie is a dispute, and "unsure" counts for neither side.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -30,6 +30,7 @@ from db.repositories.questions import IMPORTED
 CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")
 BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
+MAX_LISTED_ANNOTATORS = 10  # of an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,22 @@ def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | N
             annotators.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
     overlap = rules_of_corpus(s, corpus_id).overlap
     return {pair for pair, people in annotators.items() if len(people) < overlap and by not in people}
+
+
+def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
+    """Annotator -> pairs of the corpus they labelled, the busiest first."""
+    with wb.read() as s:
+        return dict(Counter(r.annotator for r in label_rows.list_labels_of_corpus(s, corpus_id)).most_common())
+
+
+def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator: Mapping[str, int]) -> str:
+    """Which of these annotators have no label in the corpus, and who has; "" where all have one, or nobody has."""
+    missing = [repr(name) for name in names if name not in by_annotator]
+    if not missing or not by_annotator:
+        return ""
+    listed = [*by_annotator][:MAX_LISTED_ANNOTATORS]
+    more = [f"{len(by_annotator) - len(listed):,} more"] if len(by_annotator) > len(listed) else []
+    return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(listed + more)}"
 
 
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:

@@ -296,6 +296,17 @@ def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
     assert "cannot be adapted; what can: cascade" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
 
 
+def test_an_annotator_without_labels_is_named_and_not_taken_for_an_empty_corpus(as2, as2_json, label_file):
+    as2("labels", "import", label_file)
+    reason = "abel by 'nobody' in 'kestrel'; annotators with labels: import"
+    code, out, err = as2("labels", "export", "-", "--annotator", "nobody")
+    assert (code, out) == (1, "") and reason in err
+    code, out, err = as2("adapt", "--dry-run", "--annotator", "import", "--annotator", "nobody")
+    assert (code, out) == (1, "") and reason in err
+    assert reason in as2_json("adapt", "--dry-run", "--annotator", "nobody")["problems"][0]
+    assert reason in as2("adapt", "--annotator", "nobody")[2]
+
+
 def test_a_dry_run_tells_what_becomes_of_chosen_questions(as2, as2_json, label_file, tmp_path):
     as2("labels", "import", label_file)
     file = tmp_path / "questions.txt"

@@ -190,6 +190,19 @@ def test_another_annotator_may_differ_and_can_be_exported_alone(wb):
     assert exports.export_labels(wb, first.corpus_id, "wikiqa", annotator="ann").decode() == WIKIQA
 
 
+def test_an_export_of_somebody_without_labels_names_those_who_have_some(wb):
+    corpus = import_new(wb, "w.tsv", WIKIQA, annotator="ann").corpus_id
+    for i in range(10):
+        imports.import_labels(wb, corpus, "w.tsv", WIKIQA.encode(), annotator=f"p{i}")
+    with pytest.raises(As2Error) as error:
+        exports.export_labels(wb, corpus, "csv", annotator="nobody")
+    assert str(error.value).startswith("no label by 'nobody' in 'w'; annotators with labels: ann, p0, ")
+    assert str(error.value).endswith(", p8, 1 more")
+    empty = corpora.create_corpus(wb, "empty")
+    with pytest.raises(As2Error, match="nothing is labelled in this corpus yet"):
+        exports.export_labels(wb, empty.id, "csv", annotator="nobody")
+
+
 def test_the_good_lines_of_a_bad_file_go_in_and_the_others_are_named(wb):
     bad = WIKIQA + "Q3\ttoo few columns\n" + "Q4\twho\tD4\tT\tD4-0\tText .\tperhaps\n"
     done = import_new(wb, "bad.tsv", bad)
