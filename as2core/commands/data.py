@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -111,7 +112,7 @@ def convert(
     with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         some = islice((q for q in questions if matches_setting(q, setting)), first, None, step)
-        selection = _Watched(some, on_progress)
+        selection = _Watched(some, on_progress, to)
         if to == "beir":
             in_memory = list(selection)
             _check_any(selection, set_, report)
@@ -159,9 +160,9 @@ def build(
                 "squad-sent": squad.stream,
             }
             questions = report.count_questions(streams[kind](source, report))
-        watched = _Watched(questions, on_progress)
-        rows = kind.startswith("asnq") and ".jsonl" not in out.name
-        _write(watched, out, "asnq" if rows else "jsonl", source, report)
+        fmt = "asnq" if kind.startswith("asnq") and ".jsonl" not in out.name else "jsonl"
+        watched = _Watched(questions, on_progress, fmt)
+        _write(watched, out, fmt, source, report)
     _print_result(watched, out, report, as_json)
 
 
@@ -191,18 +192,31 @@ def vectors(
 
 
 class _Watched:
-    """Questions with their progress reported, and counted as they pass."""
+    """Questions with their progress reported, and counted as they pass: what a file of format `fmt` holds of them."""
 
-    def __init__(self, questions: Iterable[Question], on_progress: OnProgress) -> None:
-        self._questions, self._on_progress, self.questions, self.candidates = questions, on_progress, 0, 0
+    def __init__(self, questions: Iterable[Question], on_progress: OnProgress, fmt: str = "jsonl") -> None:
+        self._questions, self._on_progress, self._fmt = questions, on_progress, fmt
+        self.questions = self.candidates = 0
+        self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Question]:
-        for q in self._questions:
+        from as2core.data.catalog import name_unwritten, select_written
+
+        for number, q in enumerate(self._questions, 1):
+            if number % PROGRESS_QUESTIONS == 0:
+                self._on_progress(Progress(number, 0, "questions"))
+            part = select_written(q, self._fmt)
+            if part is None:
+                self.left_out[name_unwritten(self._fmt)] += 1
+                continue
+            if unlabelled := len(q.candidates) - len(part.candidates):
+                self.left_out["candidates without a label"] += unlabelled
             self.questions += 1
-            self.candidates += len(q.candidates)
-            if self.questions % PROGRESS_QUESTIONS == 0:
-                self._on_progress(Progress(self.questions, 0, "questions"))
-            yield q
+            self.candidates += len(part.candidates)
+            yield part
+
+    def describe_left_out(self) -> str:
+        return "".join(f"; {n:,} {what} left out" for what, n in self.left_out.items())
 
 
 def _write(questions: _Watched, out: Path, to: str, what: str, report: Report) -> None:
@@ -217,19 +231,19 @@ def _write(questions: _Watched, out: Path, to: str, what: str, report: Report) -
 
 def _check_any(questions: _Watched, what: str, report: Report) -> None:
     if not questions.questions:
-        raise UnreadableFile(
-            f"{what}: no questions to write" + (f" ({report[0]})" if report else _describe_left_out(report))
-        )
+        reason = f" ({report[0]})" if report else _describe_left_out(report)
+        raise UnreadableFile(f"{what}: no questions to write{reason}{questions.describe_left_out()}")
 
 
 def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -> None:
     read = _print_problems(report)
     if as_json:
-        print_json({"file": out, "questions": watched.questions, "candidates": watched.candidates, "read": read})
+        counts = {"questions": watched.questions, "candidates": watched.candidates, "left_out": watched.left_out}
+        print_json({"file": out, **counts, "read": read})
         return
     echo(
         f"{out}: {watched.questions:,} questions, {watched.candidates:,} candidates, from {report.lines:,} lines, "
-        f"{len(report):,} problems" + _describe_left_out(report)
+        f"{len(report):,} problems{_describe_left_out(report)}{watched.describe_left_out()}"
     )
 
 

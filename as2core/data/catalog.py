@@ -1,7 +1,7 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -60,6 +60,7 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "pairs": pairs.to_pair_lines,
     "triplets": pairs.to_triplet_lines,
 }
+_NEEDED = {"wikiqa": "a candidate", "triplets": "both a correct and an incorrect candidate"}  # for a line to be written
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL"
@@ -187,6 +188,20 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
     if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
         return "qrels"
     return "run" if len(columns) == 6 and columns[3].isdecimal() else None
+
+
+def select_written(question: Question, fmt: str) -> Question | None:
+    """The question with the candidates that a format's file holds of it; None where it holds nothing."""
+    if fmt in ("jsonl", "beir"):
+        return question
+    candidates = tuple(c for c in question.candidates if fmt == "wikiqa" or c.label is not None)
+    is_written = candidates and (fmt != "triplets" or (question.positives and question.negatives))
+    return replace(question, candidates=candidates) if is_written else None
+
+
+def name_unwritten(fmt: str) -> str:
+    """The questions of which a format's file holds nothing, as in "questions without a labelled candidate"."""
+    return f"questions without {_NEEDED.get(fmt, 'a labelled candidate')}"
 
 
 def apply_setting(questions: Iterable[Question], setting: str) -> list[Question]:

@@ -109,6 +109,50 @@ def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
     assert beir.read(tmp_path / "beir")[0] == questions
 
 
+@pytest.mark.parametrize(
+    ("to", "questions", "candidates", "left_out"),
+    [
+        ("jsonl", 4, 6, {}),
+        ("beir", 4, 6, {}),
+        ("wikiqa", 3, 6, {"questions without a candidate": 1}),
+        ("csv", 2, 4, {"questions without a labelled candidate": 2, "candidates without a label": 1}),
+        ("pairs", 2, 4, {"questions without a labelled candidate": 2, "candidates without a label": 1}),
+        (
+            "triplets",
+            1,
+            3,
+            {"questions without both a correct and an incorrect candidate": 3, "candidates without a label": 1},
+        ),
+    ],
+)
+def test_convert_counts_what_it_writes_and_what_the_format_has_no_place_for(
+    as2, tmp_path, to, questions, candidates, left_out
+):
+    labels = {"a": (1, 0, 0, None), "b": (0,), "c": (None,), "d": ()}
+    made = [
+        Question(q, f"Who, {q}?", tuple(Candidate(f"{q}-{i}", f"{q} {i}.", x) for i, x in enumerate(own)))
+        for q, own in labels.items()
+    ]
+    jsonl.write(made, tmp_path / "in.jsonl")
+    argv = ("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", to)
+    code, out, _ = as2(*argv, "--json")
+    document = json.loads(out)
+    assert code == 0 and (document["questions"], document["candidates"]) == (questions, candidates)
+    assert document["left_out"] == left_out and document["read"]["questions"] == 4
+    out = as2(*argv)[1]
+    assert f"{questions} questions, {candidates} candidates, from 4 lines" in out
+    assert all(f"; {n} {what} left out" in out for what, n in left_out.items())
+    if to in ("csv", "wikiqa"):  # the header, and a row for each
+        assert len((tmp_path / "out").read_text().splitlines()) == 1 + candidates
+
+
+def test_a_file_that_the_format_would_leave_empty_is_not_written(as2, tmp_path):
+    jsonl.write([Question("b", "Why?", (Candidate("3", "So.", 0),))], tmp_path / "in.jsonl")
+    code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", "triplets")
+    assert code == 1 and not (tmp_path / "out").exists()
+    assert "no questions to write; 1 questions without both a correct and an incorrect candidate left out" in err
+
+
 def test_parts_share_a_set_between_them(as2, tmp_path):
     questions = [Question(str(i), f"Who {i}?", (Candidate(str(i), "She.", 1),)) for i in range(5)]
     jsonl.write(questions, tmp_path / "in.jsonl")
