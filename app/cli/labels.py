@@ -23,8 +23,8 @@ def import_(
     corpus: Annotated[
         str | None,
         Option(
-            help="The corpus whose sentences they label. Questions and sentences that it lacks are added, the sentences "
-            "as documents. Without it the file becomes a corpus of its own."
+            help="The corpus whose sentences they label. Questions and sentences that it lacks are added, the "
+            "sentences as documents. Without it the file becomes a corpus of its own."
         ),
     ] = None,
     fmt: Annotated[
@@ -76,7 +76,9 @@ def import_(
 def _describe(report: "ImportView") -> str:
     additions = report.describe_additions()
     verdicts = f"{report.verdicts:,} new verdicts, " if report.verdicts else ""
-    labels = f"{report.new:,} new labels, {verdicts}{report.same:,} the same as before, {report.conflicting:,} conflicting"
+    labels = (
+        f"{report.new:,} new labels, {verdicts}{report.same:,} the same as before, {report.conflicting:,} conflicting"
+    )
     parts = (
         f"{labels}, {len(report.malformed):,} malformed lines",
         f"{report.questions:,} questions",

@@ -42,7 +42,8 @@ def export_labels(
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label.
-    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator; NotAllowed for somebody who is blocked."""
+    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator; NotAllowed for somebody
+    who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:

@@ -23,9 +23,9 @@ class ImportView:
     """The result of an import. `conflicting`: labels that differ from an earlier one of the same annotator, or from a
     verdict; they are not stored. `malformed`: (line number, reason). `corpus_id`, `corpus`: the corpus and its name,
     None where no line could be read and no corpus was made. `is_new_corpus`: it was made for the file. `new_questions`,
-    `new_documents`, `new_sentences`: what the corpus did not have. `verdicts`: how many were new. `lines`: the outcome of each line. `moved`: questions that were
-    here in another split, as (split before or "", split now, how many). `textless`: candidates left out because they
-    have no text."""
+    `new_documents`, `new_sentences`: what the corpus did not have. `verdicts`: how many were new. `lines`: the outcome
+    of each line. `moved`: questions that were here in another split, as (split before or "", split now, how many).
+    `textless`: candidates left out because they have no text."""
 
     new: int
     same: int

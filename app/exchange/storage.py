@@ -93,9 +93,9 @@ def store_questions(
     options: ImportOptions,
     counts: ImportCounts | None = None,
 ) -> ImportCounts:
-    """Store questions, their candidates, labels and adjudications, in batches of one transaction each; returns `counts`,
-    to which every batch is added once it is stored. An adjudication that differs from the one here is a conflict and
-    not stored. Raises UnknownCorpus."""
+    """Store questions, their candidates, labels and adjudications, in batches of one transaction each. Returns
+    `counts`, to which every batch is added once it is stored. An adjudication that differs from the one here is a
+    conflict and not stored. Raises UnknownCorpus."""
     counts = ImportCounts() if counts is None else counts
     storable_questions = map(_to_storable, questions)
     for batch in split_batches(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
