@@ -98,6 +98,13 @@ def import_labels(
         options = replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
         corpus = corpus or create_corpus(wb, _free_name(wb, name))
         counts = _store(wb, by, name, corpus, questions, options)
+    view = _build_view(counts, problems, lines, corpus, fmt)
+    return replace(view, textless=textless, is_new_corpus=corpus is not None and corpus_id is None)
+
+
+def _build_view(
+    counts: ImportCounts, problems: list[tuple[int, str]], lines: report.Lines, corpus: CorpusView | None, fmt: str
+) -> report.ImportView:
     rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
@@ -108,12 +115,10 @@ def import_labels(
         questions=counts.questions,
         corpus_id=corpus.id if corpus else None,
         corpus=corpus.name if corpus else None,
-        is_new_corpus=corpus is not None and corpus_id is None,
         new_questions=counts.new_questions,
         new_documents=counts.new_documents,
         new_sentences=counts.new_sentences,
         format=fmt,
-        textless=textless,
         conflicts=tuple(counts.conflicts),
         lines=report.report_lines(lines, counts.outcomes, malformed),
         verdicts=counts.verdicts,

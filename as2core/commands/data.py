@@ -200,14 +200,14 @@ class _Watched:
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Question]:
-        from as2core.data.catalog import name_unwritten, select_written
+        from as2core.data.catalog import describe_unwritable, select_writable
 
         for number, q in enumerate(self._questions, 1):
             if number % PROGRESS_QUESTIONS == 0:
                 self._on_progress(Progress(number, 0, "questions"))
-            part = select_written(q, self._fmt)
+            part = select_writable(q, self._fmt)
             if part is None:
-                self.left_out[name_unwritten(self._fmt)] += 1
+                self.left_out[describe_unwritable(self._fmt)] += 1
                 continue
             if unlabelled := len(q.candidates) - len(part.candidates):
                 self.left_out["candidates without a label"] += unlabelled

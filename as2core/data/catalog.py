@@ -190,16 +190,16 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
     return "run" if len(columns) == 6 and columns[3].isdecimal() else None
 
 
-def select_written(question: Question, fmt: str) -> Question | None:
+def select_writable(question: Question, fmt: str) -> Question | None:
     """The question with the candidates that a format's file holds of it; None where it holds nothing."""
     if fmt in ("jsonl", "beir"):
         return question
     candidates = tuple(c for c in question.candidates if fmt == "wikiqa" or c.label is not None)
-    is_written = candidates and (fmt != "triplets" or (question.positives and question.negatives))
-    return replace(question, candidates=candidates) if is_written else None
+    is_writable = candidates and (fmt != "triplets" or (question.positives and question.negatives))
+    return replace(question, candidates=candidates) if is_writable else None
 
 
-def name_unwritten(fmt: str) -> str:
+def describe_unwritable(fmt: str) -> str:
     """The questions of which a format's file holds nothing, as in "questions without a labelled candidate"."""
     return f"questions without {_NEEDED.get(fmt, 'a labelled candidate')}"
 
