@@ -23,6 +23,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import consensus
+from app.ranking.retrieval_order import measure_retrieval
 from app.ranking.synonyms import describe_synonyms, read_synonyms
 from app.versions import loading
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
@@ -117,10 +118,11 @@ class PairedResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonView:
-    """Rankers over one labelled set. `unranked`: the means of the candidates' own order, no reranking. `per_question`:
-    columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per
-    ranker. `by_id`: the questions by their ids. `twins`: the ranker of a sweep that is one compared by its name -> that
-    name."""
+    """Rankers over one labelled set. `unranked`: the means without reranking; of a corpus's labels in
+    `unranked_order` (of `retrieval_order`), of other sets in that of the data, which is "". Empty in a comparison of a
+    corpus's labels by an older program. `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid
+    -> frame with columns candidate, label, and a rank per ranker. `by_id`: the questions by their ids. `twins`: the
+    ranker of a sweep that is one compared by its name -> that name."""
 
     data: str
     setting: str
@@ -131,6 +133,7 @@ class ComparisonView:
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
     unranked: Mapping[str, float] = field(default_factory=dict)
+    unranked_order: str = ""
     by_id: Mapping[str, Question] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
 
@@ -233,8 +236,21 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             "data_hash": hash_questions(read),
             "questions": next(iter(evaluations.values())).questions,
             "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
+            "unranked": _measure_retrieval(job.wb, settings, questions),
         }
     )
+
+
+def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: Sequence[Question]) -> dict[str, object]:
+    """The means without reranking as the card of a retrain has them; {} for what is no corpus's labels."""
+    if not settings.data.startswith(CORPUS_PREFIX):
+        return {}
+    try:
+        corpus = find_corpus(wb, settings.data.removeprefix(CORPUS_PREFIX))
+    except UnknownCorpus:  # deleted or renamed since
+        return {}
+    order, metrics = measure_retrieval(wb, corpus.id, questions, settings.setting)
+    return {"order": order, "metrics": metrics}
 
 
 def _evaluate(
@@ -361,6 +377,7 @@ def make_view(
     import pandas as pd
 
     by_id = {q.qid: q for q in questions}
+    is_corpus, retrieval = settings.data.startswith(CORPUS_PREFIX), result.get("unranked", {})
     results = {row["ranker"]: _from_row(row) for row in result["rows"]}
     values = [
         {"qid": qid, "question": by_id[qid].text if qid in by_id else "", "ranker": name}
@@ -377,7 +394,8 @@ def make_view(
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
         ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
-        unranked=measure_unranked(questions),
+        unranked=retrieval.get("metrics", {}) if is_corpus else measure_unranked(questions),
+        unranked_order=retrieval.get("order", ""),
         by_id=by_id,
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
     )

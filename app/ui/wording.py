@@ -7,6 +7,7 @@ import streamlit as st
 from app.jobs import queue
 from app.jobs.process import read_failure
 from app.jobs.queue import JobView
+from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
 from app.ui.text import count
 from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome, find_outcome
@@ -18,6 +19,10 @@ METRICS = {
     "RR": "reciprocal rank: how high the first correct sentence ranks",
     "P@1": "share of questions whose first sentence is correct",
     "nDCG@10": "how good the first ten are",
+}
+UNRANKED = {  # order -> what it is
+    RETRIEVAL: "the order of retrieval",
+    WORDS: "by words alone (BM25), since not all of these candidates were retrieved here",
 }
 STATES = {
     "queued": "Waiting for the worker.",

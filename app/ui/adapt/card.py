@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from app.adapt.baselines import RETRIEVAL, SHIPPED, WORDS
+from app.adapt.baselines import SHIPPED
 from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
 from app.ui import navigation
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
-from app.ui.wording import METRICS, describe_seconds, describe_test
+from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import Outcome
 from as2core.types import Json
@@ -29,8 +29,7 @@ ORIGINS = {  # others as they are
     "handbook": "from the handbook corpus",
 }
 BASELINES = {  # name -> heading, explanation
-    RETRIEVAL: ("not reranked", "the order of retrieval"),
-    WORDS: ("not reranked", "by words alone (BM25), since not all of these candidates were retrieved here"),
+    **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
     SHIPPED: ("shipped", "the model that came with the program"),
 }
 LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read

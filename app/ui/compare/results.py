@@ -16,7 +16,7 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
 from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
 from app.ui.text import count, escape, plain, shorten
-from app.ui.wording import METRICS, describe_test, format_p
+from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
 from app.versions.outcome import MIN_CHANGED_QUESTIONS
 from as2core.metrics import name_effect
 
@@ -38,7 +38,8 @@ def draw(view: ComparisonView) -> None:
     for twin, name in view.twins.items():
         st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
     if metric in view.unranked:
-        st.caption(f"No reranking, the order in which the candidates come: {metric} {view.unranked[metric]:.3f}.")
+        order = UNRANKED.get(view.unranked_order, "the order in which the candidates come")
+        st.caption(f"No reranking, {order}: {metric} {view.unranked[metric]:.3f}.")
     singles, sweeps = split_sweeps(view.results)
     if singles:
         left_column, right_column = st.columns(2, gap="large")

@@ -3,9 +3,9 @@
 import pytest
 
 from app.adapt import baselines
-from app.adapt.baselines import RetrievalOrder
 from app.adapt.report import Baseline
 from app.ask import asking
+from app.ranking.retrieval_order import RetrievalOrder
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
 

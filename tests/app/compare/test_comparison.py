@@ -67,6 +67,33 @@ def test_a_comparison_measures_what_the_metrics_measure(wb, data):
     assert bm25.relative_cost is None
 
 
+def test_without_reranking_a_corpus_s_labels_are_in_the_order_of_retrieval_as_on_a_card(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    wb.later.finish()
+    in_order = sorted(asked.candidates, key=lambda c: c.retrieval_rank)
+    for place, label in ((2, "correct"), (0, "incorrect"), (1, "incorrect")):
+        annotation.give_label(
+            wb, question_id=asked.question_id, sentence_id=in_order[place].sentence_id, annotator_id=ann.id, label=label
+        )
+    view = run_comparison(wb, ["rr", "bm25"], "labels:towers")
+    assert (view.unranked_order, view.unranked["AP"]) == ("retrieval", pytest.approx(1 / 3))
+
+
+def test_without_reranking_an_imported_list_goes_by_words_and_a_comparison_of_an_older_program_has_no_line(wb, data):
+    view = run_comparison(wb, ["rr", "bm25"], data)
+    assert (view.unranked_order, view.unranked["AP"]) == ("words", view.results[1].figures["AP"].value)
+    result = {**queue.load_job(wb, view_job(wb)).result}
+    del result["unranked"]
+    settings = comparison.ComparisonSettings(("rr", "bm25"), data)
+    assert comparison.make_view(settings, result, QUESTIONS, {}, {}, twins={}).unranked == {}
+    other = comparison.ComparisonSettings(("rr", "bm25"), "starter-test")  # it has the order of its data
+    assert comparison.make_view(other, result, QUESTIONS, {}, {}, twins={}).unranked["AP"] == 0.5
+
+
+def view_job(wb):
+    return queue.list_jobs(wb, kind="compare")[0].id
+
+
 def test_what_missing_labels_could_make_of_the_figures_is_told(wb, data):
     [rr, bm25] = run_comparison(wb, ["rr", "bm25"], data).results
     for ap in (rr.figures["AP"], bm25.figures["AP"]):
