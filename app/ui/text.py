@@ -9,6 +9,7 @@ width (WORD_JOINER) parts them.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
@@ -41,6 +42,11 @@ def shorten(text: str, width: int) -> str:
 def count(n: int, one: str, many: str = "") -> str:
     """`1,300 sentences`, `1 sentence`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def join(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def percent(share: float) -> str:

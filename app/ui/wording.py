@@ -49,9 +49,14 @@ def describe_test(test: PairedTest, *, metric: str = "AP", holm: float | None = 
         return f"{change}. Too few questions changed to tell ({p})."
     if find_outcome(test) is Outcome.UNCLEAR:
         return f"{change}. This could be chance ({p})."
-    if holm is not None and holm >= MAX_P:
+    if not is_clear(test, holm):
         return f"{change}. Among this many pairs, it could still be chance ({p})."
     return f"{change}. This is more than chance ({p})."
+
+
+def is_clear(test: PairedTest, holm: float | None = None) -> bool:
+    """Whether the difference is more than chance, also among the other pairs of a comparison."""
+    return find_outcome(test) is not Outcome.UNCLEAR and (holm is None or holm < MAX_P)
 
 
 def format_p(p: float) -> str:

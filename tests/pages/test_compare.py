@@ -1,6 +1,7 @@
 """The compare page."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qsl
 
@@ -12,7 +13,7 @@ from stored import THINGS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.compare import comparison, shipped_comparison
-from app.compare.comparison import Figure, PairedResult, RankerResult
+from app.compare.comparison import ComparisonView, Figure, PairedResult, RankerResult
 from app.compare.rankers import find_twins
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
@@ -431,7 +432,48 @@ def test_too_few_changed_questions_plan_no_number():
     few = PairedTest(difference=0.001, low=0.0, high=0.002, p=0.5, wins=2, losses=0, ties=8)
     pair = PairedResult("a", "b", "AP", few, effect=0.4, detectable=0.002, sample_size=6)
     html = results.paired_table([pair])
-    assert "too few to say how many questions a difference of 0.02 takes" in html and "6 questions" not in html
+    assert "Too few questions changed to say how many it would take." in html and "about 6" not in html
+
+
+def test_what_the_questions_could_show_and_what_a_small_difference_takes():
+    test = PairedTest(difference=0.1, low=-0.2, high=0.4, p=0.5, wins=5, losses=2, ties=2)
+    html = results.paired_table([PairedResult("a", "b", "AP", test, detectable=0.503, sample_size=5697)])
+    assert (
+        "With 9 questions only a difference of 0.50 or more would show (in 80 of 100 cases); 0.02 takes about 5,700."
+        in html
+    )
+    assert [results.round_size(n) for n in (7, 37, 849, 123_456)] == [7, 37, 850, 120_000]
+
+
+CLEAR = PairedTest(difference=0.1, low=0.05, high=0.15, p=0.001, wins=60, losses=20, ties=42)
+UNCLEAR = replace(CLEAR, low=-0.01, p=0.2)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "verdict"),
+    [
+        ([("a", "b", CLEAR, 0.001)], "a is clearly better than b on these 122 questions (AP)."),
+        ([("a", "b", UNCLEAR, 0.2)], "No ranker is clearly better on these 122 questions."),
+        ([("a", "b", CLEAR, 0.06)], "No ranker is clearly better on these 122 questions."),  # after the correction
+        ([("b", "a", CLEAR, None), ("c", "a", CLEAR, None), ("b", "c", CLEAR, None)],
+         "b and c are clearly better than a on these 122 questions (AP)."),
+        ([("b", "a", CLEAR, None), ("a", "c", CLEAR, None), ("b", "c", CLEAR, None)],
+         "b is clearly better than a; a is clearly better than c on these 122 questions (AP)."),
+        ([("a", "b", UNCLEAR, None), ("a", "c", UNCLEAR, None), ("b", "c", CLEAR, None)],
+         "b is clearly better than c on these 122 questions (AP)."),
+        ([], ""),
+    ],
+)  # fmt: skip
+def test_the_verdict_names_what_is_clearly_better_than_the_first(pairs, verdict):
+    paired = tuple(PairedResult(a, b, "AP", test, holm) for a, b, test, holm in pairs)
+    rankers = tuple(result(name) for name in "abc")
+    view = ComparisonView("labels:things", "clean", 122, rankers, paired, pd.DataFrame(), {})
+    assert results.describe_verdict(view) == verdict
+
+
+def test_the_verdict_and_the_order_without_reranking_stand_on_the_page(wb, job):
+    said = texts(open_comparison(job))
+    assert "clearly better" in said and "No reranking, by words alone (BM25)" in said
 
 
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):

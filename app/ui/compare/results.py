@@ -15,8 +15,8 @@ from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
 from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
 from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
-from app.ui.text import count, escape, plain, shorten
-from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
+from app.ui.text import count, escape, join, plain, shorten
+from app.ui.wording import METRICS, UNRANKED, describe_test, format_p, is_clear
 from app.versions.outcome import MIN_CHANGED_QUESTIONS
 from as2core.metrics import name_effect
 
@@ -31,6 +31,8 @@ def draw(view: ComparisonView) -> None:
         f"{count(len(names), 'ranker')}",
         help=describe_raw_names(view.data, view.setting),
     )
+    if verdict := describe_verdict(view):
+        st.markdown(f"**{plain(verdict)}**")
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
@@ -56,6 +58,33 @@ def draw(view: ComparisonView) -> None:
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)
+
+
+def describe_verdict(view: ComparisonView) -> str:
+    """Which rankers are clearly better, of several those against the first; "" where there is no pair."""
+    pairs = _choose_pairs(view.distinct_pairs)
+    if not pairs:
+        return ""
+    questions = f"{'this' if view.questions == 1 else 'these'} {count(view.questions, 'question')}"
+    clear = [find_sides(p) for p in pairs if is_clear(p.test, p.holm)]
+    if not clear:
+        return f"No ranker is clearly better on {questions}."
+    first = next(r.ranker for r in view.distinct_results if any(r.ranker in (p.a, p.b) for p in pairs))
+    better, worse = [a for a, b in clear if b == first], [b for a, b in clear if a == first]
+    claims = [(better, [first])] * bool(better) + [([first], worse)] * bool(worse)
+    claims = claims or [([a], [b]) for a, b in clear[:1]]
+    texts = [f"{join(a)} {'is' if len(a) == 1 else 'are'} clearly better than {join(b)}" for a, b in claims]
+    return f"{'; '.join(texts)} on {questions} ({pairs[0].metric})."
+
+
+def find_sides(pair: PairedResult) -> tuple[str, str]:
+    """The better ranker first."""
+    return (pair.a, pair.b) if pair.test.difference > 0 else (pair.b, pair.a)
+
+
+def _choose_pairs(pairs: Sequence[PairedResult]) -> Sequence[PairedResult]:
+    """Those of the rankers chosen; those of a sweep if there are no others."""
+    return [p for p in pairs if not any(map(parse_ratio, (p.a, p.b)))] or pairs
 
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
@@ -154,8 +183,7 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
         "chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
         "it says how large a difference is, and p how certain."
     )
-    singles = [p for p in pairs if not any(map(parse_ratio, (p.a, p.b)))]
-    visible = (singles or pairs)[:VISIBLE_PAIRS]
+    visible = _choose_pairs(pairs)[:VISIBLE_PAIRS]
     rest = [p for p in pairs if p not in visible]
     st.html(paired_table(visible))
     first = visible[0]
@@ -190,11 +218,18 @@ def _describe_power(pair: PairedResult) -> str:
     if pair.detectable is None or pair.sample_size is None:
         return text
     if pair.test.wins + pair.test.losses < MIN_CHANGED_QUESTIONS:  # their spread says little about other questions
-        return f"{text} They are also too few to say how many questions a difference of {WANTED_DIFFERENCE:g} takes."
+        return f"{text} Too few questions changed to say how many it would take."
+    questions = count(pair.test.wins + pair.test.losses + pair.test.ties, "question")
+    difference = f"{pair.detectable:.{2 if pair.detectable >= 0.01 else 3}f}"
     return (
-        f"{text} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
-        f"{WANTED_DIFFERENCE:g} takes {count(pair.sample_size, 'question')}."
+        f"{text} With {questions} only a difference of {difference} or more would show (in 80 of 100 cases); "
+        f"{WANTED_DIFFERENCE:g} takes about {round_size(pair.sample_size):,}."
     )
+
+
+def round_size(number: int) -> int:
+    """To two digits: 5,697 is about 5,700."""
+    return int(float(f"{number:.1e}"))
 
 
 def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:

@@ -62,8 +62,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
         st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting", format_func=name_setting,
                      help=RAW_SETTINGS)  # fmt: skip
-        st.number_input("Maximum number of questions", 0, 100_000, 0, step=50, key="compare_limit",
-                        help="0 means all. Fewer questions are quicker, and the result is less certain.")  # fmt: skip
+        st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
+                        help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     enough = len(add_sweep(rankers, sweep)) >= 2
     st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=not enough,
               on_click=_start, args=(wb, by))  # fmt: skip

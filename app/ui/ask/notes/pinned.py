@@ -17,7 +17,7 @@ from app.ui.ask import result
 from app.ui.ask.answer import BELOW_ANSWERS, draw_answer, draw_card, render_context
 from app.ui.ask.notes.overlooked import describe_rank
 from app.ui.page import Frame
-from app.ui.text import capitalize, escape, name_document, percent, plain, shorten
+from app.ui.text import capitalize, escape, join, name_document, percent, plain, shorten
 from as2core.cascade.attribution import Attribution
 from as2core.cascade.trace import CascadeTrace
 
@@ -158,6 +158,6 @@ def describe_label(pin: Pin, me: str, *, lower: bool = False) -> str:
     names = ["you" if name == me else name for name in sorted(dict.fromkeys(pin.by), key=lambda name: name != me)]
     if len(names) > MAX_NAMES:
         names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
-    who = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "a verdict"
+    who = join(names) or "a verdict"
     text = escape(f"labelled {label} by {who}")
     return text if lower else capitalize(text)
