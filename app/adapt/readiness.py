@@ -5,15 +5,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapt import snapshot
-from app.adapt.cross_fitting import ENOUGH
+from app.adapt.cross_fitting import ENOUGH, plan_folds
 from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
+from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
 from app.labels import consensus
 from app.versions import loading
 from app.versions.benchmarks import load_starter
+from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
@@ -61,6 +63,8 @@ class Readiness:
     `presumed`: unlabelled candidates that count as incorrect; `replayed`: questions of the shipped training set mixed
     in; `by_annotator`: who gave how many labels, selected or not. `familiar`: training questions that the shipped model
     has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
+    `only_correct`, `only_incorrect`: training questions with one kind of label, of which a cascade learns nothing; 0
+    for other rankers.
     """
 
     questions: int
@@ -80,6 +84,8 @@ class Readiness:
     by_annotator: Mapping[str, int] = field(default_factory=dict)
     familiar: int = 0
     narrowing: Narrowing | None = None
+    only_correct: int = 0
+    only_incorrect: int = 0
 
     @property
     def is_ready(self) -> bool:
@@ -102,7 +108,7 @@ class Readiness:
 @dataclass(frozen=True, slots=True)
 class LabelCount:
     """`labels`: pairs of the corpus that carry one. `missing`: how many more a retrain needs at least, 0 if enough: a
-    correct and an incorrect one on each of `MIN_QUESTIONS` questions that it learns from."""
+    correct and an incorrect one on each of `MIN_QUESTIONS` questions, one of which is held out."""
 
     labels: int
     missing: int
@@ -132,8 +138,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     problem = problem or _find_problem(
         composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
     )
-    by_id = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in composition.questions)}
-    presumed = sum(q.negatives - by_id[q.qid].negatives for q in train if q.qid in by_id)
+    kinds = Counter((bool(q.positives), bool(q.negatives)) for q in train if settings.kind == CASCADE)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()),
@@ -144,14 +149,16 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
         problems=(problem,) if problem else (),
-        warnings=tuple(_find_warnings(composition, settings)),
-        presumed=presumed,
+        warnings=tuple(_find_warnings(composition, settings, base.trained_on)),
+        presumed=composition.presumed,
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],
         train_incorrect=composition.parts.train_labels[1],
         by_annotator=by_annotator,
         familiar=_count_familiar(wb, train, base.trained_on),
         narrowing=Narrowing.build(composition, settings.choice.questions),
+        only_correct=kinds[True, False],
+        only_incorrect=kinds[False, True],
     )
 
 
@@ -219,12 +226,17 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."
 
 
-def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings) -> list[str]:
+def _find_warnings(
+    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
+) -> list[str]:
     parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
-    total = correct + incorrect
-    if total and correct / total < FEW_CORRECT_SHARE:
-        warnings.append(f"Only {correct:,} of {total:,} training labels are correct: label more correct sentences.")
+    labels = correct + incorrect - composition.presumed
+    if labels and correct / labels < FEW_CORRECT_SHARE:
+        are = "is" if correct == 1 else "are"
+        warnings.append(
+            f"Of your {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
+        )
     if settings.choice.unsure_incorrect:
         warnings.append("Pairs labelled unsure count as incorrect.")
     if parts.borrowed == "dev":
@@ -233,12 +245,7 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings)
             "corpus. Label questions of your own to measure on them."
         )
     elif 0 < len(parts.held_out) < ENOUGH:
-        more = (
-            ": before and after will be uncertain."
-            if settings.is_fitted
-            else ". The card compares training questions as well, which takes about as long as the training."
-        )
-        warnings.append(f"Only {_are(len(parts.held_out))} held out{more}")
+        warnings.append(_warn_of_few(parts, settings, trained_on))
     only_correct = sum(bool(q.positives) and not q.negatives for q in parts.train)
     if only_correct:
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
@@ -252,6 +259,16 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings)
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
         warnings.append(f"{pairs} in conflict between annotators and left out.")
     return warnings
+
+
+def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
+    """That few questions are held out, and what is done about it."""
+    few = f"Only {_are(len(parts.held_out))} held out"
+    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=trained_on))
+    if not copies:
+        return f"{few}: before and after will be uncertain."
+    trained = "1 copy is" if copies == 1 else f"{copies} copies are"
+    return f"{few}. To say more, {trained} trained and compared as well, which takes most of the time."
 
 
 def _are(questions: int) -> str:

@@ -106,13 +106,15 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """What was trained on. `origins`: training questions by where they came from; `givers`: their labels by annotator.
-    `cross_fitted_questions`: training questions on which before and after are compared, too (app.adapt.cross_fitting).
-    Results of older programs lack all these, and the numbers of labels."""
+    """What was trained on. `presumed`: how many of the `incorrect` sentences carry no label. `origins`: training
+    questions by where they came from; `givers`: their labels by annotator. `cross_fitted_questions`: training questions
+    on which before and after are compared, too (app.adapt.cross_fitting). Results of older programs lack all these, and
+    the numbers of labels."""
 
     questions: int = 0
     correct: int | None = None
     incorrect: int | None = None
+    presumed: int | None = None
     dev_questions: int = 0
     held_out_questions: int = 0
     cross_fitted_questions: int = 0

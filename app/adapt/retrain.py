@@ -177,7 +177,7 @@ class _Retrain:
         """By copies of the base, trained as the version was."""
 
         def measure_copy(fold: Fold, number: int) -> Evaluation:
-            message = f"training on a part of the questions to judge the others, {number + 1} of {len(folds)}"
+            message = f"checking the result: copy {number + 1} of {len(folds)}"
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
@@ -274,7 +274,7 @@ class _Judges:
         self.run, self.judge, self.copies = run, judge, 0
 
     def train(self, half: Sequence[Question], number: int) -> CascadeRanker:
-        run, message = self.run, f"training on half of the labels to check the others, {number + 1} of 2"
+        run, message = self.run, f"checking the labels: half {number + 1} of 2"
         settings = training.choose_judge_settings(self.judge, run.settings.seed)
         steps = training.count_steps(settings, len(half))
         run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
@@ -315,6 +315,7 @@ def _count_labels(snapshot: Snapshot, cross_fitted: int) -> LabelCounts:
         questions=len(parts.train),
         correct=correct,
         incorrect=incorrect,
+        presumed=snapshot.presumed,
         dev_questions=len(parts.dev),
         held_out_questions=len(parts.held_out),
         cross_fitted_questions=cross_fitted,

@@ -42,12 +42,19 @@ class Composition:
     parts: splitting.Split
     replay: tuple[Question, ...]
 
+    @property
+    def presumed(self) -> int:
+        """How many unlabelled candidates of the training questions count as incorrect."""
+        labels = {x.question.qid: x.question.negatives for x in self.questions}
+        return sum(q.negatives - labels[q.qid] for q in self.parts.train)
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A composition as it was written down, and its SHA-256. Its questions are as they were asked; `read` makes them
     those that a ranker reads, with the corpus's synonyms. `origins`: how many of the training questions were asked,
-    proposed, imported; `givers`: who gave how many of their labels. Both empty in one of an older program."""
+    proposed, imported; `givers`: who gave how many of their labels; both empty in one of an older program. `presumed`:
+    how many of their incorrect sentences carry no label; None in one of an older program."""
 
     parts: splitting.Split
     replay: tuple[Question, ...]
@@ -56,6 +63,7 @@ class Snapshot:
     origins: Mapping[str, int]
     givers: Mapping[str, int]
     synonyms: Synonyms
+    presumed: int | None = None
 
     def read(self, questions: Sequence[Question]) -> tuple[Question, ...]:
         return self.synonyms.expand_all(questions)
@@ -142,6 +150,7 @@ def freeze(
             "origins": dict(Counter(x.origin for x in train).most_common()),
             "synonyms": str(read_synonyms(wb, corpus_id)),
             "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
+            "presumed": whole.presumed,
         }
         by_part = zip(PARTS, (whole.parts.train, whole.parts.dev, whole.parts.held_out, whole.replay), strict=True)
         records = [{"part": part, **jsonl.to_record(q)} for part, questions in by_part for q in questions]
@@ -172,6 +181,7 @@ def read(file: Path) -> Snapshot:
         head.get("origins", {}),
         head.get("givers", {}),
         synonyms,
+        head.get("presumed"),
     )
 
 

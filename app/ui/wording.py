@@ -109,7 +109,8 @@ def format_event(event: Event) -> str:
     if kind == "eval":
         return f"step {step:,}: dev MAP {_format_dev(event)}"
     if kind == "end":
-        return f"end at step {step:,}; best dev MAP {float(event.get('best_dev_ap', 0)):.3f}"
+        best = float(event.get("best_dev_ap") or 0)  # 0 without validation questions
+        return f"end at step {step:,}" + (f"; best dev MAP {best:.3f}" if best else "")
     if kind in ("paused", "resumed"):
         return kind
     if kind == "lost":

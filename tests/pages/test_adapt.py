@@ -13,6 +13,7 @@ from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version,
 
 from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
+from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
@@ -23,6 +24,7 @@ from app.ui import wording
 from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
+from app.ui.adapt.readiness import describe_training_questions
 from app.versions import promotion, registry
 from app.versions.registry import VersionView
 from app.workbench import people
@@ -115,9 +117,19 @@ def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb
 
 def test_warnings_do_not_block(wb):
     at = open_adapt()
-    assert "held out. The card compares training questions as well" in texts(at)
+    assert "To say more, 3 copies are trained and compared as well, which takes most of the time." in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
+
+
+def test_questions_that_teach_a_cascade_nothing_are_not_counted_as_trained_on():
+    view = Readiness(6, 9, 5, 4, 0, 6, 0, 4, (), ())
+    assert describe_training_questions(view) == "Trains on 6 questions"
+    view = replace(view, only_incorrect=1)
+    assert describe_training_questions(view) == "Trains on 5 questions (1 with incorrect labels only is left out)"
+    view = replace(view, only_correct=2)
+    end = "(2 with correct labels only and 1 with incorrect labels only are left out)"
+    assert describe_training_questions(view) == f"Trains on 3 questions {end}"
 
 
 def test_the_start_takes_the_defaults_unless_they_are_set(wb):
@@ -485,6 +497,18 @@ def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_
     assert "5 held out, 30 of the training questions compared by copies." in markup(at)
 
 
+def test_the_card_counts_unlabelled_sentences_apart_from_labels_unless_an_older_program_wrote_it(wb):
+    result = stored.retrain_result()
+    choice = LabelSelection().to_json()
+    html = markup(open_adapt({"job": str(put_retrain(wb, "done", result=result | {"choice": choice}))}))
+    assert "160 correct and 540 incorrect labels" in html
+    assert "Up to 10 unlabelled sentences a question counted as incorrect." in html
+    result["labels"] = {**result["labels"], "presumed": 500}
+    html = markup(open_adapt({"job": str(put_retrain(wb, "done", result=result | {"choice": choice}))}))
+    assert "160 correct and 40 incorrect labels, 500 unlabelled sentences counted as incorrect" in html
+    assert "a question counted as incorrect" not in html
+
+
 def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):
     others = {"wikiqa-dev": {"before": {"AP": 0.766}, "after": {"AP": 0.701}}}
     result = stored.retrain_result() | {"frozen_others": others}
@@ -755,6 +779,11 @@ def test_the_paired_test_is_described_without_its_vocabulary():
     )
 
 
+@pytest.mark.parametrize(("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best dev MAP 0.750")])
+def test_a_training_without_validation_questions_has_no_best_map(best, line):
+    assert wording.format_event({"kind": "end", "step": 16, "best_dev_ap": best}) == line
+
+
 def test_five_changed_questions_are_too_few_whatever_p_is():
     assert "Too few questions changed to tell" in wording.describe_test(replace(PAIRED, wins=5, losses=0))
 
@@ -788,7 +817,7 @@ def facts(**fields):
 def test_what_a_version_was_made_from_is_one_sentence():
     labels = LabelCounts(questions=12, correct=13, incorrect=36, dev_questions=2, held_out_questions=4)
     assert facts(labels=labels, snapshot="340a832e9fc9aa") == (
-        "Trained on 12 questions (13 correct, 36 incorrect labels), 2 validation questions, 4 held out. "
+        "Trained on 12 questions (13 correct and 36 incorrect labels), 2 validation questions, 4 held out. "
         "Snapshot of the labels: 340a832e9fc9"
     )
     assert facts() == ""
@@ -798,6 +827,6 @@ def test_the_facts_name_where_the_questions_came_from_and_who_labelled_them():
     origins = {"asked": 7, "proposed": 3, "imported": 2}
     labels = LabelCounts(questions=12, correct=13, incorrect=36, givers={"ann": 40, "bob": 9}, origins=origins)
     assert facts(labels=labels) == (
-        "Trained on 12 questions (7 typed, 3 proposed, 2 imported; 13 correct, 36 incorrect labels). "
+        "Trained on 12 questions (7 typed, 3 proposed, 2 imported; 13 correct and 36 incorrect labels). "
         "Labels by ann (40), bob (9)."
     )

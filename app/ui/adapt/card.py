@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.adapt.baselines import SHIPPED
-from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
+from app.adapt.report import BeforeAfter, LabelCounts, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
 from app.ui import navigation
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
@@ -316,8 +316,8 @@ def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
 
 
 def describe_training(report: RetrainReport) -> str:
-    """`Trained on 12 questions (9 typed, 3 proposed; 13 correct, 36 incorrect labels), 2 validation questions, 4 held
-    out. Labels by ann (40), bob (9). ...`, ending with the snapshot."""
+    """`Trained on 12 questions (9 typed, 3 proposed; 13 correct and 36 incorrect labels), 2 validation questions, 4
+    held out. Labels by ann (40), bob (9). ...`, ending with the snapshot."""
     n, choice, settings = report.labels, report.choice, report.settings
     sentences = [
         _describe_questions(report),
@@ -329,7 +329,7 @@ def describe_training(report: RetrainReport) -> str:
         f"Labels since {choice.since}." if choice.since else "",
         f"Conflicts: {choice.conflicts}." if choice.conflicts != "majority" else "",
     ]
-    if choice.presumed:
+    if choice.presumed and n.presumed is None:  # else their number is among the labels
         sentences.append(f"Up to {choice.presumed:,} unlabelled sentences a question counted as incorrect.")
     if report.weights:
         weights = ", ".join(f"{name.rpartition('/')[2]} {w:.2f}" for name, w in report.weights.items())
@@ -350,8 +350,7 @@ def _describe_questions(report: RetrainReport) -> str:
     n, parts = report.labels, []
     if n.questions:
         origins = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in n.origins.items())
-        labels = f"{n.correct:,} correct, {n.incorrect:,} incorrect labels" if n.correct is not None else ""
-        inside = "; ".join(filter(None, (origins, labels)))
+        inside = "; ".join(filter(None, (origins, _describe_label_counts(n))))
         parts.append(f"Trained on {count(n.questions, 'question')}" + (f" ({inside})" if inside else ""))
     if n.dev_questions:
         parts.append(count(n.dev_questions, "validation question"))
@@ -360,3 +359,12 @@ def _describe_questions(report: RetrainReport) -> str:
     if n.cross_fitted_questions:
         parts.append(f"{n.cross_fitted_questions:,} of the training questions compared by copies")
     return ", ".join(parts) + "." if parts else ""
+
+
+def _describe_label_counts(n: LabelCounts) -> str:
+    """`5 correct and 108 incorrect labels, 40 unlabelled sentences counted as incorrect`; "" in an older report."""
+    if n.correct is None or n.incorrect is None:
+        return ""
+    presumed = n.presumed or 0
+    labels = f"{n.correct:,} correct and {count(n.incorrect - presumed, 'incorrect label')}"
+    return labels + (f", {count(presumed, 'unlabelled sentence')} counted as incorrect" if presumed else "")

@@ -82,6 +82,16 @@ def describe_training_data(view: Readiness) -> str:
     return text + (f"; {count(view.replayed, 'shipped question')} mixed in." if view.replayed else ".")
 
 
+def describe_training_questions(view: Readiness) -> str:
+    """`Trains on 5 questions (1 with incorrect labels only is left out)`"""
+    useless = [(view.only_correct, "correct"), (view.only_incorrect, "incorrect")]
+    reasons = [f"{n:,} with {kind} labels only" for n, kind in useless if n]
+    skipped = view.only_correct + view.only_incorrect
+    are = "is" if skipped == 1 else "are"
+    note = f" ({' and '.join(reasons)} {are} left out)" if reasons else ""
+    return f"Trains on {count(view.train_questions - skipped, 'question')}{note}"
+
+
 def balance_bar(view: Readiness) -> str:
     counts = {"correct": view.correct, "incorrect": view.incorrect, "unsure": view.unsure}
     total = sum(counts.values()) or 1
@@ -131,9 +141,7 @@ def draw_start(frame: Frame, view: Readiness) -> None:
     elif view.is_ready:
         if under_way:
             st.caption(f"Job {under_way[0].id} retrains from another corpus: this one starts when it has ended.")
-        st.caption(
-            f"Trains on {count(view.train_questions, 'question')}; nothing changes until you promote the result."
-        )
+        st.caption(f"{describe_training_questions(view)}; nothing changes until you promote the result.")
 
 
 def _draw_settings(bases: list[str]) -> None:

@@ -56,7 +56,7 @@ def describe_label_count(counts: readiness.LabelCount) -> str:
     labels = count(counts.labels, "label")
     if counts.missing:
         return (
-            f"{labels}. A retrain needs correct and incorrect ones on each of {readiness.MIN_QUESTIONS} training "
-            f"questions: {count(counts.missing, 'label')} to go."
+            f"{labels}. A retrain needs correct and incorrect ones on each of {readiness.MIN_QUESTIONS} questions: "
+            f"{count(counts.missing, 'label')} to go."
         )
     return f"{labels}: enough to adapt."

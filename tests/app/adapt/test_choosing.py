@@ -171,4 +171,16 @@ def test_the_preview_counts_what_is_presumed(wb, corpus_id, ann):
     assert plain.presumed == 0
     assert ready.presumed > 0
     assert ready.train_incorrect == plain.train_incorrect + ready.presumed
+
+
+def test_the_share_of_correct_labels_is_of_those_that_were_given(wb, corpus_id, monkeypatch):
+    for q in QUESTIONS:
+        asking.ask(wb, corpus_id, q.text)
+    for share, is_warned in ((0.3, False), (0.4, True)):  # a third of the given labels is correct, less of all
+        monkeypatch.setattr(readiness, "FEW_CORRECT_SHARE", share)
+        ready = readiness.check_readiness(wb, corpus_id)
+        given, correct = ready.train_correct + ready.train_incorrect - ready.presumed, ready.train_correct
+        warning = f"Of your {given} training labels only {correct} are correct: label more correct sentences."
+        assert correct / (ready.train_correct + ready.train_incorrect) < 0.3 and correct / given == pytest.approx(1 / 3)
+        assert (warning in ready.warnings) == is_warned
     assert ready.by_annotator == {"import": 24}

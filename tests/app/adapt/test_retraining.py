@@ -808,7 +808,7 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert ready.is_ready
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
-    assert any("held out. The card compares training questions as well" in w for w in ready.warnings)
+    assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # ENOUGH is 0 here
     assert readiness.start_retrain(wb, corpus).state == "queued"
 
 
@@ -816,6 +816,13 @@ def test_questions_with_correct_sentences_only_are_warned_of(wb):
     _, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 1))
     assert ready.is_ready
     assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
+
+
+def test_questions_with_incorrect_sentences_only_are_counted_for_a_cascade(wb):
+    corpus, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 0))
+    assert (ready.only_correct, ready.only_incorrect) == (0, 2)
+    other = readiness.check_readiness(wb, corpus, RetrainSettings("generative"))
+    assert other.only_incorrect == 0
 
 
 def test_pairs_in_dispute_are_left_out_and_told(wb):
