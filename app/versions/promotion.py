@@ -98,6 +98,13 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
     return get_active(wb, kind)
 
 
+def find_previous(wb: Workbench, kind: str = CASCADE) -> VersionView | None:
+    """The version that `roll_back` would make active again; None where there is none."""
+    with wb.read() as s:
+        row = rows.find_previous(s, kind)
+    return get_version(wb, row.name) if row is not None else None
+
+
 def rescore_queues(wb: Workbench, kind: str) -> None:
     """After another version of a kind became active: questions that it has ranked before follow that run at once. The
     other questions in the queues are ranked again, corpus by corpus, in the background; a job that is queued already

@@ -74,6 +74,15 @@ def find_active(session: Session, kind: str) -> ModelVersion | None:
     return session.get(ModelVersion, newest.version_id) if newest else find_shipped(session, kind)
 
 
+def find_previous(session: Session, kind: str) -> ModelVersion | None:
+    """What is active once the promotion in force is reverted."""
+    in_force = select(Activation).filter_by(kind=kind, reverted=None)
+    newest = session.scalars(in_force.order_by(Activation.id.desc()).limit(2)).all()
+    if len(newest) == 2:
+        return session.get(ModelVersion, newest[1].version_id)
+    return find_shipped(session, kind) if newest else None
+
+
 def add_activation(session: Session, kind: str, version_id: int, reason: str, now: datetime) -> None:
     session.add(Activation(kind=kind, version_id=version_id, reason=reason, created=now))
 

@@ -43,8 +43,8 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
         reason.fill("the test wants it")
         reason.press("Enter")
     card.get_by_role("button", name="Promote").click()
-    expect(card).to_contain_text("is in use")
-    name = card.get_by_text("is in use").inner_text().split(" is in use")[0].split()[-1]
+    expect(card).to_contain_text("now answers in all corpora.")
+    name = card.get_by_text("now answers in all corpora.").inner_text().split(" now answers")[0].split()[-1]
     assert re.fullmatch(r"starter-\d+", name)
     expect(page.get_by_text(f"Model: {name}")).to_be_visible()
 

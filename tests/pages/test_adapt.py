@@ -630,7 +630,21 @@ def test_a_click_on_a_version_whose_gates_are_not_measured_promotes_it_when_they
     at.button(key="adapt_promote").click().run()  # and the page is left
     run_queued(wb, RUNNERS)
     assert registry.get_active(wb).name == "starter-3"
-    assert "starter-3 is in use." in texts(open_adapt({"version": "starter-3"})).replace("\\", "")
+    at = open_adapt({"version": "starter-3"})
+    assert "starter-3 now answers in all corpora." in texts(at).replace("\\", "")
+
+
+def test_beside_the_version_in_use_is_the_way_back_to_the_one_before(wb):
+    assert not [b for b in open_adapt({"version": "cascade"}).button if b.key == "adapt_back"]
+    promotion.promote(wb, "starter-2")
+    promotion.promote(wb, "starter-3")
+    at = open_adapt({"version": "starter-3"})
+    back = at.button(key="adapt_back")
+    assert back.label == "Back to starter-2"
+    at = back.click().run()
+    assert "**starter-2** will be used instead of starter-3" in texts(at)
+    at.button(key="adapt_use_confirm").click().run()
+    assert registry.get_active(wb).name == "starter-2"
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
         answers = version.kind in ANSWERING
-        note = "" if answers else f" {NOT_ANSWERING}"
-        st.success(f"{plain(version.name)} is in use.{note}", icon=":material/check_circle:")
+        state = "now answers in all corpora." if answers else f"is in use. {NOT_ANSWERING}"
+        _draw_banner(frame, version, f"{plain(version.name)} {state}")
         with st.container(horizontal=True):
             if answers:
                 navigation.to("ask", "Ask with it")
@@ -74,6 +74,17 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
+
+
+def _draw_banner(frame: Frame, version: VersionView, text: str) -> None:
+    """That the version is in use, and the way back to the one before."""
+    previous = promotion.find_previous(frame.wb, version.kind)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.success(text, icon=":material/check_circle:", width="stretch")
+        if previous is not None and not previous.problem and is_roll_back(previous, version):
+            why = frame.explain_refusal("change versions")
+            st.button(f"Back to {plain(previous.name)}", key="adapt_back", icon=":material/undo:",
+                      on_click=_open_dialog, args=("use", previous.name), disabled=bool(why), help=why)  # fmt: skip
 
 
 def describe_promotion(version: VersionView, past: Promotion) -> str:
@@ -183,9 +194,13 @@ def _draw_version(
 
 
 def name_use(version: VersionView, active: VersionView | None) -> str:
-    """The button of a version that is not in use. One is rolled back only to what is older and was in use."""
-    is_older = active is not None and version.created < active.created
-    return "Roll back to it" if is_older and version.state in ("former", "shipped") else "Use it"
+    """The button of a version that is not in use."""
+    return "Roll back to it" if active is not None and is_roll_back(version, active) else "Use it"
+
+
+def is_roll_back(version: VersionView, active: VersionView) -> bool:
+    """One is rolled back only to what is older and was in use."""
+    return version.created < active.created and version.state in ("former", "shipped")
 
 
 def _open_card(name: str) -> None:

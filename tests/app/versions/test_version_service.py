@@ -93,6 +93,17 @@ def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, candidates, n
         promotion.reject(wb, name)
 
 
+def test_the_version_before_is_the_one_that_a_roll_back_brings_back(wb, candidates):
+    assert promotion.find_previous(wb) is None
+    for name in ("towers-1", "towers-2", "towers-1"):
+        promotion.promote(wb, name)
+    for before in ("towers-2", "towers-1", "cascade"):
+        previous = promotion.find_previous(wb)
+        assert previous is not None
+        assert previous.name == before == promotion.roll_back(wb).name
+    assert promotion.find_previous(wb) is None
+
+
 def test_a_damaged_version_cannot_be_promoted(wb, candidates):
     (wb.settings.versions_dir / "towers-1" / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(DamagedModel, match="damaged"):
