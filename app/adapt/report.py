@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.adapt.label_selection import LabelSelection
 from app.versions.benchmarks import FROZEN
 from app.versions.evaluations import ReliabilityBin, to_json
-from app.versions.outcome import COMPARISON_KEYS, Change, Outcome, find_change
+from app.versions.outcome import COMPARISON_KEYS, MIN_CHANGED_QUESTIONS, Change, Outcome, find_change
 from as2core.errors import DamagedModel
 from as2core.evaluation import Evaluation
 from as2core.metrics import PairedTest, find_detectable_difference, order
@@ -167,9 +167,16 @@ class RetrainReport:
         return self.change.outcome
 
     @property
+    def changes(self) -> int:
+        """How many of the compared questions changed."""
+        return self.paired.wins + self.paired.losses
+
+    @property
     def detectable_difference(self) -> float | None:
-        """The smallest change of AP that the held-out questions would have shown four times in five; None where no
-        question changed."""
+        """The smallest change of AP that the compared questions would have shown four times in five. None where so few
+        changed that their spread says little about others."""
+        if self.changes < MIN_CHANGED_QUESTIONS:
+            return None
         return find_detectable_difference(q.change for q in self.per_question)
 
     @property

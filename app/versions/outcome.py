@@ -25,27 +25,27 @@ class Outcome(StrEnum):
     WORSE = "worse"
 
 
-HEADLINES = {
-    Outcome.BETTER: "Better on the held-out questions",
-    Outcome.WORSE: "Worse on the held-out questions",
-    Outcome.UNCLEAR: "No clear difference on the held-out questions",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
-    """AP on the held-out questions, `before` (the parent) and `after` (the version). `outcome` is UNCLEAR where no
-    paired test is known. `losses`: frozen benchmark -> points of AP lost, where that is more than
+    """AP on the compared `questions`, `before` (the parent) and `after` (the version). Where no paired test is known,
+    `outcome` is UNCLEAR and `questions` 0. `losses`: frozen benchmark -> points of AP lost, where that is more than
     MAX_FORGOTTEN_POINTS."""
 
     before: float
     after: float
     outcome: Outcome = Outcome.UNCLEAR
     losses: Mapping[str, float] = field(default_factory=dict)
+    questions: int = 0
 
     @property
     def headline(self) -> str:
-        return HEADLINES[self.outcome]
+        """`No clear difference on 9 questions`"""
+        return self._add_questions(self.outcome.capitalize())
+
+    @property
+    def is_clear_gain(self) -> bool:
+        """Better, and nothing of note forgotten."""
+        return self.outcome is Outcome.BETTER and not self.losses
 
     @property
     def is_worse(self) -> bool:
@@ -56,8 +56,13 @@ class Change:
         """Why it is never promoted automatically; "" if nothing speaks against it."""
         reasons = [f"AP fell by {n:.1f} points on the frozen benchmark {name}" for name, n in self.losses.items()]
         if self.is_worse:
-            reasons.insert(0, f"worse on the held-out questions (AP {self.before:.3f} → {self.after:.3f})")
+            reasons.insert(0, f"{self._add_questions('worse')} (AP {self.before:.3f} → {self.after:.3f})")
         return "; ".join(reasons)
+
+    def _add_questions(self, verdict: str) -> str:
+        if not self.questions:
+            return verdict
+        return f"{verdict} on {self.questions:,} question{'' if self.questions == 1 else 's'}"
 
 
 def find_outcome(test: PairedTest) -> Outcome:
@@ -74,7 +79,9 @@ def find_change(
     """`benchmarks`: frozen benchmark -> AP before and after."""
     falls = {TITLES.get(name, name): 100 * (b - a) for name, (b, a) in benchmarks.items()}
     losses = {name: points for name, points in falls.items() if points > MAX_FORGOTTEN_POINTS}
-    return Change(before, after, find_outcome(test) if test is not None else Outcome.UNCLEAR, losses)
+    if test is None:
+        return Change(before, after, losses=losses)
+    return Change(before, after, find_outcome(test), losses, test.wins + test.losses + test.ties)
 
 
 def compare_with_parent(record: Mapping[str, object]) -> Change | None:

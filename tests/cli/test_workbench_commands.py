@@ -480,7 +480,7 @@ def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, ca
     frozen = BeforeAfter({"AP": 0.8}, {"AP": 0.75})
     report = RetrainReport("spring", {"AP": 0.7}, {"AP": 0.7 + difference}, test, frozen=frozen)
     print_report(report, Readiness(0, 0, 0, 0, 0, 0, 0, 0, (), ()))
-    assert f"{verdict.capitalize()} on the held-out questions: AP {difference:+.3f} (95 %:" in capsys.readouterr().out
+    assert f"{verdict.capitalize()} on 27 questions: AP {difference:+.3f} (95 %:" in capsys.readouterr().out
     with workbench(starter=False) as wb, wb.write() as s:
         metrics = report.to_metrics()
         registry.add_candidate(s, wb, "spring", Path("gone"), rejected=True, parent="cascade", metrics=metrics)
@@ -488,7 +488,7 @@ def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, ca
     assert first["change"]["outcome"] == verdict
     line = next(x for x in as2("versions")[1].splitlines() if x.startswith("spring"))
     assert "rejected: " in line and "AP fell by 5.0 points on the frozen benchmark Starter, test" in line
-    assert (f"  {verdict}  " in line) and ("worse on the held-out questions" in line) == (verdict == "worse")
+    assert (f"  {verdict}  " in line) and ("worse on 27 questions" in line) == (verdict == "worse")
 
 
 def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeypatch, capsys):

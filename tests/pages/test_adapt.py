@@ -393,7 +393,7 @@ def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_w
         assert "It is waiting for your decision" not in texts(open_adapt())
         return
     at = open_adapt()
-    assert how in texts(at) and "AP 0.700 → 0.750" in texts(at)
+    assert f"{how} the version in use on 35 questions (AP 0.700 → 0.750)" in texts(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
 
@@ -455,7 +455,8 @@ def test_the_card_leads_to_ask_where_the_search_finds_the_sentence_that_became_f
 def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     at = open_result(wb)
     html = markup(at)
-    assert "Better on the held-out questions" in html
+    assert "Better on 35 questions" in html and "Before and after, on the same 35 questions" in texts(at)
+    assert "held-out questions only" not in texts(at)
     assert "12 questions better, 3 worse, 20 the same" in texts(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
     assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in texts(at)
@@ -493,8 +494,15 @@ def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_
     said = texts(at)
     assert "Only 5 questions held out would say little. Therefore 30 training questions are compared as well" in said
     assert "With these 35 questions, a change of" in said
+    assert said.count("On the 5 held-out questions only") == 2  # the exits and the calibration
     assert "Of 35 questions, **12** got a correct first sentence" in markup(at) + said
     assert "5 held out, 30 of the training questions compared by copies." in markup(at)
+
+
+def test_with_few_changed_questions_the_card_names_no_change_that_would_have_been_seen(wb):
+    at = open_adapt({"job": str(put_retrain(wb, "done", result=stored.retrain_result(wins=0, losses=1, ties=8)))})
+    assert "Only 1 of 9 questions changed: too few to judge. Label more questions." in texts(at)
+    assert "four times in five" not in texts(at) and "No clear difference on 9 questions" in markup(at)
 
 
 def test_the_card_counts_unlabelled_sentences_apart_from_labels_unless_an_older_program_wrote_it(wb):
@@ -555,8 +563,8 @@ def test_the_decision_stands_between_the_verdict_and_the_figures(wb, where):
     result = stored.retrain_result()
     stored.change_card(wb, "starter-3", **(result | {"metrics": result["after"]}))
     at = open_result(wb) if where == "job" else open_adapt({"version": "starter-3"})
-    marks = ("Better on the held-out questions", "12 questions better", "adapt_promote", "adapt_reject",
-             "Before and after, on held-out questions", "The same questions, before and after")  # fmt: skip
+    marks = ("Better on 35 questions", "12 questions better", "adapt_promote", "adapt_reject",
+             "Before and after, on the same 35 questions", "The same questions, before and after")  # fmt: skip
     places = [find_place(at, mark) for mark in marks]
     assert places == sorted(places)
 
@@ -564,8 +572,8 @@ def test_the_decision_stands_between_the_verdict_and_the_figures(wb, where):
 def test_a_worse_one_needs_a_reason(wb):
     change_version(wb, "starter-3", metrics=WORSE)
     at = open_result(wb, difference=-0.04, wins=2, losses=14, p=0.01)
-    assert "Worse on the held-out questions" in markup(at)
-    assert find_place(at, "adapt_reason") < find_place(at, "Before and after, on held-out questions")
+    assert "Worse on 36 questions" in markup(at)
+    assert find_place(at, "adapt_reason") < find_place(at, "Before and after, on the same 36 questions")
     at = at.button(key="adapt_promote").click().run()
     assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
@@ -657,7 +665,10 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     metrics = {"AP": result["after"]["AP"], "before AP": result["before"]["AP"], "paired": result["paired"]}
     change_version(wb, "starter-3", metrics=metrics)
     at = open_result(wb, difference=difference)
-    assert f"<b>{headline} on the held-out questions</b>" in markup(at)
+    assert f"<b>{headline} on 35 questions</b>" in markup(at)
+    nothing = "Nothing speaks for changing. Keep cascade, and label more questions." in texts(at)
+    assert nothing == (headline == "No clear difference")
+    assert at.button(key="adapt_promote").proto.type == ("primary" if headline == "Better" else "secondary")
     assert "is not in use; cascade is. The version in use answers in all corpora. Promote it?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
@@ -745,7 +756,7 @@ def test_the_use_of_a_worse_version_asks_why_in_a_dialog(wb):
     at = open_adapt()
     at = at.button(key=f"adapt_use_{SECOND}").click().run()
     assert "**starter-2** will be used instead of cascade" in texts(at)
-    assert "worse on the held-out questions (AP 0.702 → 0.662)" in texts(at)
+    assert "worse on 35 questions (AP 0.702 → 0.662)" in texts(at)
     at = at.button(key="adapt_use_confirm").click().run()
     assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_use_reason").input("the newer one is slower")

@@ -14,7 +14,7 @@ from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
-from app.versions.outcome import Outcome
+from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
@@ -99,12 +99,15 @@ def describe_judges(report: RetrainReport) -> str:
         f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
         f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of the "
         "model that was not trained on it. The copies learn from fewer questions than the version, so they show "
-        "somewhat less than it gains. The exits and the calibration are of the held-out questions alone."
+        "somewhat less than it gains."
     )
 
 
 def describe_power(report: RetrainReport) -> str:
-    """What the held-out questions could have shown at all; "" where no question changed."""
+    """What the compared questions could have shown at all; "" where no question changed."""
+    if 0 < report.changes < MIN_CHANGED_QUESTIONS:
+        total = count(report.change.questions, "question")
+        return f"Only {report.changes:,} of {total} changed: too few to judge. Label more questions."
     smallest = report.detectable_difference
     if smallest is None:
         return ""
@@ -116,7 +119,7 @@ def describe_power(report: RetrainReport) -> str:
 
 
 def _draw_metrics(report: RetrainReport) -> None:
-    st.markdown("**Before and after, on held-out questions**")
+    st.markdown(f"**Before and after, on the same {count(report.change.questions, 'question')}**")
     names = [m for m in METRICS if m in report.before and m in report.after]
     before, after = report.intervals.before, report.intervals.after
     rows = [Change(m, report.before[m], report.after[m], *after.get(m, (None, None))) for m in names]
@@ -146,7 +149,7 @@ def describe_baselines(report: RetrainReport) -> str:
     ]
     if is_shipped:
         texts.append("Before is the shipped model.")
-    return " ".join(["Small: the 95 % interval, from resampling the held-out questions.", *texts])
+    return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
@@ -163,9 +166,16 @@ def _draw_exits(report: RetrainReport) -> None:
     rows = [Change(f"layer {n}", before[n], after[n]) for n in sorted(after, key=int) if n in before]
     if rows:
         st.markdown("**At every exit**")
+        _draw_scope(report)
         alt = "Average precision at every exit of the cascade, before and after"
         _draw_changes(rows, report.outcome, "adapt_exits", alt)
         st.caption("The small grey dot is before, the large one after, with the change above it.")
+
+
+def _draw_scope(report: RetrainReport) -> None:
+    """Which questions a figure is of that the copies have no part in."""
+    if report.labels.cross_fitted_questions:
+        st.caption(f"On the {count(report.labels.held_out_questions, 'held-out question')} only")
 
 
 def _draw_benchmarks(report: RetrainReport) -> None:
@@ -208,6 +218,7 @@ def _draw_reliability(report: RetrainReport) -> None:
     chart = reliability(report.reliability.before, report.reliability.after)
     if chart is not None:
         st.markdown("**Calibration of its probabilities**")
+        _draw_scope(report)
         alt = "Share of correct sentences by probability, before and after"
         st.altair_chart(chart, width="stretch", key="adapt_reliability", alt=alt)
 

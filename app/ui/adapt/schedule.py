@@ -16,11 +16,13 @@ def draw_waiting(wb: Workbench) -> None:
     waiting = schedule.find_waiting(wb)
     if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
         return
-    result = "is better than" if waiting.change.outcome is Outcome.BETTER else "makes no clear difference from"
+    change = waiting.change
+    questions = f" on {count(change.questions, 'question')}" if change.questions else ""
+    result = "is better than" if change.outcome is Outcome.BETTER else "makes no clear difference from"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
-            f":material/notifications: **{plain(waiting.name)}** {result} the version in use on held-out questions "
-            f"(AP {waiting.change.before:.3f} → {waiting.change.after:.3f}). It is waiting for your decision.",
+            f":material/notifications: **{plain(waiting.name)}** {result} the version in use{questions} "
+            f"(AP {change.before:.3f} → {change.after:.3f}). It is waiting for your decision.",
             width="stretch",
         )
         st.button("Review", key="adapt_look", on_click=url.put, kwargs={"version": waiting.name, "job": None})

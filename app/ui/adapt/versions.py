@@ -67,10 +67,14 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.caption("It was in use before.")
     promote.name_gates(frame, version)
     promote.offer_exception(frame, version, CARD_CHOICE)
-    why = frame.explain_refusal("change versions")
+    why, change = frame.explain_refusal("change versions"), None if version.is_imported else version.change
+    if change is not None and change.outcome is Outcome.UNCLEAR and version.parent == active:
+        st.markdown(f"Nothing speaks for changing. Keep {plain(active)}, and label more questions.")
+    is_gain = change is not None and change.is_clear_gain
     with st.container(horizontal=True):
-        st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(frame, version), disabled=bool(why), help=why)  # fmt: skip
+        st.button("Promote", key="adapt_promote", type="primary" if is_gain else "secondary",
+                  icon=":material/upgrade:", on_click=_promote, args=(frame, version), disabled=bool(why),
+                  help=why)  # fmt: skip
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip

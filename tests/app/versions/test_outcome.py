@@ -26,7 +26,8 @@ def test_the_interval_decides_if_enough_questions_changed(changes, outcome):
 def test_a_version_is_compared_with_its_parent_by_what_is_stored():
     metrics = {"AP": 0.75, "before AP": 0.7}
     assert compare_with_parent(metrics) == Change(0.7, 0.75, Outcome.UNCLEAR)
-    assert compare_with_parent(metrics | {"paired": asdict(PAIRED)}).outcome is Outcome.BETTER
+    assert compare_with_parent(metrics | {"paired": asdict(PAIRED)}).headline == "Better on 35 questions"
+    assert compare_with_parent(metrics).headline == "No clear difference"  # on how many is not known
     assert compare_with_parent(metrics | {"paired": {"p": "?"}}).outcome is Outcome.UNCLEAR
     assert compare_with_parent({"AP": 0.75}) is None
 
@@ -40,7 +41,16 @@ def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(afte
 
 def test_a_worse_version_is_objected_to_with_its_figures():
     worse = replace(PAIRED, difference=-0.05, low=-0.09, high=-0.01)
-    assert find_change(0.75, 0.7, worse, {}).objection == "worse on the held-out questions (AP 0.750 → 0.700)"
+    assert find_change(0.75, 0.7, worse, {}).objection == "worse on 35 questions (AP 0.750 → 0.700)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "after", "is_gain"),
+    [({}, 0.8, True), ({"low": -0.001}, 0.8, False), ({}, 0.77, False)],  # clear; unclear; clear, but it forgot
+)
+def test_a_clear_gain_is_better_and_has_forgotten_nothing(changes, after, is_gain):
+    change = find_change(0.7, 0.8, replace(PAIRED, **changes), {"starter-test": (0.8, after)})
+    assert change.is_clear_gain == is_gain
 
 
 def test_the_stored_benchmarks_are_read_as_the_card_has_them():
