@@ -22,7 +22,7 @@ from app.ui.label.flag import flag_overlay
 from app.ui.label.item import draw, style
 from app.ui.label.question_list import ListDesk
 from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
-from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
+from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress, draw_retrain
 from app.ui.page import page
 from app.ui.scripts import scroll_to
 from app.ui.signin import desk as desk_name
@@ -234,7 +234,8 @@ with side:
     counts = annotation.measure_progress(
         frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
     )
-    draw_progress(counts, frame.annotator.name, of_queue)
+    draw_progress(counts, of_queue)
+    draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)

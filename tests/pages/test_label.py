@@ -8,6 +8,7 @@ import stored
 from app_pages import button, markup, open_page, texts
 from sqlalchemy import select
 
+from app.adapt import readiness
 from app.ask import asking, question_management
 from app.corpora import corpora
 from app.exchange import starter
@@ -542,25 +543,40 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(wb, me, clock):
+def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
-    assert "12.0 labels a minute. At this pace 10 min to go" in texts(at.run())
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=4)
-    assert "At this pace less than a minute to go" in texts(at.run())
+    at = at.run()
+    assert "12.0 labels a minute." in texts(at)
+    assert "to go" not in texts(at)  # a forecast in hours frightens
+    assert [bar.proto.text for bar in at.get("progress")] == ["3 of 123 pairs wanted, 120 to go"]
 
 
-@pytest.mark.parametrize("target", [None, 820])
-def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me, target):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=target)
+def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=820)
     assert len(open_label({"queue": "tops"}).get("progress")) == 1
     at = open_label({"queue": "flagged"})
     assert not at.get("progress")
-    assert "labelled by" not in texts(at)
     assert "wanted" not in texts(at)
+
+
+def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_there_are_enough(wb, me, monkeypatch):
+    label(wb, me, FIRST)
+    at = open_label({"queue": "random"})
+    assert not at.get("progress")  # a share of what is left moves with the queue
+    assert "Questions with a correct and an incorrect label: 0 of 4 needed for a retrain" in texts(at)
+    label(wb, me, SECOND, "incorrect")
+    assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
+    assert "label: 0 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "")
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 1)
+    at = open_label({"queue": "random"})
+    assert "Enough for a first retrain:" in texts(at)
+    assert "adapt" in [p.proto.page for p in at.get("page_link")]
 
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
