@@ -234,7 +234,7 @@ with side:
     counts = annotation.measure_progress(
         frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
     )
-    draw_progress(counts, of_queue)
+    draw_progress(counts, frame.annotator.name, of_queue)
     draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)

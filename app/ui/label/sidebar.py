@@ -16,7 +16,7 @@ from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
 
 
-def draw_progress(progress: ProgressView, queue: str) -> None:
+def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
     what is left in it is labelled, too."""
     target = 0 if QUEUES[queue].is_review else progress.target or 0
@@ -25,7 +25,7 @@ def draw_progress(progress: ProgressView, queue: str) -> None:
     st.markdown("**Labels in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
-        ("Mine", progress.mine, "Sentences with a label of yours, in all queues of this corpus"),
+        ("Mine", progress.mine, f"Sentences labelled by {name}, in all queues of this corpus"),
         ("Everyone’s", progress.all, "Sentences labelled by anyone, including labels imported with the corpus"),
     )
     figures(rows, name="as2-progress", even=True)
