@@ -225,8 +225,9 @@ with work:
     with st.container(horizontal=True, vertical_alignment="center"):
         button("flag", disabled=closed)
         button("help")
-        scores = st.toggle("Show scores", scores_visible, key="label_scores", width="content",
-                           help="Each label records whether scores were visible.")  # fmt: skip
+        scores = st.toggle("Show model ranks", scores_visible, key="label_scores", width="content",
+                           help="With the reasons that name them, and the probability where the queue goes by it. "
+                           "Each label records whether they were visible.")  # fmt: skip
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))

@@ -116,7 +116,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
 @pytest.mark.slow
 def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
     open_label(page, queue, "Tabber")
-    scores = page.get_by_role("switch", name="Show scores")
+    scores = page.get_by_role("switch", name="Show model ranks")
     expect(scores).to_be_checked()
     for _ in range(60):
         if scores.evaluate("(e) => e === document.activeElement"):

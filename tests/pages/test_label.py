@@ -102,12 +102,20 @@ def test_every_label_has_its_button(wb):
 
 def test_hidden_scores_are_remembered_as_hidden(wb):
     at = open_label()
-    assert "score 0.73" in markup(at)
+    assert "probability by itself 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in markup(at)
     assert f"<b>Why this one:</b> {QUEUES['uncertain'].description[:20]}" in markup(at).replace("&#x27;", "'")
     press(at, "incorrect")
     assert stored.label_events(wb)[0].scores_visible is False
+
+
+def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):
+    for mode in ("one", "list"):
+        html = markup(open_label({"mode": mode, "queue": "tops"}))
+        assert "cascade rank 1" in html
+        assert not re.search("probability|score 0", html)
+        assert "probability by itself 0." in markup(open_label({"mode": mode}))
 
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):

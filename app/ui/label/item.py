@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
+from app.labels.strategies import QUEUES
 from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")
@@ -24,6 +25,13 @@ def note_kept_apart(item: QueueItem | QuestionItem) -> str:
     if not item.is_kept_apart:
         return ""
     return '<p class="source">Kept apart: a retrain does not learn from this question. It may be measured on it.</p>'
+
+
+def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
+    """Whether its queue is in the order of the probability, which is of no use elsewhere: the one that Ask shows is a
+    share among all candidates of the question."""
+    queue = QUEUES.get(item.assignment.queue)
+    return queue is not None and queue.is_by_probability and not item.assignment.control
 
 
 def draw(item: QueueItem, *, scores_visible: bool) -> None:
@@ -48,8 +56,8 @@ def _scores(item: QueueItem) -> str:
     parts = []
     if item.rank is not None:
         parts.append(f"cascade rank {item.rank} of {item.candidates}")
-    if item.probability is not None:
-        parts.append(f"score {item.probability:.2f}")
+    if item.probability is not None and goes_by_probability(item):
+        parts.append(f"probability by itself {item.probability:.2f}")
     if item.generative_rank is not None:
         parts.append(f"generative rank {item.generative_rank}")
     if not parts:

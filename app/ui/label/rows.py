@@ -7,7 +7,7 @@ import streamlit as st
 from app.labels.consensus import LABELS
 from app.labels.items import ListRow
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import note_kept_apart, tag
+from app.ui.label.item import goes_by_probability, note_kept_apart, tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
@@ -40,13 +40,15 @@ def draw(
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
-    scores = scores_visible and not item.assignment.is_blind
+    scores, of_probability = scores_visible and not item.assignment.is_blind, goes_by_probability(item)
     for slot, place in enumerate(desk.window):
         row = item.rows[place]
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}", border=place == desk.row
         ):
-            st.html(_row(row, place, here=place == desk.row, scores=scores), width="stretch")
+            st.html(
+                _row(row, place, here=place == desk.row, scores=scores, of_probability=of_probability), width="stretch"
+            )
             for label in LABELS:
                 name, icon = STYLES[label]
                 st.button(
@@ -69,14 +71,15 @@ def draw(
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
-def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
+def _row(row: ListRow, place: int, *, here: bool, scores: bool, of_probability: bool) -> str:
+    """`of_probability`: the queue goes by it, so that it explains the order."""
     own = tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
         parts.append(f"cascade rank {row.rank}{other}")
-        if row.probability is not None:
-            parts.append(f"score {row.probability:.2f}")
+        if of_probability and row.probability is not None:
+            parts.append(f"probability by itself {row.probability:.2f}")
     why = row.why if scores else row.why_unscored
     why = f"<small><b>Why this row:</b> {escape(why)}</small>" if why else ""
     kind = " here" if here else "" if row.free else " locked"
