@@ -45,7 +45,25 @@ def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
     at = open_data()
     at.text_input(key="data_new_name").input("Works")
     at = button(at, "Create").click().run()
-    assert "there is a corpus 'Works' already: choose another name" in texts(at)
+    assert "there is already a corpus 'Works': choose another name" in texts(at)
+
+
+def test_a_corpus_is_renamed_and_stays_in_use(wb):
+    at = open_data({"corpus": "Works"}).button(key=f"data_rename_{WORKS}").click().run()
+    at.text_input(key="data_rename_name").set_value("towers")
+    at = button(at, "Rename").click().run()
+    assert "there is already a corpus 'Towers': choose another name" in texts(at)
+    at.text_input(key="data_rename_name").set_value("Factories")
+    at = button(at, "Rename").click().run()
+    assert names(wb) == ["Towers", "Factories"]
+    assert at.selectbox(key="as2_corpus").value == "Factories"
+    assert "no corpus called" not in texts(at)
+    assert any("is now called Factories" in t.value for t in at.toast)
+
+
+def test_a_viewer_cannot_rename_a_corpus(wb):
+    stored.set_role(wb, "viewer")
+    assert open_data().button(key=f"data_rename_{WORKS}").disabled
 
 
 def test_another_corpus_is_taken_into_use(wb):

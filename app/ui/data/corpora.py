@@ -1,4 +1,4 @@
-"""Corpora: list, create, delete, add documents, load the shipped ones."""
+"""Corpora: list, create, rename, delete, add documents, load the shipped ones."""
 
 from contextlib import suppress
 
@@ -20,7 +20,9 @@ from app.ui.uploads import offer_upload
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
-DELETING, REPORT = "_data_deleting", "_data_report"  # of the session: a corpus's id; its name and what was ingested
+DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
+REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
+MAX_TYPED_CHARS = 60
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
 
 
@@ -48,6 +50,10 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
+        why = frame.explain_refusal("rename corpora")
+        st.button("Rename …", key=f"data_rename_{corpus.id}", type="tertiary", disabled=bool(why) or corpus.is_shipped,
+                  help=why or ("It comes with the program and keeps its name" if corpus.is_shipped else None),
+                  on_click=st.session_state.__setitem__, args=(RENAMING, corpus.id))  # fmt: skip
         st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", disabled=not frame.is_admin,
                   help=None if frame.is_admin else ONLY_ADMIN,
                   on_click=st.session_state.__setitem__, args=(DELETING, corpus.id))  # fmt: skip
@@ -80,13 +86,16 @@ def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:
 
 def dialogs(frame: Frame) -> None:
     """Open the dialog of a clicked button; called once, at the end of the page."""
-    corpus_id = st.session_state.get(DELETING)
-    if corpus_id is not None and (corpus := _find_corpus(frame.wb, corpus_id)) is not None:
-        _draw_delete(frame, corpus)
+    for key, draw_dialog in ((DELETING, _draw_delete), (RENAMING, _draw_rename)):
+        corpus_id = st.session_state.get(key)
+        if corpus_id is not None and (corpus := _find_corpus(frame.wb, corpus_id)) is not None:
+            draw_dialog(frame, corpus)
+            return
 
 
 def _close() -> None:
     st.session_state.pop(DELETING, None)
+    st.session_state.pop(RENAMING, None)
 
 
 @st.dialog("Delete corpus", on_dismiss=_close)
@@ -111,13 +120,32 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
             st.rerun()
 
 
+@st.dialog("Rename corpus", on_dismiss=_close)
+def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
+    st.caption("Links, commands and gates that have the old name no longer find the corpus.")
+    with st.form("data_rename", border=False):
+        name = st.text_input("New name", corpus.name, max_chars=MAX_TYPED_CHARS, key="data_rename_name")
+        if st.form_submit_button("Rename", type="primary"):
+            with boundary():
+                renamed = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
+                _close()
+                st.session_state.pop(REPORT, None)  # it has the old name
+                if frame.corpus is not None and frame.corpus.id == corpus.id:
+                    use_corpus(renamed.name)
+                    url.put(corpus=renamed.name)
+                announce(f"The corpus {corpus.name} is now called {renamed.name}.")
+                st.rerun()
+
+
 def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
     st.header("New corpus", anchor=False)
     st.caption("Name it, then add its documents below.")
     form = st.form("data_new", border=False, clear_on_submit=True)
     with form, st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
+        name = st.text_input(
+            "Name", max_chars=MAX_TYPED_CHARS, placeholder="For example: Handbooks", key="data_new_name"
+        )
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:
             with boundary():
