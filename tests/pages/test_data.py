@@ -125,6 +125,13 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     assert file == "bad.pdf" and reason
 
 
+def test_a_file_without_sentence_ends_is_added_with_a_note(wb):
+    at = open_data()
+    at = at.file_uploader(key="data_files_0").set_value([("words.txt", b"word " * 1000, "text/plain")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "words.txt has no sentence ends: it was cut about every 1,000 characters." in texts(at)
+
+
 def test_the_corpus_that_files_go_into_is_named_where_they_are_added(wb):
     at = open_data({"corpus": "Works"})
     headings = [h.value.replace("\\", "") for h in at.header]
@@ -240,10 +247,34 @@ def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
     assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1
 
 
+def numbers(at):
+    """Of the sentences that are drawn."""
+    return [int(n) for n in re.findall(r"<sup>(\d+)</sup>", markup(at))]
+
+
+def test_a_long_document_is_drawn_in_parts_around_the_sentence_wanted(wb, monkeypatch):
+    documents.ingest(wb, TOWERS, [("book.txt", " ".join(f"Fact {i} holds." for i in range(1, 21)).encode())])
+    monkeypatch.setattr(documents_ui, "MAX_SENTENCES", 6)
+    book = {"view": "documents", "doc": "book"}
+    at = open_data(book)
+    assert numbers(at) == [1, 2, 3, 4, 5, 6]
+    assert "20 sentences" in markup(at)
+    at = at.button(key="data_document_more").click().run()
+    assert numbers(at) == list(range(1, 13))
+    at = open_data({**book, "sentence": "11"})
+    assert numbers(at) == [8, 9, 10, 11, 12, 13]
+    at = at.button(key="data_document_earlier").click().run()
+    assert numbers(at) == list(range(2, 14))
+    at = at.button(key="data_document_earlier").click().run().button(key="data_document_more").click().run()
+    assert numbers(at) == list(range(1, 20))
+    assert numbers(open_data({**book, "sentence": "20"})) == numbers(open_data({**book, "sentence": "99"}))
+    assert numbers(open_data({**book, "sentence": "20"})) == [15, 16, 17, 18, 19, 20]
+
+
 def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     document = DocumentView(1, "d<1>", "A & B", "", 3)
     sentences = [SentenceView(1, "One.", 0, 0), SentenceView(2, "<b>Two.", 1, 0), SentenceView(3, "Three.", 2, 1)]
-    html = documents_ui.render_document(document, sentences)
+    html = documents_ui.render_title(document) + documents_ui.render_text(sentences)
     assert html.count("<p>") == 2
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 

@@ -23,6 +23,7 @@ from as2core.data.documents import SUFFIXES
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
 MAX_TYPED_CHARS = 60
+MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
 
 
@@ -235,6 +236,10 @@ def _draw_report(corpus: CorpusView) -> None:
             rest = "What could be read was added." if has_any else "Nothing was added."
             st.caption(f"{files} could not be read, or only in part. {rest}")
             draw_reasons(("file", "reason"), report.failed)
+        for file, note in report.notes[:MAX_NOTES]:
+            st.caption(f":material/info: {plain(file)} {plain(note)}.")
+        if (rest := len(report.notes) - MAX_NOTES) > 0:
+            st.caption(f":material/info: The same holds for {count(rest, 'other document')}.")
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
                 if corpus.sentences:
