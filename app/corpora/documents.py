@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 class IngestView:
     """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
     background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
-    of documents that were added."""
+    of documents that were added. `unread_files`: those of the failed ones of which nothing was read."""
 
     added: int
     updated: int
@@ -44,6 +44,11 @@ class IngestView:
     seconds: float
     job_id: int | None
     notes: tuple[tuple[str, str], ...] = ()
+    unread_files: tuple[str, ...] = ()
+
+    @property
+    def partly_read_files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(f for f, _ in self.failed if f not in self.unread_files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +162,17 @@ def ingest(
     finally:  # leaving the page ends this in `report`
         parser.close()
         job_id = _try_to_request_vectors(wb, corpus_id)
-    counts, seconds = (tally.added, tally.updated, tally.unchanged), time.monotonic() - started
     return IngestView(
-        *counts, tuple(tally.failed), tally.documents, tally.sentences, seconds, job_id, tuple(tally.notes)
+        added=tally.added,
+        updated=tally.updated,
+        unchanged=tally.unchanged,
+        failed=tuple(tally.failed),
+        documents=tally.documents,
+        sentences=tally.sentences,
+        seconds=time.monotonic() - started,
+        job_id=job_id,
+        notes=tuple(tally.notes),
+        unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
     )
 
 
@@ -179,6 +192,7 @@ class _Tally:
         self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
+        self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
 
@@ -208,7 +222,9 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
 
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            yield from read_documents(name, data, on_problem=report, parse=parse)
+            for document in read_documents(name, data, on_problem=report, parse=parse):
+                tally.readable_files.add(name)
+                yield document
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))
         except OSError as e:

@@ -120,9 +120,19 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 added, 0 updated, 0 unchanged, 1 not read, or only in part" in texts(at)
+    assert "1 added, 0 updated, 0 unchanged, 1 not read, in" in texts(at)
     [(file, reason)] = reasons(at)
     assert file == "bad.pdf" and reason
+    assert "Word files: save them as PDF or text first." in texts(at)
+
+
+def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):
+    at = open_data()
+    files = [("a.csv", b"id,text\n1,One.\n2,x,y\n", "text/csv"), ("b.csv", b"name,notes\n1,2\n", "text/csv")]
+    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "1 added, 0 updated, 0 unchanged, 1 not read, 1 read in part, in" in texts(at)
+    assert dict(reasons(at))["b.csv"].endswith("Its columns are: name, notes. Rename one and add the file again.")
 
 
 def test_a_file_without_sentence_ends_is_added_with_a_note(wb):

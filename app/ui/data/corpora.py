@@ -201,7 +201,10 @@ def _draw_ingest(frame: Frame) -> None:
             f"“{name}” comes with the program. For your own documents, create a corpus above first.",
             icon=":material/create_new_folder:",
         )
-    st.caption("Adding the same document again changes nothing.")
+    st.caption(
+        "Accepted are PDF, text, Markdown, web pages (HTML), tables (CSV, TSV) with the sentences in a column named "
+        "text, and JSONL. Word files: save them as PDF or text first. Adding the same document again changes nothing."
+    )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = offer_upload(
         "Files", is_allowed=not why, accept_multiple_files=True,
@@ -231,10 +234,8 @@ def _draw_report(corpus: CorpusView) -> None:
     with st.container(border=True, key="data_report"):
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
-            files = count(len({f for f, _ in report.failed}), "file")
             has_any = report.added or report.updated
-            rest = "What could be read was added." if has_any else "Nothing was added."
-            st.caption(f"{files} could not be read, or only in part. {rest}")
+            st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
         for file, note in report.notes[:MAX_NOTES]:
             st.caption(f":material/info: {plain(file)} {plain(note)}.")
@@ -252,6 +253,8 @@ def _draw_report(corpus: CorpusView) -> None:
 
 def describe_ingest(name: str, report: IngestView) -> str:
     parts = [f"{report.added:,} added", f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
-    if report.failed:
-        parts.append(f"{len({f for f, _ in report.failed}):,} not read, or only in part")
+    if report.unread_files:
+        parts.append(f"{len(report.unread_files):,} not read")
+    if report.partly_read_files:
+        parts.append(f"{len(report.partly_read_files):,} read in part")
     return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'new sentence')}."
