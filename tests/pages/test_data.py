@@ -169,10 +169,16 @@ def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb)
     key = f"data_synonyms_{TOWERS}"
     at.text_area(key=key).input("iron lady = Eiffel Tower")
     at = at.button(key="data_synonyms_save").click().run()
-    assert "line 1" in texts(at) and at.text_area(key=key).value == "iron lady = Eiffel Tower"
+    assert "- Line 1" in texts(at) and at.text_area(key=key).value == "iron lady = Eiffel Tower"
+    at.text_area(key=key).input("iron lady = Eiffel Tower\nlady => tower\nEiffel")
+    at = at.button(key="data_synonyms_save").click().run()
+    [error] = at.error
+    assert error.value.count("\n- Line") == 2 and "- Line 3" in error.value
+    assert not open_data({"view": "synonyms", "corpus": "Towers"}).error
     at.text_area(key=key).input("iron lady   => Eiffel Tower")
     at = at.button(key="data_synonyms_save").click().run()
     assert at.text_area(key=key).value == "iron lady => Eiffel Tower\n"
+    assert not at.error
     assert read_synonyms(wb, TOWERS).words == ["iron lady"]
 
 
