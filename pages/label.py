@@ -173,7 +173,8 @@ if not is_deciding:
     with place:
         mode = url.choose("label", "mode", "Mode", MODES)
 advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
-st.caption(decide.DESCRIPTION if is_deciding else f"{QUEUES[queue].description}{advice}")
+description = decide.DESCRIPTION if is_deciding else QUEUES[queue].description
+st.caption(f"{description}{advice}")
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 only = url.get_numbers("only") if queues.can_narrow(queue) else ()
@@ -204,7 +205,7 @@ with work:
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
             scroll_to(label_rows.CURRENT, desk.showing, block="nearest")
         else:
-            draw(desk.item, scores_visible=scores_visible)
+            draw(desk.item, scores_visible=scores_visible, description=description)
     closed = desk.item is None or is_viewer
     with st.container(horizontal=True, key="label_buttons"):
         for name in LABELS:

@@ -126,15 +126,15 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
     return f"{_rank(evidence).capitalize()}."
 
 
-def explain_list(assignment: Assignment, candidates: int) -> str:
+def explain_list(assignment: Assignment) -> str:
     """Why a question is offered with its list."""
     first = "" if assignment.first_id is None else " Only the first row was drawn; the others are listed with it."
     if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
     if assignment.control:
         return f"A random question, the control share of this queue.{first}"
-    description = f"{QUEUES[assignment.queue].description} " if assignment.queue in QUEUES else ""
-    return f"{description}{candidates} candidates.{first}"
+    description = QUEUES[assignment.queue].description if assignment.queue in QUEUES else ""
+    return f"{description}{first}".strip()
 
 
 def _rank(evidence: Evidence) -> str:

@@ -34,7 +34,14 @@ def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
     return queue is not None and queue.is_by_probability and not item.assignment.control
 
 
-def draw(item: QueueItem, *, scores_visible: bool) -> None:
+def explain_choice(reason: str, description: str, *, of: str = "one") -> str:
+    """Why the queue offers an item or a row, as HTML; "" for what its description above the item says already."""
+    reason = reason.removeprefix(description).strip()
+    return f"<b>Why this {of}:</b> {escape(reason)}" if reason else ""
+
+
+def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
+    """`description`: of the queue, as it stands above the item."""
     own = f"<span>Your label:</span> {tag(item.label)}" if item.label else ""
     show_scores = scores_visible and not item.assignment.is_blind
     why = item.why if show_scores else item.why_unscored
@@ -43,7 +50,7 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escape(why)}</span> {own}</p>
+        <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{escape(name_document(item.title))}</p>
         <p class="context"><span class="near">{escape(item.before)}</span>
