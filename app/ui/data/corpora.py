@@ -128,13 +128,13 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
         name = st.text_input("New name", corpus.name, max_chars=MAX_TYPED_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
             with boundary():
-                renamed = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
+                view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
                 if frame.corpus is not None and frame.corpus.id == corpus.id:
-                    use_corpus(renamed.name)
-                    url.put(corpus=renamed.name)
-                announce(f"The corpus {corpus.name} is now called {renamed.name}.")
+                    use_corpus(view.name)
+                    url.put(corpus=view.name)
+                announce(f"The corpus {corpus.name} is now called {view.name}.")
                 st.rerun()
 
 

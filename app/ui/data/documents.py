@@ -79,16 +79,16 @@ def _draw_text(frame: Frame, document: DocumentView) -> None:
     mark = int(number) - 1 if number.isascii() and number.isdigit() and len(number) < MAX_NUMBER_DIGITS else None
     sentences = documents.list_sentences(frame.wb, document.id)
     place = (document.id, mark)
-    seen = _find_window(place, len(sentences))
-    before, after = seen.start, len(sentences) - seen.stop
+    window = _find_window(place, len(sentences))
+    before, after = window.start, len(sentences) - window.stop
     if before:
-        earlier = (place, max(0, before - MAX_SENTENCES), seen.stop)
+        earlier = (place, max(0, before - MAX_SENTENCES), window.stop)
         st.button(f"Show earlier sentences ({before:,})", key="data_document_earlier", icon=":material/expand_less:",
                   type="tertiary", on_click=_widen, args=earlier)  # fmt: skip
-    st.html(render_text(sentences[seen.start : seen.stop], mark=mark))
+    st.html(render_text(sentences[window.start : window.stop], mark=mark))
     if after:
         st.button(f"Show more ({after:,} left)", key="data_document_more", icon=":material/expand_more:",
-                  type="tertiary", on_click=_widen, args=(place, before, seen.stop + MAX_SENTENCES))  # fmt: skip
+                  type="tertiary", on_click=_widen, args=(place, before, window.stop + MAX_SENTENCES))  # fmt: skip
     if mark is not None:
         scroll_to(".as2-doc .here", f"{document.id} {mark}", block="center")
 

@@ -54,13 +54,13 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
 def _describe_run(job: JobView) -> str:
     """What it did, and why it proposed fewer questions than it was to."""
     proposed, tried, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
-    done = f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}."
+    run = f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}."
     if tried >= sentences:
-        return done
+        return run
     share = f"Only {tried:,}" if tried else "None"
     has = "have" if tried > 1 else "has"
     return (
-        f"{done} {share} of {count(sentences, 'sentence')} without a proposal {has} a form that can be turned into a "
+        f"{run} {share} of {count(sentences, 'sentence')} without a proposal {has} a form that can be turned into a "
         "question."
     )
 

@@ -15,10 +15,10 @@ from app.workbench.people import Gone
 
 PAGE_QUESTIONS = 20
 MAX_CHARS = 160  # of a question in the list
-ASKED = "asked"
+FROM_ASK = "asked"
 ORIGINS = {
     "": "All",
-    ASKED: "Typed on Ask",
+    FROM_ASK: "Typed on Ask",
     "listed": "From a list",
     "proposed": "Proposed",
     "imported": "Imported",
@@ -51,7 +51,7 @@ def draw(frame: Frame) -> None:
         f"{count(view.total, 'question')}, last asked first. A question typed on Ask enters the label queue when "
         "somebody labels one of its candidates or adds it."
     )
-    if not search and origin in ("", ASKED):
+    if not search and origin in ("", FROM_ASK):
         _draw_leftovers(frame)
     for question in view.listed:
         _draw_question(frame, question)
@@ -154,11 +154,11 @@ def _confirm_leftovers(frame: Frame) -> None:
 def _delete_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
     """Those of which the dialog told; what has a label by now stays."""
     by = frame.annotator.id
-    deleted = question_management.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
+    ids = question_management.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
     _close()
-    for question_id in deleted:
+    for question_id in ids:
         result.close(question_id)
-    announce(f"{count(len(deleted), 'question was', 'questions were')} deleted.")
+    announce(f"{count(len(ids), 'question was', 'questions were')} deleted.")
 
 
 @st.dialog("Delete question", on_dismiss=_close)

@@ -73,8 +73,12 @@ def _describe_extent(item: QuestionItem) -> str:
     """How many candidates are there to label, and why the ranks are among more, if they are."""
     labels = sum(r.label is not None for r in item.rows)
     text = f"{labels} of {count(len(item.rows), 'candidate')} labelled by you"
-    gone = item.ranked - len(item.rows)
-    return f"{text}. Of the {item.ranked:,} that were ranked, {gone:,} left the corpus since." if gone > 0 else text
+    missing = item.run_size - len(item.rows)
+    return (
+        f"{text}. Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since."
+        if missing > 0
+        else text
+    )
 
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
