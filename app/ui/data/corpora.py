@@ -123,7 +123,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 
 @st.dialog("Rename corpus", on_dismiss=_close)
 def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
-    st.caption("Links, commands and gates that have the old name no longer find the corpus.")
+    st.caption("Links and commands that have the old name no longer find the corpus.")
     with st.form("data_rename", border=False):
         name = st.text_input("New name", corpus.name, max_chars=MAX_TYPED_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
