@@ -22,6 +22,14 @@ MAX_ENTRIES, MAX_CHARS = 1_000, 100  # of one corpus, and of a word or a meaning
 _ENDINGS = r"(?:['’]s|s|es)?"  # of a plural or a genitive
 
 
+class BadLines(BadSetting):
+    """Lines that cannot be read. `problems`: one for each, in their order."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
 @dataclass(frozen=True)
 class Synonyms:
     """`meanings`: (word, meaning) pairs, no word twice. A word may be several words."""
@@ -31,20 +39,19 @@ class Synonyms:
     @classmethod
     def parse(cls, text: str) -> Synonyms:
         """From lines `word => meaning`, or `word, word => meaning`; empty lines and those that begin with # count for
-        nothing. Raises BadSetting, which names the line."""
+        nothing. Raises BadSetting: BadLines, which names every line that cannot be read, or for too many words."""
         meaning_of: dict[str, tuple[str, str]] = {}
+        problems = []
         for number, line in enumerate(text.splitlines(), 1):
             entry = " ".join(line.split())
             if not entry or entry.startswith("#"):
                 continue
-            words, arrow, meaning = (part.strip() for part in entry.partition(ARROW))
-            if not arrow or not meaning or ARROW in meaning:
-                raise BadSetting(f"line {number}, “{entry[:60]}”: write a line as “word {ARROW} meaning”")
-            for word in (w.strip() for w in words.split(",")):
-                _check(word, meaning, number)
-                first = meaning_of.setdefault(word.casefold(), (word, meaning))
-                if first[1] != meaning:
-                    raise BadSetting(f"line {number}: “{word}” has a meaning already, “{first[1]}”")
+            try:
+                _read_line(entry, number, meaning_of)
+            except BadSetting as e:
+                problems.append(str(e))
+        if problems:
+            raise BadLines(problems)
         if len(meaning_of) > MAX_ENTRIES:
             raise BadSetting(f"{len(meaning_of):,} words are too many: the limit is {MAX_ENTRIES:,}")
         return cls(tuple(meaning_of.values()))
@@ -99,6 +106,18 @@ class Synonyms:
     def _pattern(self) -> re.Pattern[str]:
         longest_first: Sequence[str] = sorted(self.words, key=len, reverse=True)
         return re.compile(rf"(?<!\w)(?P<word>{'|'.join(map(re.escape, longest_first))}){_ENDINGS}(?!\w)", re.IGNORECASE)
+
+
+def _read_line(entry: str, number: int, meaning_of: dict[str, tuple[str, str]]) -> None:
+    """Add its words to `meaning_of`. Raises BadSetting."""
+    words, arrow, meaning = (part.strip() for part in entry.partition(ARROW))
+    if not arrow or not meaning or ARROW in meaning:
+        raise BadSetting(f"line {number}, “{entry[:60]}”: write a line as “word {ARROW} meaning”")
+    for word in (w.strip() for w in words.split(",")):
+        _check(word, meaning, number)
+        first = meaning_of.setdefault(word.casefold(), (word, meaning))
+        if first[1] != meaning:
+            raise BadSetting(f"line {number}: “{word}” has a meaning already, “{first[1]}”")
 
 
 def _check(word: str, meaning: str, number: int) -> None:

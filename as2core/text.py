@@ -14,7 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from as2core.types import Sentence
@@ -75,6 +75,7 @@ _AFTER_STOP = re.compile(
     rf"{_STOP}{_CLOSERS}*{_CITED}\s+(?=\S)|[\u3002\uff01\uff1f][\"'\u201d\u2019\u300d\u300f\uff09]*(?=\S)"
 )
 _TAIL = re.compile(rf"(\S*?)({_STOP}+)\s*{_CLOSERS}*{_CITED}$")
+_ENDS_AT_STOP = re.compile(rf"{_STOP}{_CLOSERS}*$")
 _OPENING = re.compile(r"[\"'\u201c\u2018\u00ab(\[{\u00bf\u00a1]*\s*")
 _NEXT_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # The tokenizer's time grows with the square of such a run's length, and no sentence ends within it.
@@ -113,6 +114,15 @@ def split_sentences(text: str) -> list[Sentence]:
             for a, b in _sentences(text, block_start, block_end):
                 sentences.append(Sentence(text[a:b], a, b, number))
     return sentences
+
+
+def lacks_sentence_ends(sentences: list[Sentence]) -> bool:
+    """Whether most sentences of a text end where MAX_SENTENCE_CHARS cut them."""
+    cuts = sum(
+        a.paragraph == b.paragraph and b.end - a.start > MAX_SENTENCE_CHARS and not _ENDS_AT_STOP.search(a.text)
+        for a, b in pairwise(sentences)
+    )
+    return cuts > len(sentences) / 2 or 0 < cuts == len(sentences) - 1
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

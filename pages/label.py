@@ -22,7 +22,7 @@ from app.ui.label.flag import flag_overlay
 from app.ui.label.item import draw, style
 from app.ui.label.question_list import ListDesk
 from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
-from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
+from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress, draw_retrain
 from app.ui.page import page
 from app.ui.scripts import scroll_to
 from app.ui.signin import desk as desk_name
@@ -173,7 +173,8 @@ if not is_deciding:
     with place:
         mode = url.choose("label", "mode", "Mode", MODES)
 advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
-st.caption(decide.DESCRIPTION if is_deciding else f"{QUEUES[queue].description}{advice}")
+description = decide.DESCRIPTION if is_deciding else QUEUES[queue].description
+st.caption(f"{description}{advice}")
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 only = url.get_numbers("only") if queues.can_narrow(queue) else ()
@@ -204,7 +205,7 @@ with work:
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
             scroll_to(label_rows.CURRENT, desk.showing, block="nearest")
         else:
-            draw(desk.item, scores_visible=scores_visible)
+            draw(desk.item, scores_visible=scores_visible, description=description)
     closed = desk.item is None or is_viewer
     with st.container(horizontal=True, key="label_buttons"):
         for name in LABELS:
@@ -225,8 +226,9 @@ with work:
     with st.container(horizontal=True, vertical_alignment="center"):
         button("flag", disabled=closed)
         button("help")
-        scores = st.toggle("Show scores", scores_visible, key="label_scores", width="content",
-                           help="Each label records whether scores were visible.")  # fmt: skip
+        scores = st.toggle("Show model ranks", scores_visible, key="label_scores", width="content",
+                           help="With the reasons that name them, and the probability where the queue goes by it. "
+                           "Each label records whether they were visible.")  # fmt: skip
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
@@ -235,6 +237,7 @@ with side:
         frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
     )
     draw_progress(counts, frame.annotator.name, of_queue)
+    draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlalchemy.orm import Session
+
 from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH, plan_folds
 from app.adapt.report import MAX_TEXT_CHARS
@@ -12,7 +14,7 @@ from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
-from app.labels import consensus
+from app.labels import annotation, consensus
 from app.versions import loading
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
@@ -24,6 +26,7 @@ from db.repositories import labels as label_rows
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
+BOTH_KINDS = 2
 FEW_CORRECT_SHARE = 0.05
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
@@ -118,10 +121,25 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     """How far the labels are from `MIN_QUESTIONS`, counted in the database: quick enough after every label."""
     with wb.read() as s:
         outcomes, _ = label_rows.count_outcomes(s, corpus_id)
-        by_question = label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
-    kinds = [bool(r.correct) + bool(r.incorrect) for r in by_question]
+        kinds = _count_kinds(s, corpus_id)
     best = sorted(kinds, reverse=True)[:MIN_QUESTIONS]
     return LabelCount(sum(outcomes.values()), 2 * MIN_QUESTIONS - sum(best))
+
+
+def count_complete_questions(wb: Workbench, corpus_id: int) -> int:
+    """Questions that a retrain learns from with a correct and an incorrect label; it needs `MIN_QUESTIONS` of them.
+    Cached for some seconds where there are so many labels that counting is slow."""
+    with wb.read() as s:
+        count, _ = annotation.count_cached(
+            wb, ("complete", corpus_id), 0, lambda: _count_kinds(s, corpus_id).count(BOTH_KINDS)
+        )
+    return count
+
+
+def _count_kinds(s: Session, corpus_id: int) -> list[int]:
+    """Of every question with a label that a retrain learns from: how many of correct and incorrect its labels are."""
+    by_question = label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
+    return [bool(r.correct) + bool(r.incorrect) for r in by_question]
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

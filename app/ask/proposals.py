@@ -172,7 +172,9 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                     )
                 proposed += 1
                 break
-    return {"proposed": proposed, "tried": tried}
+    # a run that ended before its last sentence does not know how many of them have a form that can be turned
+    is_complete = proposed < total and tried < max_tries
+    return {"proposed": proposed, "tried": tried, **({"sentences": len(untried)} if is_complete else {})}
 
 
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:

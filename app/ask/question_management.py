@@ -14,16 +14,17 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.ask.questions import rank_in_background
+from app.corpora.corpora import lock_corpus
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error
-from db.models import Question
+from db.models import Corpus, Question
 from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter
 
 MAX_RECENT_QUESTIONS = 10
-DELETE = "delete a question"  # in the audit log
+DELETE, DELETE_LEFTOVERS = "delete a question", "delete questions without labels"  # in the audit log
 
 
 class LabelsChanged(As2Error):
@@ -147,6 +148,28 @@ def delete_question(wb: Workbench, question_id: int, *, labels: int, by: int) ->
             raise LabelsChanged(f"the question has {preview.labels} {noun} now, not {labels}: look at it again")
         rows.delete_question(s, question_id)
         audit.record(s, wb.clock(), by, DELETE, preview.text, f"{labels} labels")
+
+
+def list_leftovers(wb: Workbench, corpus_id: int) -> tuple[int, ...]:
+    """Ids of the questions that were typed on Ask, have no label, and are not in the label queues."""
+    with wb.read() as s:
+        return tuple(rows.list_leftovers(s, corpus_id))
+
+
+def delete_leftovers(wb: Workbench, corpus_id: int, question_ids: Collection[int], *, by: int) -> tuple[int, ...]:
+    """Delete those of `question_ids`, of which the person was told, that are still leftovers; returns these. Raises
+    UnknownCorpus, NotAllowed for a viewer."""
+    for question_id in question_ids:
+        wb.later.finish(question_id)  # a run that was stored after its question would have none to belong to
+    with wb.write(durable=True) as s:
+        people.require(s, by, DELETE_LEFTOVERS)
+        lock_corpus(s, corpus_id)
+        leftovers = tuple(sorted(set(rows.list_leftovers(s, corpus_id)).intersection(question_ids)))
+        for question_id in leftovers:
+            rows.delete_question(s, question_id)
+        corpus = s.get_one(Corpus, corpus_id)
+        audit.record(s, wb.clock(), by, DELETE_LEFTOVERS, corpus.name, f"typed on Ask: {len(leftovers):,}")
+    return leftovers
 
 
 def _preview(s: Session, question: Question, by: int) -> DeletionView:

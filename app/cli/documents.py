@@ -28,6 +28,8 @@ def ingest(
             result = documents.ingest(wb, into.id, files, on_progress=on_progress)
         for name, reason in result.failed:
             print_note(f"as2: {name}: {reason}")
+        for name, note in result.notes:
+            print_note(f"as2: {name} {note}")
         if as_json:
             print_json({"corpus": into.name, "corpus_id": into.id, "result": result})
         else:

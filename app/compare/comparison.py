@@ -17,7 +17,7 @@ import numpy as np
 from app.compare.rankers import check_ranker, describe_destinations, find_twins, is_path, name_active, note_trained_on
 from app.compare.sweeps import adjust_p_values
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
-from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
+from app.corpora.corpora import CORPUS_PREFIX, UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
 from app.jobs import queue
 from app.jobs.attempt import JobRun
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SYNONYMS = "synonyms.txt"  # of the job's folder
-CORPUS_PREFIX = "labels:"  # of a data set that is a corpus's labels
 SAMPLE_SEED = 0
 WANTED_DIFFERENCE = 0.02  # that comparisons are planned for
 MAX_RANKERS = 24  # in one comparison

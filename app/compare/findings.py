@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from app.compare.comparison import CORPUS_PREFIX, ComparisonView
-from app.corpora.corpora import CorpusView, UnknownCorpus, find_corpus, get_corpus
+from app.compare.comparison import ComparisonView
+from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, get_corpus
 from app.labels.consensus import BINARY
 from app.workbench.workbench import Workbench
 from as2core import error_slices

@@ -1,4 +1,4 @@
-"""Corpora: create, list, find, delete."""
+"""Corpora: create, list, find, rename, delete."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import DamagedIndex
 from db.models import Corpus
 from db.repositories import corpora as rows
+from db.repositories import jobs as job_rows
 
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
-DELETE = "delete a corpus"  # in the audit log
+RENAME, DELETE = "rename a corpus", "delete a corpus"  # in the audit log
+CORPUS_PREFIX = "labels:"  # of the name of a data set that is a corpus's labels
 
 
 class UnknownCorpus(As2Error):
@@ -27,7 +29,8 @@ class UnknownCorpus(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class CorpusView:
-    """A corpus and its counts. `labels` are pairs of question and sentence with a current label."""
+    """A corpus and its counts. `labels` are pairs of question and sentence with a current label. `is_shipped`: it came
+    with the program."""
 
     id: int
     name: str
@@ -38,6 +41,7 @@ class CorpusView:
     vectors_done: int
     vectors_total: int
     created: datetime
+    is_shipped: bool = False
 
     @property
     def vectors_ready(self) -> int:
@@ -108,18 +112,58 @@ def lock_corpus(s: Session, corpus_id: int) -> None:
 
 def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusView:
     """Raises As2Error for a name that is empty, too long or taken, NotAllowed for a viewer."""
+    name = _normalize_name(name)
+    with wb.write() as s:
+        people.allow(s, by, "create a corpus")
+        _check_is_free(s, name)
+        corpus = rows.add_corpus(s, name, wb.clock())
+    wb.forget_index(corpus.id)
+    return get_corpus(wb, corpus.id)
+
+
+def rename_corpus(wb: Workbench, corpus_id: int, name: str, *, by: int | None = None) -> CorpusView:
+    """Comparisons on its labels follow. Raises As2Error for a name that is empty, too long or taken, or if the corpus
+    is a shipped one, which is found by its name; UnknownCorpus, and NotAllowed for a viewer."""
+    name = _normalize_name(name)
+    with wb.write(durable=True) as s:
+        people.allow(s, by, RENAME)
+        lock_corpus(s, corpus_id)
+        corpus = s.get_one(Corpus, corpus_id)
+        if _is_shipped(corpus):
+            raise As2Error(f"{corpus.name!r} comes with the program and keeps its name")
+        if name != corpus.name:
+            _check_is_free(s, name, but=corpus_id)
+            audit.record(s, wb.clock(), by, RENAME, corpus.name, f"to {name}")
+            job_rows.rename_data(s, f"{CORPUS_PREFIX}{corpus.name}", f"{CORPUS_PREFIX}{name}")
+            corpus.name = name
+    return get_corpus(wb, corpus_id)
+
+
+def _normalize_name(name: str) -> str:
+    """Raises As2Error for one that is empty or too long."""
     name = " ".join(name.split())
     if not name:
         raise As2Error("a corpus needs a name: type one")
     if len(name) > MAX_NAME_CHARS:
         raise As2Error(f"the name has {len(name)} characters: keep it under {MAX_NAME_CHARS}")
-    with wb.write() as s:
-        people.allow(s, by, "create a corpus")
-        if rows.find_corpus(s, name) is not None:
-            raise As2Error(f"there is a corpus {name!r} already: choose another name")
-        corpus = rows.add_corpus(s, name, wb.clock())
-    wb.forget_index(corpus.id)
-    return get_corpus(wb, corpus.id)
+    return name
+
+
+def _check_is_free(s: Session, name: str, *, but: int | None = None) -> None:
+    """Raises As2Error where another corpus has the name, capital letters aside."""
+    for corpus in rows.list_corpora(s):
+        if corpus.id != but and fold_name(corpus.name) == fold_name(name):
+            raise As2Error(f"there is already a corpus {corpus.name!r}: choose another name")
+
+
+def fold_name(name: str) -> str:
+    """The same for two names that a reader takes for one."""
+    return " ".join(name.split()).casefold()
+
+
+def _is_shipped(corpus: Corpus) -> bool:
+    """People may name theirs so, too."""
+    return corpus.name in SHIPPED and bool(corpus.digest)
 
 
 def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> None:
@@ -130,10 +174,10 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
         people.allow(s, by, DELETE, people.ADMIN)
         row = s.get_one(Corpus, corpus_id)
         audit.record(s, wb.clock(), by, DELETE, view.name, f"{view.documents:,} documents, {view.labels:,} labels")
-        is_shipped = view.name in SHIPPED and bool(row.digest)  # people may name theirs so, too
+        comes_back = _is_shipped(row)
         s.delete(row)
     wb.forget_index(corpus_id)
-    if is_shipped:
+    if comes_back:
         wb.settings.removed_mark(view.name).touch()
 
 
@@ -143,4 +187,5 @@ def _make_view(wb: Workbench, corpus: Corpus, counts: Mapping[str, int]) -> Corp
         with suppress(DamagedIndex):  # the next question builds it anew
             index = wb.index(corpus.id)
             done, total = index.count_vectors(), index.count()
-    return CorpusView(corpus.id, corpus.name, **counts, vectors_done=done, vectors_total=total, created=corpus.created)
+    sizes = {**counts, "vectors_done": done, "vectors_total": total}
+    return CorpusView(corpus.id, corpus.name, **sizes, created=corpus.created, is_shipped=_is_shipped(corpus))

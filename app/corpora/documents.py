@@ -19,7 +19,7 @@ from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import As2Error, UnreadableFile
-from as2core.text import split_sentences
+from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends, split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
 from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IngestView:
     """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
-    background job that computes the vectors, None when all are there."""
+    background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
+    of documents that were added. `unread_files`: those of the failed ones of which nothing was read."""
 
     added: int
     updated: int
@@ -42,6 +43,12 @@ class IngestView:
     sentences: int
     seconds: float
     job_id: int | None
+    notes: tuple[tuple[str, str], ...] = ()
+    unread_files: tuple[str, ...] = ()
+
+    @property
+    def partly_read_files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(f for f, _ in self.failed if f not in self.unread_files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +162,18 @@ def ingest(
     finally:  # leaving the page ends this in `report`
         parser.close()
         job_id = _try_to_request_vectors(wb, corpus_id)
-    counts, seconds = (tally.added, tally.updated, tally.unchanged), time.monotonic() - started
-    return IngestView(*counts, tuple(tally.failed), tally.documents, tally.sentences, seconds, job_id)
+    return IngestView(
+        added=tally.added,
+        updated=tally.updated,
+        unchanged=tally.unchanged,
+        failed=tuple(tally.failed),
+        documents=tally.documents,
+        sentences=tally.sentences,
+        seconds=time.monotonic() - started,
+        job_id=job_id,
+        notes=tuple(tally.notes),
+        unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
+    )
 
 
 def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
@@ -174,6 +191,8 @@ class _Tally:
     def __init__(self, on_progress: OnProgress | None) -> None:
         self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
         self.failed: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str]] = []
+        self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
 
@@ -203,7 +222,9 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
 
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            yield from read_documents(name, data, on_problem=report, parse=parse)
+            for document in read_documents(name, data, on_problem=report, parse=parse):
+                tally.readable_files.add(name)
+                yield document
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))
         except OSError as e:
@@ -290,12 +311,17 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
     """The sentences of each document, by its id; one that cannot be split is reported and left out."""
     pieces: dict[str, list[Sentence]] = {}
     for document in documents:
+        has_own_name = document.source and not _is_whole_file(document)
+        name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
         try:
             pieces[document.id] = split_sentences(document.text)
         except Exception as e:
-            has_own_name = document.source and not _is_whole_file(document)
-            name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
             tally.add_failure(name, e)
+            continue
+        if lacks_sentence_ends(pieces[document.id]):
+            tally.notes.append(
+                (name, f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters")
+            )
     return pieces
 
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import CorpusView, create_corpus, get_corpus, list_corpora
+from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
@@ -265,5 +265,6 @@ def _unzip_beir(content: bytes, folder: Path) -> None:
 
 def _free_name(wb: Workbench, name: str) -> str:
     stem = PurePosixPath(name).name.partition(".")[0].replace("_", " ").strip()[:60] or "labels"
-    names = {c.name for c in list_corpora(wb)}
-    return next(n for n in (stem, *(f"{stem} {i}" for i in range(2, len(names) + 3))) if n not in names)
+    names = {fold_name(c.name) for c in list_corpora(wb)}
+    choices = (stem, *(f"{stem} {i}" for i in range(2, len(names) + 3)))
+    return next(n for n in choices if fold_name(n) not in names)

@@ -309,11 +309,11 @@ def measure_progress(
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         rules = rules_of_corpus(s, corpus_id)
         tally = partial(rows.count_outcomes, s, corpus_id)
-        (per_label, question_count), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
+        (per_label, question_count), more = count_cached(wb, (corpus_id, annotator_id), mine, tally)
         request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
         count = partial(queues.count_open, s, request, now)
         # what one labels does not leave a review as it leaves another queue
-        remaining, fewer = (count(), 0) if queue in REVIEWS else _count_cached(wb, (request,), mine, count)
+        remaining, fewer = (count(), 0) if queue in REVIEWS else count_cached(wb, (request,), mine, count)
         newest = rows.list_recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
     # "the rest are incorrect" is one act with as many labels as the list is long: no measure of pace
     last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
@@ -329,7 +329,7 @@ def measure_progress(
     )
 
 
-def _count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
+def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
     """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
     until, cached, then = wb.results.get(key, (0.0, None, 0))
     if time.monotonic() < until:

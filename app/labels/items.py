@@ -111,7 +111,9 @@ class ListRow(RankedSentence):
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
     """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
-    first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it."""
+    first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it.
+    `run_size`: how many candidates the ranks are among, those that were deleted since included; 0 where none is ranked.
+    """
 
     question_id: int
     question: str
@@ -121,6 +123,7 @@ class QuestionItem:
     is_kept_apart: bool
     version: str
     token: str
+    run_size: int = 0
 
 
 def read_pair(row: Row | Lease) -> Pair:
@@ -138,7 +141,7 @@ def build_item(
     # what brought it here once, its rank or its cut, may not be so any more
     queue = QUEUES.get(assignment.queue)
     is_current = not again or (queue is not None and (queue.is_review or queue.name == RANDOM))
-    count = _count_candidates(s, row)
+    count = count_run(s, row)
     reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules, count)
     return QueueItem(
         **asdict(_read_candidate(row, own, reasons)),
@@ -160,7 +163,7 @@ def build_row(
     s: Session, row: Row, assignment: Assignment, label: str | None, rules: Rules, *, is_offered: bool, is_free: bool
 ) -> ListRow:
     """`label`: the reader's own. `is_offered`: by the queue, which says why. `is_free`: nobody else has it."""
-    reasons = _explain(s, row, assignment, label, rules, _count_candidates(s, row)) if is_offered else ("", "")
+    reasons = _explain(s, row, assignment, label, rules, count_run(s, row)) if is_offered else ("", "")
     return ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None)
 
 
@@ -196,7 +199,7 @@ def _explain(
     return explain(evidence, assignment), explain(evidence, assignment, with_scores=False)
 
 
-def _count_candidates(s: Session, row: Row) -> int:
+def count_run(s: Session, row: Row) -> int:
     """Among how many candidates it was ranked."""
     return 0 if row.version_id is None else question_rows.count_ranked_with(s, row.id)
 

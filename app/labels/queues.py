@@ -20,7 +20,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.guidelines import Rules, rules_of_corpus
-from app.labels.items import QuestionItem, QueueItem, build_item, build_row, find_version_name, read_pair
+from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
 from app.labels.strategies import (
     ADAPTIVE,
     AGAIN,
@@ -188,13 +188,15 @@ def question_at(
             is_offered = row.asked or row.sentence_id == target
             label = own.get(pair)
             items.append(build_row(s, row, assignment, label, rules, is_offered=is_offered, is_free=is_free))
-        version = find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
+        first = next((r for r in candidates if r.version_id), None)
+        version = find_version_name(s, None if first is None else first.version_id)
+        run_size = 0 if first is None else count_run(s, first)
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
-    why = explain_list(assignment, len(items))
+    why = explain_list(assignment)
     is_apart = question.split in KEPT_APART
-    return QuestionItem(question_id, question.text, tuple(items), why, assignment, is_apart, version, token)
+    return QuestionItem(question_id, question.text, tuple(items), why, assignment, is_apart, version, token, run_size)
 
 
 def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:

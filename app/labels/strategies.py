@@ -24,7 +24,7 @@ DECIDE = "decide"  # proposed to decide between two rankers (`app.compare.decidi
 OUTSIDE_QUEUES = ("", ASK)  # a label from here may exceed the overlap, and puts its question in the queues
 
 CONTROL = "A random pick, the control share of this queue"
-BLIND = "Shown without scores, to measure how much scores influence labels."
+BLIND = "Shown without the model's ranks, to measure how much they influence labels."
 NEAR = 0.03  # in probability
 
 
@@ -68,9 +68,10 @@ class Evidence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review
-    has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random. `settle`: what
-    a label given in a review settles there. `title`: its name on the page, by default `name`. `when_empty`: the text
-    shown in place of an item."""
+    has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random.
+    `is_by_probability`: in the order of a sentence's probability by itself, which the page therefore shows.
+    `settle`: what a label given in a review settles there. `title`: its name on the page, by default `name`.
+    `when_empty`: the text shown in place of an item."""
 
     name: str
     hint: str
@@ -79,6 +80,7 @@ class Queue:
     explain: Callable[[Evidence], str]
     title: str = ""
     is_adaptive: bool = False
+    is_by_probability: bool = False
     settle: Callable[[Session, Pair, datetime], None] | None = None
     when_empty: str = ""
 
@@ -121,18 +123,18 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
         return f"{CONTROL}, {_rank(evidence)}."
     if queue and not queue.is_review:
         return queue.explain(evidence)
-    return f"{_rank(evidence).capitalize()}, score {evidence.row.probability:.2f}."
+    return f"{_rank(evidence).capitalize()}."
 
 
-def explain_list(assignment: Assignment, candidates: int) -> str:
+def explain_list(assignment: Assignment) -> str:
     """Why a question is offered with its list."""
     first = "" if assignment.first_id is None else " Only the first row was drawn; the others are listed with it."
     if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
     if assignment.control:
         return f"A random question, the control share of this queue.{first}"
-    description = f"{QUEUES[assignment.queue].description} " if assignment.queue in QUEUES else ""
-    return f"{description}{candidates} candidates.{first}"
+    description = QUEUES[assignment.queue].description if assignment.queue in QUEUES else ""
+    return f"{description}{first}".strip()
 
 
 def _rank(evidence: Evidence) -> str:
@@ -143,7 +145,7 @@ def _explain_uncertain(evidence: Evidence) -> str:
     row = evidence.row
     distance = abs(row.probability - row.threshold)
     near = "right at the threshold" if distance <= NEAR else f"{distance:.2f} from the threshold"
-    return f"Layer {row.last_exit} gives {row.probability:.2f}: {near} of {row.threshold:.2f}."
+    return f"Its probability by itself, {row.probability:.2f}, is {near} of {row.threshold:.2f}."
 
 
 def _explain_cut(evidence: Evidence) -> str:
@@ -225,10 +227,11 @@ QUEUES = {
         Queue(
             name="uncertain",
             hint="where the model is least sure",
-            description="Score closest to the threshold for an answer.",
+            description="Sentences whose probability by itself is closest to the threshold for an answer.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,
+            is_by_probability=True,
         ),
         Queue(
             name="disagree",

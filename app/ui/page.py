@@ -3,8 +3,8 @@
     frame = page("Label", "One key, one label, next.")
     item = queues.next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
 
-The corpus is in the address (`?corpus=<name>`), so links keep it. The annotator is not (see `signin`): a link must not
-sign labels with someone else's name. Both stay when the page changes.
+The corpus is in the address (`?corpus=<name>`), so links keep it; without one, it is the browser's last. The annotator
+is not (see `signin`): a link must not sign labels with someone else's name. Both stay when the page changes.
 """
 
 import gc
@@ -184,7 +184,8 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     if (late := _get_missing("as2_corpus")) in by_name:  # it was asked for while it was being read
         _forget_missing("as2_corpus")
         use_corpus(late)
-    target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
+    last = signin.read_cookie(signin.CORPUS)  # it may be another home's
+    target = url.get("corpus") or st.session_state.get("_as2_corpus") or (last if last in by_name else "")
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
     _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
@@ -201,6 +202,8 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     corpus = by_name[name]
     state["_as2_corpus"] = name
     url.put(corpus=name)
+    if not _get_missing("as2_corpus"):  # or it is only what stands in for another
+        signin.remember(signin.CORPUS, name)
     return corpus
 
 

@@ -34,7 +34,7 @@ from as2core.errors import As2Error, BadSetting
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 
-NAME, DESK = "as2_name", "as2_desk"  # cookies
+NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
@@ -128,6 +128,11 @@ def remember(cookie: str, value: str) -> None:
     st.session_state.setdefault(_REMEMBERED, {})[cookie] = value
 
 
+def read_cookie(cookie: str) -> str:
+    """As the browser had it when this session began; "" if it had none."""
+    return unquote(st.context.cookies.get(cookie, ""))
+
+
 def desk() -> str:
     """Names this browser among all that sign with the same name."""
     cookie = st.context.cookies.get(DESK, "")
@@ -169,7 +174,7 @@ def _log_out(wb: Workbench, person_id: int) -> None:
 def _sign_in_by_name(wb: Workbench) -> AnnotatorView:
     state = st.session_state
     if "_as2_name" not in state:
-        state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY
+        state["_as2_name"] = read_cookie(NAME) or NOBODY
     current = state["_as2_name"]
     text = st.text_input(
         "Your name",

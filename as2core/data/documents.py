@@ -150,7 +150,11 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns = [c.strip().lower() for c in next(rows, ())]
     if not set(columns) & set(_TEXT_COLUMNS):
-        raise UnreadableFile(f"no column named {' or '.join(_TEXT_COLUMNS)}; its columns are: {', '.join(columns)}")
+        first, *others = _TEXT_COLUMNS
+        raise UnreadableFile(
+            f"The sentences must be in a column named {first} (or {', '.join(others)}). Its columns are: "
+            f"{', '.join(columns)}. Rename one and add the file again."
+        )
     row: list[str] | None = []
     while row is not None:
         try:

@@ -142,6 +142,12 @@ def add_event(session: Session, job_id: int, payload: Mapping[str, object], now:
     session.execute(insert(JobEvent), [{"job_id": job_id, "payload": dict(payload), "created": now}])
 
 
+def rename_data(session: Session, old: str, new: str) -> None:
+    """Of the jobs that are about the data set `old`."""
+    for job in session.scalars(select(Job).where(Job.settings["data"].as_string() == old)):
+        job.settings = {**job.settings, "data": new}
+
+
 def list_silent_jobs(
     session: Session, *, heard_before: datetime, dead_workers: Sequence[str], lock: bool = False
 ) -> list[Job]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Annotator, CurrentLabel, Question, Run
+from db.models import ASKED, Annotator, CurrentLabel, Question, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,13 @@ def has_question_without_label(session: Session, corpus_id: int) -> bool:
     )
     without = select(Question.id).where(in_corpus, Question.queued, Question.id.not_in(with_label))
     return session.scalar(without.limit(1)) is not None
+
+
+def list_leftovers(session: Session, corpus_id: int) -> list[int]:
+    """Ids of the questions that somebody typed on Ask and nobody labelled or put in the label queues."""
+    with_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
+    typed = select(Question.id).where(Question.corpus_id == corpus_id, Question.origin == ASKED)
+    return list(session.scalars(typed.where(~Question.queued, ~with_label).order_by(Question.id)))
 
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:

@@ -263,7 +263,10 @@ UNREADABLE = {
     "zeros.md": (bytes(100), "no text in it"),
     "e.jsonl": (b"\n\n", "there is no document in it"),
     "e.md": (b"---\ntitle: T\n---\n", "there is no text in it"),
-    "c.csv": (b"a,b\n1,2\n", "no column named text or answer or content or body; its columns are: a, b"),
+    "c.csv": (
+        b"a,b\n1,2\n",
+        "The sentences must be in a column named text (or answer, content, body). Its columns are: a, b. Rename one",
+    ),
     "m.csv": (b"id,text\n1,x,y\n", "line 2: more fields than the 2 columns"),
     "e.html": (b"", "not a web page"),
     "e.htm": (b"<html><body><script>x</script></body></html>", "there is no text in it"),

@@ -5,7 +5,7 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.synonyms import Synonyms
+from as2core.synonyms import BadLines, Synonyms
 from as2core.types import Candidate, Question
 
 HOUSE = Synonyms.parse("""\
@@ -61,6 +61,13 @@ def test_without_synonyms_a_question_stays_as_it_is():
 def test_a_line_that_cannot_be_read_is_named(text, said):
     with pytest.raises(BadSetting, match=re.escape(said)):
         Synonyms.parse(text)
+
+
+def test_all_lines_that_cannot_be_read_are_named():
+    with pytest.raises(BadLines) as e:
+        Synonyms.parse("whale => VX-90\nwhale = VX-90\n=> VX-90")
+    assert [p.partition(":")[0] for p in e.value.problems] == ["line 2, “whale = VX-90”", "line 3"]
+    assert str(e.value) == "; ".join(e.value.problems)
 
 
 def test_lines_are_read_as_they_are_written():

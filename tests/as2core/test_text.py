@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from as2core.text import MAX_SENTENCE_CHARS, STOP_WORDS, split_sentences, tokenize
+from as2core.text import MAX_SENTENCE_CHARS, STOP_WORDS, lacks_sentence_ends, split_sentences, tokenize
 
 PROSE = {
     "titles": ["Dr. Mary Walker met Prof. A. Stone at St. Bride's.", "Mr. and Mrs. Hale came later."],
@@ -245,3 +245,18 @@ def test_a_letter_and_its_accent_are_one_however_they_are_written(form):
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_a_dotted_capital_i_ends_no_word(form):
     assert tokenize(unicodedata.normalize(form, "İzmir and DİYARBAKIR")) == ["izmir", "and", "diyarbakir"]
+
+
+@pytest.mark.parametrize("separator", [" ", ", "])
+def test_a_text_of_words_alone_lacks_sentence_ends(separator):
+    assert lacks_sentence_ends(split_sentences(separator.join(["word"] * 2000)))
+    assert lacks_sentence_ends(split_sentences(separator.join(["word"] * 250)))  # 1,250 characters: two pieces
+
+
+def test_prose_with_one_long_sentence_does_not():
+    prose = " ".join(["It rained."] * 20)
+    assert not lacks_sentence_ends(split_sentences(f"{prose} {'word ' * 300}. {prose}"))
+    assert not lacks_sentence_ends(split_sentences(" ".join([f"{'word ' * 150}ends."] * 9)))
+    assert not lacks_sentence_ends(split_sentences("\n\n".join(["word " * 150] * 9)))
+    assert not lacks_sentence_ends(split_sentences("word"))
+    assert not lacks_sentence_ends([])

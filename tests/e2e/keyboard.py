@@ -35,7 +35,7 @@ def sign(page: Page, name: str) -> None:
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
-    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
+    expect(page.get_by_title(f"Sentences labelled by {name}")).to_be_visible()
     wait_until_idle(page)
 
 

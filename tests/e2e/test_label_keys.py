@@ -29,7 +29,7 @@ def open_label(page: Page, queue: str, name: str) -> None:
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
-    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
+    expect(page.get_by_title(f"Sentences labelled by {name}")).to_be_visible()
     expect(field).not_to_be_focused()
     wait_until_idle(page)
 
@@ -116,7 +116,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
 @pytest.mark.slow
 def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
     open_label(page, queue, "Tabber")
-    scores = page.get_by_role("switch", name="Show scores")
+    scores = page.get_by_role("switch", name="Show model ranks")
     expect(scores).to_be_checked()
     for _ in range(60):
         if scores.evaluate("(e) => e === document.activeElement"):
@@ -208,5 +208,5 @@ def test_a_label_outlives_a_reload(page, queue):
     field = page.get_by_role("textbox", name="Your name")
     field.fill("Reloader")
     field.press("Enter")
-    expect(page.get_by_text("labelled by Reloader")).to_be_visible()
+    expect(page.get_by_title("Sentences labelled by Reloader")).to_be_visible()
     expect(page.get_by_test_id("as2-progress")).to_contain_text("Mine1")

@@ -19,7 +19,6 @@ def page(small_page, small_worker) -> Page:
 
 def open_label(page: Page, url: str, name: str) -> None:
     open_queue(page, url, ITEM)
-    expect(page.locator(ITEM)).to_contain_text("Why this one")
     wait_until_idle(page)  # who is signed in already gets the focus back from the listener alone: it has to be there
     sign(page, name)
 
@@ -83,7 +82,7 @@ def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
         press(page, key)
     assert labels(small, "Undoer") == ["correct", "incorrect", "correct"]
     page.reload()
-    expect(page.get_by_text("labelled by Undoer")).to_be_visible()
+    expect(page.get_by_title("Sentences labelled by Undoer")).to_be_visible()
     expect(page.locator(ACT)).to_have_count(3)
     wait_until_idle(page)
     for left in (2, 1, 0):

@@ -204,7 +204,7 @@ def test_two_people_on_two_servers_agree_and_go_on_when_one_is_killed(site: Site
         site.servers[hers].wait()
         press(bob, "a")  # his page was not disturbed
         ada.goto(f"{SITE}/label?queue=tops&mode=one")
-        expect(ada.get_by_text("labelled by Ada")).to_be_visible()
+        expect(ada.get_by_title("Sentences labelled by Ada")).to_be_visible()
         expect(ada.locator(ACT)).to_have_count(1)  # what she did before is still there to be undone
         wait_until_idle(ada)
         press(ada, "a")

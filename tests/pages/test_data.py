@@ -45,7 +45,25 @@ def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
     at = open_data()
     at.text_input(key="data_new_name").input("Works")
     at = button(at, "Create").click().run()
-    assert "there is a corpus 'Works' already: choose another name" in texts(at)
+    assert "there is already a corpus 'Works': choose another name" in texts(at)
+
+
+def test_a_corpus_is_renamed_and_stays_in_use(wb):
+    at = open_data({"corpus": "Works"}).button(key=f"data_rename_{WORKS}").click().run()
+    at.text_input(key="data_rename_name").set_value("towers")
+    at = button(at, "Rename").click().run()
+    assert "there is already a corpus 'Towers': choose another name" in texts(at)
+    at.text_input(key="data_rename_name").set_value("Factories")
+    at = button(at, "Rename").click().run()
+    assert names(wb) == ["Towers", "Factories"]
+    assert at.selectbox(key="as2_corpus").value == "Factories"
+    assert "no corpus called" not in texts(at)
+    assert any("is now called Factories" in t.value for t in at.toast)
+
+
+def test_a_viewer_cannot_rename_a_corpus(wb):
+    stored.set_role(wb, "viewer")
+    assert open_data().button(key=f"data_rename_{WORKS}").disabled
 
 
 def test_another_corpus_is_taken_into_use(wb):
@@ -102,9 +120,26 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 added, 0 updated, 0 unchanged, 1 not read, or only in part" in texts(at)
+    assert "1 added, 0 updated, 0 unchanged, 1 not read, in" in texts(at)
     [(file, reason)] = reasons(at)
     assert file == "bad.pdf" and reason
+    assert "Word files: save them as PDF or text first." in texts(at)
+
+
+def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):
+    at = open_data()
+    files = [("a.csv", b"id,text\n1,One.\n2,x,y\n", "text/csv"), ("b.csv", b"name,notes\n1,2\n", "text/csv")]
+    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "1 added, 0 updated, 0 unchanged, 1 not read, 1 read in part, in" in texts(at)
+    assert dict(reasons(at))["b.csv"].endswith("Its columns are: name, notes. Rename one and add the file again.")
+
+
+def test_a_file_without_sentence_ends_is_added_with_a_note(wb):
+    at = open_data()
+    at = at.file_uploader(key="data_files_0").set_value([("words.txt", b"word " * 1000, "text/plain")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "words.txt has no sentence ends: it was cut about every 1,000 characters." in texts(at)
 
 
 def test_the_corpus_that_files_go_into_is_named_where_they_are_added(wb):
@@ -134,10 +169,16 @@ def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb)
     key = f"data_synonyms_{TOWERS}"
     at.text_area(key=key).input("iron lady = Eiffel Tower")
     at = at.button(key="data_synonyms_save").click().run()
-    assert "line 1" in texts(at) and at.text_area(key=key).value == "iron lady = Eiffel Tower"
+    assert "- Line 1" in texts(at) and at.text_area(key=key).value == "iron lady = Eiffel Tower"
+    at.text_area(key=key).input("iron lady = Eiffel Tower\nlady => tower\nEiffel")
+    at = at.button(key="data_synonyms_save").click().run()
+    [error] = at.error
+    assert error.value.count("\n- Line") == 2 and "- Line 3" in error.value
+    assert not open_data({"view": "synonyms", "corpus": "Towers"}).error
     at.text_area(key=key).input("iron lady   => Eiffel Tower")
     at = at.button(key="data_synonyms_save").click().run()
     assert at.text_area(key=key).value == "iron lady => Eiffel Tower\n"
+    assert not at.error
     assert read_synonyms(wb, TOWERS).words == ["iron lady"]
 
 
@@ -222,10 +263,34 @@ def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
     assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1
 
 
+def numbers(at):
+    """Of the sentences that are drawn."""
+    return [int(n) for n in re.findall(r"<sup>(\d+)</sup>", markup(at))]
+
+
+def test_a_long_document_is_drawn_in_parts_around_the_sentence_wanted(wb, monkeypatch):
+    documents.ingest(wb, TOWERS, [("book.txt", " ".join(f"Fact {i} holds." for i in range(1, 21)).encode())])
+    monkeypatch.setattr(documents_ui, "MAX_SENTENCES", 6)
+    book = {"view": "documents", "doc": "book"}
+    at = open_data(book)
+    assert numbers(at) == [1, 2, 3, 4, 5, 6]
+    assert "20 sentences" in markup(at)
+    at = at.button(key="data_document_more").click().run()
+    assert numbers(at) == list(range(1, 13))
+    at = open_data({**book, "sentence": "11"})
+    assert numbers(at) == [8, 9, 10, 11, 12, 13]
+    at = at.button(key="data_document_earlier").click().run()
+    assert numbers(at) == list(range(2, 14))
+    at = at.button(key="data_document_earlier").click().run().button(key="data_document_more").click().run()
+    assert numbers(at) == list(range(1, 20))
+    assert numbers(open_data({**book, "sentence": "20"})) == numbers(open_data({**book, "sentence": "99"}))
+    assert numbers(open_data({**book, "sentence": "20"})) == [15, 16, 17, 18, 19, 20]
+
+
 def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     document = DocumentView(1, "d<1>", "A & B", "", 3)
     sentences = [SentenceView(1, "One.", 0, 0), SentenceView(2, "<b>Two.", 1, 0), SentenceView(3, "Three.", 2, 1)]
-    html = documents_ui.render_document(document, sentences)
+    html = documents_ui.render_title(document) + documents_ui.render_text(sentences)
     assert html.count("<p>") == 2
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 

@@ -6,6 +6,8 @@ from app_pages import open_page, texts
 from stored import TOWERS
 
 from app.ask import proposals as proposing
+from app.jobs import queue
+from db.models import Job
 from db.repositories import proposals
 
 FIRST, SECOND = 1, 2  # proposals
@@ -78,3 +80,25 @@ def test_a_run_is_asked_for_and_can_be_stopped(wb, at):
     assert (job.kind, job.state, job.settings["wanted"]) == ("propose", "queued", 5)
     at.button(key="data_propose_stop").click().run()
     assert stored.jobs(wb)[0].state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ({"proposed": 5, "tried": 9}, "tried 9 sentences and proposed 5 questions."),
+        (
+            {"proposed": 1, "tried": 1, "sentences": 95},
+            "question. Only 1 of 95 sentences without a proposal has a form",
+        ),
+        ({"proposed": 0, "tried": 0, "sentences": 95}, "None of 95 sentences without a proposal has a form"),
+        ({"proposed": 2, "tried": 3, "sentences": 95}, "Only 3 of 95 sentences without a proposal have a form"),
+    ],
+)
+def test_a_run_that_proposed_few_says_how_many_sentences_could_be_turned(wb, result, text):
+    job = queue.enqueue(wb, "propose", {"wanted": 5}, corpus_id=TOWERS)
+    with wb.write() as s:
+        row = s.get_one(Job, job.id)
+        row.state, row.result = "done", result
+    shown = texts(open_page("data", {"view": "proposals"}))
+    assert text in shown
+    assert ("a form that can be turned" in shown) is ("sentences" in result)

@@ -145,6 +145,30 @@ def test_a_viewer_changes_no_question(wb):
         assert button.disabled and "Viewers cannot change questions" in button.help
 
 
+def test_what_was_typed_and_never_labelled_is_deleted_at_once_after_a_confirmation(wb, at, me):
+    assert "data_question_leftovers" not in [b.key for b in at.button]  # all are in the label queue
+    for text in ("Who built it?", "Who paid it?", "Who saw it?"):
+        asking.ask(wb, TOWERS, text, as_typed=True)
+    at = at.run().button(key="data_question_leftovers").click().run()
+    assert "This deletes 3 questions of **Towers** that somebody typed on Ask" in texts(at)
+    at = at.button(key="data_question_leftovers_cancel").click().run()
+    assert len(stored.questions(wb, TOWERS)) == 6
+    at = at.button(key="data_question_leftovers").click().run()
+    [saw] = question_management.list_questions(wb, TOWERS, search="saw", limit=9).listed
+    label(wb, me, saw.id)  # meanwhile
+    at = at.button(key="data_question_leftovers_confirm").click().run()
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who saw it?"]
+    assert any("2 questions were deleted" in t.value for t in at.toast)
+
+
+def test_a_viewer_deletes_no_leftovers(wb):
+    asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
+    stored.set_role(wb, "viewer")
+    at = open_questions()
+    assert at.button(key="data_question_leftovers").disabled
+    assert "data_question_leftovers" not in [b.key for b in open_questions(find="built").button]
+
+
 def test_a_question_deleted_while_it_is_open_on_ask_is_not_asked_again(wb):
     at = open_page("ask", {"q": TOWER, "corpus": "Towers"})
     at.session_state["_as2_result"][1].view.run.get()

@@ -8,6 +8,7 @@ import stored
 from app_pages import button, markup, open_page, texts
 from sqlalchemy import select
 
+from app.adapt import readiness
 from app.ask import asking, question_management
 from app.corpora import corpora
 from app.exchange import starter
@@ -20,7 +21,7 @@ from app.ui.label import shortcuts
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.workbench.settings import Settings
-from db.models import Corpus, Lease
+from db.models import Corpus, Lease, Sentence
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
@@ -101,19 +102,28 @@ def test_every_label_has_its_button(wb):
 
 def test_hidden_scores_are_remembered_as_hidden(wb):
     at = open_label()
-    assert "score 0.73" in markup(at)
+    assert "probability by itself 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in markup(at)
-    assert f"<b>Why this one:</b> {QUEUES['uncertain'].description[:20]}" in markup(at).replace("&#x27;", "'")
+    assert "Why this one" not in markup(at)  # it would repeat the line above the item
+    assert QUEUES["uncertain"].description in texts(at)
     press(at, "incorrect")
     assert stored.label_events(wb)[0].scores_visible is False
+
+
+def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):
+    for mode in ("one", "list"):
+        html = markup(open_label({"mode": mode, "queue": "tops"}))
+        assert "cascade rank 1" in html
+        assert not re.search("probability|score 0", html)
+        assert "probability by itself 0." in markup(open_label({"mode": mode}))
 
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
     at = open_label({"mode": "list", "queue": "tops"})
     assert "<b>Why this row:</b> Ranked 1 of 4, the highest without a label." in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
-    assert "<b>Why this row:</b> The highest-ranked candidates without a label" in markup(at)
+    assert "Why this row" not in markup(at)
     assert "Ranked 1" not in markup(at)
 
 
@@ -367,6 +377,7 @@ def opened_list(**query):
 def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
     at = opened_list()
     assert "Who designed the Forth Bridge?" in markup(at)
+    assert "0 of 4 candidates labelled by you</p>" in markup(at)
     assert rows(at) == 4
     at = at.button(key="label_row_2_incorrect").click().run()
     assert stored.labels(wb) == {(BRIDGE, TRAINS): "incorrect"}
@@ -462,6 +473,20 @@ def test_up_and_down_move_through_the_list_and_label_nothing(wb):
     assert stored.labels(wb) == {SECOND: "unsure"}
 
 
+def test_a_list_says_how_many_ranked_candidates_left_the_corpus(wb):
+    with wb.write() as s:
+        s.delete(s.get_one(Sentence, STEEL))
+    html = markup(opened_list())
+    assert "0 of 3 candidates labelled by you. Of the 4 that were ranked, 1 left the corpus since." in html
+
+
+def test_a_list_does_not_repeat_its_queue_s_description_as_a_reason(wb):
+    at = opened_list()
+    assert QUEUES["uncertain"].description in texts(at)
+    assert "Why this one" not in markup(at)
+    assert "<b>Why this row:</b> Its probability by itself" in markup(at)
+
+
 def test_the_next_question_comes_and_back_returns(wb):
     at = press(opened_list(), "forward")
     assert front(at)[0] != BRIDGE and "Who designed the Forth Bridge?" not in markup(at)
@@ -542,25 +567,40 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(wb, me, clock):
+def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
-    assert "12.0 labels a minute. At this pace 10 min to go" in texts(at.run())
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=4)
-    assert "At this pace less than a minute to go" in texts(at.run())
+    at = at.run()
+    assert "12.0 labels a minute." in texts(at)
+    assert "to go" not in texts(at)  # a forecast in hours frightens
+    assert [bar.proto.text for bar in at.get("progress")] == ["3 of 123 pairs wanted, 120 to go"]
 
 
-@pytest.mark.parametrize("target", [None, 820])
-def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me, target):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=target)
+def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=820)
     assert len(open_label({"queue": "tops"}).get("progress")) == 1
     at = open_label({"queue": "flagged"})
     assert not at.get("progress")
-    assert "labelled by" not in texts(at)
     assert "wanted" not in texts(at)
+
+
+def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_there_are_enough(wb, me, monkeypatch):
+    label(wb, me, FIRST)
+    at = open_label({"queue": "random"})
+    assert not at.get("progress")  # a share of what is left moves with the queue
+    assert "Questions with a correct and an incorrect label: 0 of 4 needed for a retrain" in texts(at)
+    label(wb, me, SECOND, "incorrect")
+    assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
+    assert "label: 0 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "")
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 1)
+    at = open_label({"queue": "random"})
+    assert "Enough for a first retrain:" in texts(at)
+    assert "adapt" in [p.proto.page for p in at.get("page_link")]
 
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):

@@ -44,6 +44,29 @@ def test_the_name_the_browser_kept_signs_after_a_reload(wb, monkeypatch):
     assert at.text_input(key="as2_name").value == "Ada Lovelace"
 
 
+@pytest.mark.parametrize(
+    ("kept", "query", "corpus"),
+    [
+        ("Works", {}, "Works"),
+        ("Works", {"corpus": "Towers"}, "Towers"),
+        ("of%20another%20home", {}, "Towers"),
+        ("", {}, "Towers"),
+    ],
+)
+def test_an_address_without_a_corpus_opens_the_one_the_browser_used_last(wb, monkeypatch, kept, query, corpus):
+    monkeypatch.setattr(type(st.context), "cookies", {"as2_corpus": kept})
+    at = open_page("data", query)
+    assert at.selectbox(key="as2_corpus").value == corpus
+    assert "no corpus called" not in texts(at)
+    assert at.session_state["_as2_remembered"]["as2_corpus"] == corpus
+
+
+def test_what_stands_in_for_a_corpus_that_is_not_here_is_not_remembered(wb):
+    at = open_page("label", {"corpus": "Gone"})
+    assert "no corpus called" in texts(at)
+    assert "_as2_remembered" not in at.session_state
+
+
 def test_without_a_name_it_is_me(wb):
     assert open_page("label").text_input(key="as2_name").value == "me"
 

@@ -83,12 +83,12 @@ def _draw_shares(view: PrevalenceView) -> None:
 def _draw_anchoring(view: AnchoringView) -> None:
     st.header("Anchoring", anchor=False)
     st.caption(
-        "A share of the randomly drawn pairs is shown without scores. The shift is how much more often labels agree "
-        "with the model when its score is visible."
+        "A share of the randomly drawn pairs is shown without the model's ranks. The shift is how much more often "
+        "labels agree with the model when its ranks are visible."
     )
     if view.shift.value is None or view.agree_visible is None or view.agree_blind is None:
         st.info(
-            f"Not measured yet: {count(view.visible, 'label')} with scores and {view.blind:,} without, on randomly "
+            f"Not measured yet: {count(view.visible, 'label')} with ranks and {view.blind:,} without, on randomly "
             "drawn pairs. They come from the queue Random and the random share of the adaptive queues.",
             icon=":material/visibility_off:",
         )
@@ -97,7 +97,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
     _draw_number(
         "Shift",
         view.shift,
-        f"{percent(view.agree_visible)} of {count(view.visible, 'label')} with scores agree with the model, "
+        f"{percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
         f"{percent(view.agree_blind)} of {view.blind:,} without{note}",
     )
 

@@ -28,8 +28,8 @@ def _draw_settings(frame: Frame) -> None:
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
                                   disabled=is_closed, help="A fair sample for estimates")  # fmt: skip
-        blind = st.number_input("Of random pairs, shown without scores, in %", 0, 100, round(now.blind * 100), 5,
-                                disabled=is_closed, help="Measures how much scores influence labels")  # fmt: skip
+        blind = st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, round(now.blind * 100), 5,
+                                disabled=is_closed, help="Measures how much the ranks influence labels")  # fmt: skip
         target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100, disabled=is_closed)
         is_sent = st.form_submit_button("Save", disabled=is_closed, icon=":material/save:")
     if is_sent:

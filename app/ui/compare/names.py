@@ -1,6 +1,7 @@
 """Labelled sets and settings in the words of the page. Addresses, jobs and the terminal have their raw names."""
 
-from app.compare.comparison import CORPUS_PREFIX, ComparisonSettings
+from app.compare.comparison import ComparisonSettings
+from app.corpora.corpora import CORPUS_PREFIX
 from app.ui.text import count, plain
 from as2core.data.catalog import SHIPPED_SETS
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.compare import comparison
-from app.compare.comparison import CORPUS_PREFIX, ComparisonSettings
+from app.compare.comparison import ComparisonSettings
 from app.compare.rankers import describe_destinations, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
+from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs.queue import JobView
 from app.ui import navigation, url
 from app.ui.compare.names import (

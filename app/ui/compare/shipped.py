@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.compare import comparison, shipped_comparison
-from app.compare.comparison import CORPUS_PREFIX, ComparisonSettings, ComparisonView
-from app.corpora.corpora import STARTER
+from app.compare.comparison import ComparisonSettings, ComparisonView
+from app.corpora.corpora import CORPUS_PREFIX, STARTER
 from app.jobs.queue import JobView
 from app.ui import url
 from app.ui.errors import guarded

@@ -1,4 +1,4 @@
-"""Corpora: list, create, delete, add documents, load the shipped ones."""
+"""Corpora: list, create, rename, delete, add documents, load the shipped ones."""
 
 from contextlib import suppress
 
@@ -20,7 +20,10 @@ from app.ui.uploads import offer_upload
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
-DELETING, REPORT = "_data_deleting", "_data_report"  # of the session: a corpus's id; its name and what was ingested
+DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
+REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
+MAX_TYPED_CHARS = 60
+MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
 
 
@@ -48,6 +51,10 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
+        why = frame.explain_refusal("rename corpora")
+        st.button("Rename …", key=f"data_rename_{corpus.id}", type="tertiary", disabled=bool(why) or corpus.is_shipped,
+                  help=why or ("It comes with the program and keeps its name" if corpus.is_shipped else None),
+                  on_click=st.session_state.__setitem__, args=(RENAMING, corpus.id))  # fmt: skip
         st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", disabled=not frame.is_admin,
                   help=None if frame.is_admin else ONLY_ADMIN,
                   on_click=st.session_state.__setitem__, args=(DELETING, corpus.id))  # fmt: skip
@@ -80,13 +87,16 @@ def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:
 
 def dialogs(frame: Frame) -> None:
     """Open the dialog of a clicked button; called once, at the end of the page."""
-    corpus_id = st.session_state.get(DELETING)
-    if corpus_id is not None and (corpus := _find_corpus(frame.wb, corpus_id)) is not None:
-        _draw_delete(frame, corpus)
+    for key, draw_dialog in ((DELETING, _draw_delete), (RENAMING, _draw_rename)):
+        corpus_id = st.session_state.get(key)
+        if corpus_id is not None and (corpus := _find_corpus(frame.wb, corpus_id)) is not None:
+            draw_dialog(frame, corpus)
+            return
 
 
 def _close() -> None:
     st.session_state.pop(DELETING, None)
+    st.session_state.pop(RENAMING, None)
 
 
 @st.dialog("Delete corpus", on_dismiss=_close)
@@ -111,13 +121,32 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
             st.rerun()
 
 
+@st.dialog("Rename corpus", on_dismiss=_close)
+def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
+    st.caption("Links and commands that have the old name no longer find the corpus.")
+    with st.form("data_rename", border=False):
+        name = st.text_input("New name", corpus.name, max_chars=MAX_TYPED_CHARS, key="data_rename_name")
+        if st.form_submit_button("Rename", type="primary"):
+            with boundary():
+                view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
+                _close()
+                st.session_state.pop(REPORT, None)  # it has the old name
+                if frame.corpus is not None and frame.corpus.id == corpus.id:
+                    use_corpus(view.name)
+                    url.put(corpus=view.name)
+                announce(f"The corpus {corpus.name} is now called {view.name}.")
+                st.rerun()
+
+
 def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
     st.header("New corpus", anchor=False)
     st.caption("Name it, then add its documents below.")
     form = st.form("data_new", border=False, clear_on_submit=True)
     with form, st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
+        name = st.text_input(
+            "Name", max_chars=MAX_TYPED_CHARS, placeholder="For example: Handbooks", key="data_new_name"
+        )
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:
             with boundary():
@@ -172,7 +201,10 @@ def _draw_ingest(frame: Frame) -> None:
             f"“{name}” comes with the program. For your own documents, create a corpus above first.",
             icon=":material/create_new_folder:",
         )
-    st.caption("Adding the same document again changes nothing.")
+    st.caption(
+        "Accepted are PDF, text, Markdown, web pages (HTML), tables (CSV, TSV) with the sentences in a column named "
+        "text, and JSONL. Word files: save them as PDF or text first. Adding the same document again changes nothing."
+    )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = offer_upload(
         "Files", is_allowed=not why, accept_multiple_files=True,
@@ -202,11 +234,13 @@ def _draw_report(corpus: CorpusView) -> None:
     with st.container(border=True, key="data_report"):
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
-            files = count(len({f for f, _ in report.failed}), "file")
             has_any = report.added or report.updated
-            rest = "What could be read was added." if has_any else "Nothing was added."
-            st.caption(f"{files} could not be read, or only in part. {rest}")
+            st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
+        for file, note in report.notes[:MAX_NOTES]:
+            st.caption(f":material/info: {plain(file)} {plain(note)}.")
+        if (rest := len(report.notes) - MAX_NOTES) > 0:
+            st.caption(f":material/info: The same holds for {count(rest, 'other document')}.")
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
                 if corpus.sentences:
@@ -219,6 +253,8 @@ def _draw_report(corpus: CorpusView) -> None:
 
 def describe_ingest(name: str, report: IngestView) -> str:
     parts = [f"{report.added:,} added", f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
-    if report.failed:
-        parts.append(f"{len({f for f, _ in report.failed}):,} not read, or only in part")
+    if report.unread_files:
+        parts.append(f"{len(report.unread_files):,} not read")
+    if report.partly_read_files:
+        parts.append(f"{len(report.partly_read_files):,} read in part")
     return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'new sentence')}."

@@ -16,7 +16,9 @@ from app.ui.scripts import scroll_to
 from app.ui.text import count, escape, plain
 
 MAX_LISTED = 100
+MAX_SENTENCES = 300  # drawn at once: a page of a whole book takes long, and its end is out of reach
 MAX_NUMBER_DIGITS = 9
+WINDOW = "_data_window"  # of the session: a place in a document and the sentences drawn around it
 _CSS = Path(__file__).with_name("data.css")
 
 
@@ -47,8 +49,10 @@ def draw(frame: Frame) -> None:
         if document is None:
             st.info("Choose a document to see how it is split into sentences.", icon=":material/article:")
         else:
+            with st.container(horizontal=True, vertical_alignment="top", key="data_document_head"):
+                st.html(render_title(document), width="stretch")
+                _draw_delete(frame, document)
             _draw_text(frame, document)
-            _draw_delete(frame, document)
 
 
 def _draw_way_back(frame: Frame) -> None:
@@ -73,9 +77,33 @@ def _list_matches(frame: Frame, search: str) -> list[DocumentView]:
 def _draw_text(frame: Frame, document: DocumentView) -> None:
     number = url.get("sentence")
     mark = int(number) - 1 if number.isascii() and number.isdigit() and len(number) < MAX_NUMBER_DIGITS else None
-    st.html(render_document(document, documents.list_sentences(frame.wb, document.id), mark=mark))
+    sentences = documents.list_sentences(frame.wb, document.id)
+    place = (document.id, mark)
+    window = _find_window(place, len(sentences))
+    before, after = window.start, len(sentences) - window.stop
+    if before:
+        earlier = (place, max(0, before - MAX_SENTENCES), window.stop)
+        st.button(f"Show earlier sentences ({before:,})", key="data_document_earlier", icon=":material/expand_less:",
+                  type="tertiary", on_click=_widen, args=earlier)  # fmt: skip
+    st.html(render_text(sentences[window.start : window.stop], mark=mark))
+    if after:
+        st.button(f"Show more ({after:,} left)", key="data_document_more", icon=":material/expand_more:",
+                  type="tertiary", on_click=_widen, args=(place, before, window.stop + MAX_SENTENCES))  # fmt: skip
     if mark is not None:
         scroll_to(".as2-doc .here", f"{document.id} {mark}", block="center")
+
+
+def _find_window(place: tuple[int, int | None], sentences: int) -> range:
+    """Which sentences of a document are drawn: `MAX_SENTENCES` around the marked one, or the first, until the reader
+    asks for more. `place`: the document's id and the position of the mark."""
+    start = max(0, min((place[1] or 0) - MAX_SENTENCES // 2, sentences - MAX_SENTENCES))
+    last_place, *bounds = st.session_state.get(WINDOW, (None, 0, 0))
+    start, stop = bounds if last_place == place and bounds[0] < sentences else (start, start + MAX_SENTENCES)
+    return range(start, min(stop, sentences))
+
+
+def _widen(place: tuple[int, int | None], start: int, stop: int) -> None:
+    st.session_state[WINDOW] = (place, start, stop)
 
 
 def _draw_delete(frame: Frame, document: DocumentView) -> None:
@@ -126,9 +154,17 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
     return document
 
 
-def render_document(document: DocumentView, sentences: list[SentenceView], *, mark: int | None = None) -> str:
-    """The document's sentences by paragraph, each underlined and numbered from 1, as HTML. `mark`: the position of
-    the one that is marked."""
+def render_title(document: DocumentView) -> str:
+    """The document's title, and below it its name, its file and its size, as HTML."""
+    parts = (document.external_id, document.source, count(document.sentences, "sentence"))
+    about = " · ".join(escape(part) for part in parts if part)
+    title = escape(document.title or document.external_id)
+    return f'<div class="as2-doc"><h2>{title}</h2><p class="about">{about}</p></div>'
+
+
+def render_text(sentences: list[SentenceView], *, mark: int | None = None) -> str:
+    """Sentences by paragraph, each underlined and numbered from 1, as HTML. `mark`: the position of the one that is
+    marked."""
 
     def render(s: SentenceView) -> str:
         text = f"<sup>{s.position + 1}</sup>{escape(s.text)}"
@@ -139,7 +175,4 @@ def render_document(document: DocumentView, sentences: list[SentenceView], *, ma
         )
 
     body = "".join("<p>" + " ".join(map(render, run)) + "</p>" for _, run in groupby(sentences, lambda s: s.paragraph))
-    parts = (document.external_id, document.source, count(len(sentences), "sentence"))
-    about = " · ".join(escape(part) for part in parts if part)
-    title = escape(document.title or document.external_id)
-    return f'<div class="as2-doc"><h2>{title}</h2><p class="about">{about}</p>{body}</div>'
+    return f'<div class="as2-doc">{body}</div>'

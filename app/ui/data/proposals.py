@@ -46,10 +46,23 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
     if job is None:
         return
     if job.state == "done":
-        proposed, tried = job.result.get("proposed", 0), job.result.get("tried", 0)
-        st.caption(f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}.")
+        st.caption(_describe_run(job))
     elif job.error:
         st.error(plain(job.error), icon=":material/error:")
+
+
+def _describe_run(job: JobView) -> str:
+    """What it did, and why it proposed fewer questions than it was to."""
+    proposed, tried, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
+    run = f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}."
+    if tried >= sentences:
+        return run
+    share = f"Only {tried:,}" if tried else "None"
+    has = "have" if tried > 1 else "has"
+    return (
+        f"{run} {share} of {count(sentences, 'sentence')} without a proposal {has} a form that can be turned into a "
+        "question."
+    )
 
 
 def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:

@@ -15,9 +15,10 @@ from app.workbench.people import Gone
 
 PAGE_QUESTIONS = 20
 MAX_CHARS = 160  # of a question in the list
+FROM_ASK = "asked"
 ORIGINS = {
     "": "All",
-    "asked": "Typed on Ask",
+    FROM_ASK: "Typed on Ask",
     "listed": "From a list",
     "proposed": "Proposed",
     "imported": "Imported",
@@ -25,6 +26,7 @@ ORIGINS = {
     "handbook": "Handbook corpus",
 }
 DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the session: a question's id; a number from 1
+LEFTOVERS = "_data_question_leftovers"  # of the session: ids of questions
 
 
 def draw(frame: Frame) -> None:
@@ -49,6 +51,8 @@ def draw(frame: Frame) -> None:
         f"{count(view.total, 'question')}, last asked first. A question typed on Ask enters the label queue when "
         "somebody labels one of its candidates or adds it."
     )
+    if not search and origin in ("", FROM_ASK):
+        _draw_leftovers(frame)
     for question in view.listed:
         _draw_question(frame, question)
     _draw_pages(key, number, math.ceil(view.total / PAGE_QUESTIONS))
@@ -91,6 +95,15 @@ def describe(question: QuestionView) -> str:
     return plain(" · ".join(parts))
 
 
+def _draw_leftovers(frame: Frame) -> None:
+    leftovers = question_management.list_leftovers(frame.wb, frame.corpus.id)
+    why = frame.explain_refusal("change questions")
+    if leftovers:
+        st.button(f"Delete those typed on Ask without labels ({len(leftovers):,}) …", key="data_question_leftovers",
+                  type="tertiary", icon=":material/delete_sweep:", disabled=bool(why), help=why,
+                  on_click=st.session_state.__setitem__, args=(LEFTOVERS, leftovers))  # fmt: skip
+
+
 def _draw_pages(key: tuple[int, str, str], number: int, pages: int) -> None:
     if pages == 1:
         return
@@ -112,10 +125,40 @@ def draw_dialog(frame: Frame) -> None:
     question_id = st.session_state.get(DELETING)
     if question_id is not None:
         _confirm(frame, question_id)
+    elif LEFTOVERS in st.session_state and frame.corpus is not None:
+        _confirm_leftovers(frame)
 
 
 def _close() -> None:
     st.session_state.pop(DELETING, None)
+    st.session_state.pop(LEFTOVERS, None)
+
+
+@st.dialog("Delete questions without labels", on_dismiss=_close)
+def _confirm_leftovers(frame: Frame) -> None:
+    if LEFTOVERS not in st.session_state:  # this run's click closed it
+        st.rerun()
+    show_pending()
+    leftovers: tuple[int, ...] = st.session_state[LEFTOVERS]
+    st.markdown(
+        f"This deletes {count(len(leftovers), 'question')} of **{plain(frame.corpus.name)}** that somebody typed on "
+        "Ask, without a label and not in the label queue. If somebody asks one again, it starts anew."
+    )
+    with st.container(horizontal=True):
+        st.button("Delete permanently", type="primary", key="data_question_leftovers_confirm",
+                  on_click=_delete_leftovers, args=(frame, leftovers))  # fmt: skip
+        st.button("Keep them", key="data_question_leftovers_cancel", on_click=_close)
+
+
+@guarded
+def _delete_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
+    """Those of which the dialog told; what has a label by now stays."""
+    by = frame.annotator.id
+    ids = question_management.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
+    _close()
+    for question_id in ids:
+        result.close(question_id)
+    announce(f"{count(len(ids), 'question was', 'questions were')} deleted.")
 
 
 @st.dialog("Delete question", on_dismiss=_close)

@@ -7,11 +7,13 @@ from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
 from app.ui import navigation
 from app.ui.errors import guarded
 from app.ui.page import Frame, announce
-from app.ui.text import count
+from app.ui.text import capitalize, count, plain
 from as2core.synonym_proposals import SynonymProposal
-from as2core.synonyms import ARROW
+from as2core.synonyms import ARROW, BadLines
 
 _FIRST = "_data_synonyms_first"  # of the session: those that the text was begun with
+_PROBLEMS = "_data_synonyms_problems"  # of the session: a text, and what is wrong in its lines
+MAX_PROBLEMS = 10  # listed
 
 
 def draw(frame: Frame) -> None:
@@ -19,14 +21,15 @@ def draw(frame: Frame) -> None:
     why = frame.explain_refusal("change the synonyms")
     st.header("Synonyms", anchor=False)
     st.caption(
-        "If people say “whale” and the documents say “VX-90”, write `whale => VX-90`. A question with the word is then "
-        "read with its meaning: for search, for every ranker, in training and in comparisons."
+        "If people say “PAA” and the documents say “peracetic acid”, write `PAA => peracetic acid`. A question with "
+        "the word is then read with its meaning: for search, for every ranker, in training and in comparisons."
     )
     key = f"data_synonyms_{frame.corpus.id}"
     if key not in st.session_state:
         st.session_state[key], st.session_state[_FIRST] = str(now), now
     st.text_area("One per line: word => meaning", key=key, height=320, disabled=bool(why),
-                 placeholder="whale => VX-90\nbelly, tummy => outer tub")  # fmt: skip
+                 placeholder="PAA => peracetic acid\nTV, telly => television")  # fmt: skip
+    _draw_problems(key)
     with st.container(horizontal=True):
         st.button("Save", key="data_synonyms_save", icon=":material/save:", disabled=bool(why), help=why,
                   on_click=_save, args=(frame, key))  # fmt: skip
@@ -39,6 +42,17 @@ def draw(frame: Frame) -> None:
         navigation.to("ask", "Ask a question")
     if not why:
         _draw_proposals(frame, key)
+
+
+def _draw_problems(key: str) -> None:
+    """Of the lines that were to be saved, until they are changed."""
+    text, problems = st.session_state.get(_PROBLEMS, ("", ()))
+    if not problems or text != st.session_state[key]:
+        return
+    lines = [f"- {plain(capitalize(problem))}" for problem in problems[:MAX_PROBLEMS]]
+    if (rest := len(problems) - MAX_PROBLEMS) > 0:
+        lines.append(f"- and {count(rest, 'more line')}")
+    st.error("\n".join(["Nothing was saved.", "", *lines]), icon=":material/error:")
 
 
 def _draw_proposals(frame: Frame, key: str) -> None:
@@ -105,6 +119,10 @@ def _dismiss(frame: Frame, proposals: list[SynonymProposal]) -> None:
 @guarded
 def _save(frame: Frame, key: str) -> None:
     text, before = st.session_state[key], st.session_state[_FIRST]
-    new = write_synonyms(frame.wb, frame.corpus.id, text, by=frame.annotator.id, before=before)
+    try:
+        new = write_synonyms(frame.wb, frame.corpus.id, text, by=frame.annotator.id, before=before)
+    except BadLines as error:
+        st.session_state[_PROBLEMS] = text, error.problems
+        return
     st.session_state[key], st.session_state[_FIRST] = str(new), new
     announce(f"{count(len(new.words), 'synonym')} saved. Questions are read with them from now on.")

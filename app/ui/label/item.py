@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
+from app.labels.strategies import QUEUES
 from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")
@@ -26,7 +27,21 @@ def note_kept_apart(item: QueueItem | QuestionItem) -> str:
     return '<p class="source">Kept apart: a retrain does not learn from this question. It may be measured on it.</p>'
 
 
-def draw(item: QueueItem, *, scores_visible: bool) -> None:
+def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
+    """Whether its queue is in the order of the probability, which is of no use elsewhere: the one that Ask shows is a
+    share among all candidates of the question."""
+    queue = QUEUES.get(item.assignment.queue)
+    return queue is not None and queue.is_by_probability and not item.assignment.control
+
+
+def explain_choice(reason: str, description: str, *, of: str = "one") -> str:
+    """Why the queue offers an item or a row, as HTML; "" for what its description above the item says already."""
+    reason = reason.removeprefix(description).strip()
+    return f"<b>Why this {of}:</b> {escape(reason)}" if reason else ""
+
+
+def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
+    """`description`: of the queue, as it stands above the item."""
     own = f"<span>Your label:</span> {tag(item.label)}" if item.label else ""
     show_scores = scores_visible and not item.assignment.is_blind
     why = item.why if show_scores else item.why_unscored
@@ -35,7 +50,7 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escape(why)}</span> {own}</p>
+        <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{escape(name_document(item.title))}</p>
         <p class="context"><span class="near">{escape(item.before)}</span>
@@ -48,8 +63,8 @@ def _scores(item: QueueItem) -> str:
     parts = []
     if item.rank is not None:
         parts.append(f"cascade rank {item.rank} of {item.candidates}")
-    if item.probability is not None:
-        parts.append(f"score {item.probability:.2f}")
+    if item.probability is not None and goes_by_probability(item):
+        parts.append(f"probability by itself {item.probability:.2f}")
     if item.generative_rank is not None:
         parts.append(f"generative rank {item.generative_rank}")
     if not parts:

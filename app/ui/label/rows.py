@@ -5,9 +5,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.labels.consensus import LABELS
-from app.labels.items import ListRow
+from app.labels.items import QuestionItem
+from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import note_kept_apart, tag
+from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 
@@ -33,12 +34,11 @@ def draw(
     item = desk.item
     if item is None:
         return
-    labels = sum(r.label is not None for r in item.rows)
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escape(item.why)}</span></p>
+        <p class="why"><span>{explain_choice(item.why, QUEUES[desk.seat.queue].description)}</span></p>
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
-        <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
+        <p class="source">{_describe_extent(item)}</p></div>"""
     )
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):
@@ -46,7 +46,7 @@ def draw(
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}", border=place == desk.row
         ):
-            st.html(_row(row, place, here=place == desk.row, scores=scores), width="stretch")
+            st.html(_row(desk, item, place, scores=scores), width="stretch")
             for label in LABELS:
                 name, icon = STYLES[label]
                 st.button(
@@ -69,16 +69,30 @@ def draw(
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
-def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
+def _describe_extent(item: QuestionItem) -> str:
+    """How many candidates are there to label, and why the ranks are among more, if they are."""
+    labels = sum(r.label is not None for r in item.rows)
+    text = f"{labels} of {count(len(item.rows), 'candidate')} labelled by you"
+    missing = item.run_size - len(item.rows)
+    return (
+        f"{text}. Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since."
+        if missing > 0
+        else text
+    )
+
+
+def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
+    row, here = item.rows[place], place == desk.row
     own = tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
         parts.append(f"cascade rank {row.rank}{other}")
-        if row.probability is not None:
-            parts.append(f"score {row.probability:.2f}")
-    why = row.why if scores else row.why_unscored
-    why = f"<small><b>Why this row:</b> {escape(why)}</small>" if why else ""
+        if goes_by_probability(item) and row.probability is not None:
+            parts.append(f"probability by itself {row.probability:.2f}")
+    reason = row.why if scores else row.why_unscored
+    why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")
+    why = f"<small>{why}</small>" if why else ""
     kind = " here" if here else "" if row.free else " locked"
     current = ' aria-current="true"' if here else ""
     return (

@@ -4,49 +4,51 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from app.adapt import readiness
 from app.labels.annotation import ActView, ProgressView
 from app.labels.guidelines import GuidelineView
 from app.labels.strategies import QUEUES
+from app.ui import navigation
 from app.ui.figures import figures
 from app.ui.label.desk import Pair
 from app.ui.label.item import tag
-from app.ui.text import count, escape, percent, plain, shorten
+from app.ui.page import Frame
+from app.ui.text import count, escape, plain, shorten
 
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
-    """What is left in the queue, the labels of the corpus, and a bar: towards the target, or this annotator's share of
-    what the queue holds, if anything. A review has none: what is left in it is labelled, too."""
-    is_review = QUEUES[queue].is_review
-    target = 0 if is_review else progress.target or 0
-    missing = max(0, target - progress.all)
+    """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
+    what is left in it is labelled, too."""
+    target = 0 if QUEUES[queue].is_review else progress.target or 0
     left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
     figures((left,), name="as2-left")
     st.markdown("**Labels in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
-        ("Mine", progress.mine, "Sentences with a label of yours, in all queues of this corpus"),
+        ("Mine", progress.mine, f"Sentences labelled by {name}, in all queues of this corpus"),
         ("Everyone’s", progress.all, "Sentences labelled by anyone, including labels imported with the corpus"),
     )
     figures(rows, name="as2-progress", even=True)
     if target:
+        missing = max(0, target - progress.all)
         text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
         st.progress(min(1.0, progress.all / target), text=text)
-    elif not is_review and progress.remaining:
-        total = progress.mine + progress.remaining
-        share = progress.mine / total if total else 0.0
-        st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} labelled by {plain(name)}")
-    goal = missing if target else progress.remaining
-    if progress.pace and goal:
-        st.caption(f"{progress.pace:.1f} labels a minute. At this pace {_duration(goal / progress.pace)} to go.")
+    pace = f" {progress.pace:.1f} labels a minute." if progress.pace else ""
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
-        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.labelled_questions, 'question')}.")
+        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.labelled_questions, 'question')}.{pace}")
 
 
-def _duration(minutes: float) -> str:
-    if minutes < 1:
-        return "less than a minute"
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+def draw_retrain(frame: Frame) -> None:
+    """How many questions a first retrain still needs, or the way to it."""
+    complete = readiness.count_complete_questions(frame.wb, frame.corpus.id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
+        if complete < readiness.MIN_QUESTIONS:
+            text = f"Questions with a correct and an incorrect label: {complete} of {readiness.MIN_QUESTIONS} needed"
+            st.markdown(f"{text} for a retrain")
+        else:
+            st.markdown("Enough for a first retrain:", width="content")
+            navigation.to("adapt", "Adapt")
 
 
 def draw_guidelines(guidelines: GuidelineView) -> None:

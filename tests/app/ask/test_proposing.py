@@ -45,6 +45,12 @@ def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers
     assert len({p.title for p in found.listed}) > 1
 
 
+def test_a_run_that_reads_all_sentences_knows_how_many_there_are(wb, towers):
+    only_bread = propose(wb, towers, lambda passages, each: [[(p, -1.0)] if "yeast" in p else [] for p in passages])
+    assert only_bread["sentences"] == towers.sentences > only_bread["tried"] == 1
+    assert "sentences" not in propose(wb, towers, number=1)
+
+
 def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(wb, towers):
     propose(wb, towers, number=3, seed=4)
     first = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]

@@ -16,7 +16,7 @@ from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking.retrieval import EmptyQuestion
 from app.versions import promotion
-from app.workbench import people
+from app.workbench import audit_log, people
 from app.workbench.people import Gone, NotAllowed
 from app.worker import RUNNERS
 from as2core.errors import As2Error
@@ -205,6 +205,19 @@ def test_viewers_delete_nothing_and_annotators_nothing_that_others_labelled(wb, 
     with pytest.raises(NotAllowed, match="viewer"):
         question_management.set_queued(wb, [mine.question_id], queued=True, by=bob.id)
     assert len(list_rows(wb, towers)) == 2
+
+
+def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb, towers, ann, bob):
+    asked = [asking.ask(wb, towers.id, text, as_typed=True).question_id for text in QUESTIONS]
+    questions.add_questions(wb, towers.id, ["Who paid for the bread?"], by=ann.id)
+    question_management.set_queued(wb, asked[:1], queued=True, by=ann.id)
+    assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(NotAllowed):
+        question_management.delete_leftovers(wb, towers.id, asked, by=bob.id)
+    assert question_management.delete_leftovers(wb, towers.id, asked[:2], by=ann.id) == (asked[1],)
+    [event] = audit_log.list_events(wb, by=None, act=question_management.DELETE_LEFTOVERS, actor="ann")
+    assert (event.target, event.detail) == ("towers", "typed on Ask: 1")
 
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):

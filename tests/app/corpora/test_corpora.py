@@ -1,6 +1,7 @@
 import gzip
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
@@ -17,7 +18,7 @@ from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, en
 from app.jobs import queue
 from app.labels import annotation
 from app.ranking import retrieval
-from app.workbench import people
+from app.workbench import audit_log, people
 from as2core.errors import As2Error
 from as2core.types import Progress
 
@@ -214,10 +215,49 @@ def test_sentences_know_their_paragraph(wb, towers):
     assert [s.paragraph for s in found] == [0, 0, 0, 1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers "])
+@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers ", "TOWERS"])
 def test_a_name_that_is_empty_too_long_or_taken_is_refused(wb, towers, name):
     with pytest.raises(As2Error):
         corpora.create_corpus(wb, name)
+
+
+def test_names_that_differ_only_in_case_and_space_are_one_name(wb):
+    corpora.create_corpus(wb, "Große  Türme")
+    with pytest.raises(As2Error, match="there is already a corpus 'Große Türme': choose another name"):
+        corpora.create_corpus(wb, "GROSSE TÜRME")
+
+
+def test_a_renamed_corpus_keeps_everything_and_is_found_by_its_new_name(wb, towers):
+    renamed = corpora.rename_corpus(wb, towers.id, " Tall  towers ")
+    assert renamed == replace(towers, name="Tall towers") == corpora.find_corpus(wb, "Tall towers")
+    assert asking.ask(wb, towers.id, "When was the tower finished?").candidates
+    with pytest.raises(UnknownCorpus):
+        corpora.find_corpus(wb, "towers")
+    assert corpora.rename_corpus(wb, towers.id, "TALL towers").name == "TALL towers"  # its own name is not taken
+    events = audit_log.list_events(wb, by=None, act=corpora.RENAME)
+    assert [(e.target, e.detail) for e in events] == [("Tall towers", "to TALL towers"), ("towers", "to Tall towers")]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 200, "NOTES"])
+def test_no_corpus_is_renamed_to_a_name_that_none_could_be_created_with(wb, towers, name):
+    corpora.create_corpus(wb, "notes")
+    with pytest.raises(As2Error):
+        corpora.rename_corpus(wb, towers.id, name)
+    assert corpora.get_corpus(wb, towers.id).name == "towers"
+
+
+def test_a_shipped_corpus_keeps_its_name(wb, starter):
+    starter = ensure_starter(wb)
+    with pytest.raises(As2Error, match="'starter' comes with the program and keeps its name"):
+        corpora.rename_corpus(wb, starter.id, "mine")
+
+
+def test_comparisons_on_the_labels_of_a_renamed_corpus_follow(wb, towers):
+    settings = [{"data": "labels:towers", "rankers": ["bm25"]}, {"data": "labels:others"}, {}]
+    jobs = [queue.enqueue(wb, "compare", s, corpus_id=towers.id) for s in settings]
+    corpora.rename_corpus(wb, towers.id, "bridges")
+    renamed = [queue.load_job(wb, job.id).settings for job in jobs]
+    assert renamed == [{**settings[0], "data": "labels:bridges"}, *settings[1:]]
 
 
 def test_a_deleted_corpus_is_gone_with_its_index(wb, towers):

@@ -2,10 +2,13 @@
 
 import pytest
 
-from app.labels.items import ListRow
+from app.labels.items import ListRow, QuestionItem
+from app.labels.queues import Seat
+from app.labels.strategies import Assignment
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
+from app.ui.label.question_list import ListDesk
 from app.ui.text import WORD_JOINER, count, escape, plain, shorten
 
 
@@ -60,4 +63,6 @@ def test_a_sentence_of_a_document_without_a_title_says_so():
         label=None,
         free=True,
     )
-    assert "<small>Untitled document · row 1</small>" in rows._row(row, 0, here=False, scores=True)
+    item = QuestionItem(1, "How high is it?", (row,), "", Assignment("tops"), False, "", "")
+    desk = ListDesk(Seat(1, 1, "tops"), item)
+    assert "<small>Untitled document · row 1</small>" in rows._row(desk, item, 0, scores=True)
