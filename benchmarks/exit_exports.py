@@ -1,6 +1,6 @@
 """The exits of the shipped cascade as models of their own, for browsers and phones: how good, how large, how fast.
 
-    python benchmarks/exit_exports.py             prints the table and writes it to docs/models.md: ten minutes
+    python benchmarks/exit_exports.py             prints the table and writes it to docs/models.md: three minutes
     python benchmarks/exit_exports.py --limit 10  a quick check; writes nothing
 
 Each exit is exported as `as2 versions export cascade DIR --to onnx --exit LAYER` does, one float32 file, and run by
@@ -47,7 +47,7 @@ def main() -> None:
         rankers = {depth: get(str(file)) for depth, file in files.items()}
         sizes = {depth: file.stat().st_size / 1e6 for depth, file in files.items()}
         text = table("", ("layers", "file", "100 sentences", *JUDGES), make_rows(rankers, sizes, limit)).strip()
-    text += f"\n\nP@1 in brackets. {count_cores()} cores."
+    text += f"\n\nP@1 in brackets; {count_cores()} cores."
     print(text)
     if limit is None:
         write_section(PAGE, "exits", text)
