@@ -126,9 +126,10 @@ def test_a_click_on_a_dropped_candidate_tells_beside_the_picture_why_it_was_drop
     assert details["x"] > picture["x"] + picture["width"]  # beside it
     assert picture["y"] - 60 < details["y"] < picture["y"] + picture["height"]
     expect(page.locator("svg.picture .chosen")).to_have_count(1)
-    page.get_by_role("button", name="Incorrect", exact=True).nth(1).click()
-    expect(page.get_by_text("Stored as incorrect")).to_be_visible()
-    page.get_by_role("button", name="Withdraw").click()
+    page.locator(".st-key-as2-labels-near").get_by_role("button", name="Incorrect").click()
+    for place in ("near", "table"):  # beside the picture, and below the table, whose row is chosen, too
+        expect(page.locator(f".st-key-as2-state-{place}").get_by_text("Stored as incorrect")).to_be_visible()
+    page.locator(".st-key-as2-state-near").get_by_role("button", name="Withdraw").click()
     expect(page.get_by_text("Stored as incorrect")).to_have_count(0)
 
 
