@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from app.versions import management, registry
 from app.versions.directory import read_json
-from app.versions.registry import VersionView
+from app.versions.registry import CASCADE, VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data.unpacking import MAX_RATIO, RATIO_FREE_BYTES
@@ -28,16 +28,23 @@ MAX_BYTES, MAX_FILES = 600_000_000, 200  # unpacked
 SUFFIXES = (".json", ".jinja", ".md", ".model", ".onnx", ".py", ".safetensors", ".txt")  # what exports hold
 
 
-def export_zip(wb: Workbench, name: str, to: str, *, by: int | None = None) -> bytes:
-    """A zip of one folder with the version's name. Raises as `management.export`."""
+def export_zip(wb: Workbench, name: str, to: str, *, depth: int | None = None, by: int | None = None) -> bytes:
+    """A zip of one folder with the version's name. `depth` and what is raised as in `management.export`."""
     out = BytesIO()
     with tempfile.TemporaryDirectory(prefix="as2-export-") as temporary:
         folder = Path(temporary) / registry.get_version(wb, name).name
-        files = management.export(wb, name, to, folder, by=by)
+        files = management.export(wb, name, to, folder, depth=depth, by=by)
         with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:  # weights hardly get smaller
             for file in files:
                 archive.write(file, f"{folder.name}/{file.name}")
     return out.getvalue()
+
+
+def list_exits(version: VersionView) -> tuple[int, ...]:
+    """The layers that a cascade can be exported up to, () for another ranker."""
+    settings = read_json(Path(version.path)).get("settings")
+    exits = settings.get("exits") if isinstance(settings, dict) and version.kind == CASCADE else None
+    return tuple(int(e) for e in exits if isinstance(e, int)) if isinstance(exits, list) else ()
 
 
 def import_zip(wb: Workbench, file: BinaryIO, *, filename: str, name: str, by: int | None = None) -> VersionView:

@@ -48,8 +48,8 @@ def import_version(content):
 @pytest.mark.parametrize("to", ["as2", "hf"])
 def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candidate(wb, to):
     at = export_version(to)
-    version, made, content = at.session_state["_adapt_export"]
-    assert (version, made) == (SECOND, to)
+    version, made, depth, content = at.session_state["_adapt_export"]
+    assert (version, made, depth) == (SECOND, to, None)
     assert "starter-2/config.json" in zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert [d.proto.label for d in at.get("download_button")] == [f"Download, {len(content) / 1e6:,.1f} MB"]
     at = import_version(content)
@@ -58,6 +58,21 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
     assert registry.load_card(wb, "spring")["imported_from"] == "spring.zip"
     assert any("spring is a candidate now" in t.value for t in at.toast)
     assert ("**spring**" in texts(at)) == (spring.kind == "cascade")  # the list is of one kind
+
+
+def test_an_earlier_exit_is_exported_in_formats_that_hold_one_and_has_fewer_layers(wb):
+    at = export_version("as2")
+    with pytest.raises(KeyError):
+        at.selectbox(key=f"adapt_export_depth_{SECOND}")
+    at = export_version("hf")
+    whole = at.session_state["_adapt_export"][-1]
+    layers = at.selectbox(key=f"adapt_export_depth_{SECOND}")
+    assert layers.value == int(layers.options[-1])
+    at = layers.set_value(int(layers.options[0])).run()
+    assert not at.get("download_button")  # the file is of another exit
+    at = at.button(key=f"adapt_export_make_{SECOND}").click().run()
+    assert at.session_state["_adapt_export"][2] == int(layers.options[0])
+    assert len(at.session_state["_adapt_export"][-1]) < len(whole) and at.get("download_button")
 
 
 def test_an_export_that_cannot_be_made_says_so(wb):

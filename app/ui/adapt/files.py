@@ -9,7 +9,7 @@ from app.ui.uploads import offer_upload
 from app.versions import archive
 from app.versions.registry import VersionView
 
-EXPORT_KEY = "_adapt_export"  # version, format and content of the last zip: one a session, since it is large
+EXPORT_KEY = "_adapt_export"  # version, format, exit and content of the last zip: one a session, since it is large
 FORMATS = {"as2": "This workbench", "hf": "Hugging Face", "cross-encoder": "sentence-transformers", "onnx": "ONNX"}
 
 
@@ -21,16 +21,28 @@ def draw_export(frame: Frame, version: VersionView) -> None:
         to = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__,
                           key=f"adapt_export_to_{version.id}")  # fmt: skip
         st.caption(plain(archive.FORMATS[to]))
+        depth = _choose_depth(version) if to != "as2" else None
         if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
             st.session_state.pop(EXPORT_KEY, None)
             with boundary(), st.spinner("Writing the version …", show_time=True):
-                content = archive.export_zip(frame.wb, version.name, to, by=frame.annotator.id)
-                st.session_state[EXPORT_KEY] = (version.id, to, content)
-        version_id, made_format, content = st.session_state.get(EXPORT_KEY, (None, None, b""))
-        if (version_id, made_format) == (version.id, to):
-            st.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}.{to}.zip",
+                content = archive.export_zip(frame.wb, version.name, to, depth=depth, by=frame.annotator.id)
+                st.session_state[EXPORT_KEY] = (version.id, to, depth, content)
+        *choice, content = st.session_state.get(EXPORT_KEY, (None, b""))
+        if choice == [version.id, to, depth]:
+            part = f".exit-{depth}" if depth else ""
+            st.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}{part}.{to}.zip",
                                "application/zip", key=f"adapt_export_get_{version.id}", on_click="ignore",
                                icon=":material/download:")  # fmt: skip
+
+
+def _choose_depth(version: VersionView) -> int | None:
+    """The layer whose exit is exported: None for the last, and for what has no exits."""
+    exits = archive.list_exits(version)
+    if len(exits) < 2:
+        return None
+    depth = st.selectbox("Layers", exits, len(exits) - 1, key=f"adapt_export_depth_{version.id}",
+                         help="Fewer layers make a smaller and faster model that ranks less well")  # fmt: skip
+    return None if depth == exits[-1] else depth
 
 
 def draw_import(frame: Frame) -> None:
