@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -69,7 +69,7 @@ class Reranker:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
         if top_k is not None and top_k < 1:
             raise BadSetting(f"top_k={top_k}: give 1 or more, or leave it out for all")
-        read = [(query, _to_candidates(documents)) for query, documents in queries]
+        read = [(_check_query(query), _to_candidates(documents)) for query, documents in queries]
         relevances = self._score(read)
         return [
             _list_best(relevance, candidates, top_k, return_documents)
@@ -83,7 +83,7 @@ class Reranker:
             return float(self.predict([(str(pairs[0]), str(pairs[1]))])[0])
         places: dict[str, list[int]] = {}
         for place, pair in enumerate(pairs):
-            if isinstance(pair, str) or len(pair) != 2:
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
                 raise BadSetting(f"pair {place} is {pair!r:.60}: give (query, document)")
             places.setdefault(str(pair[0]), []).append(place)
         read = [(query, _to_candidates([pairs[i][1] for i in at])) for query, at in places.items()]
@@ -112,9 +112,15 @@ class Reranker:
         return relevances + score_relevance(self.ranker, batch, schedule=schedule)
 
 
+def _check_query(query: str) -> str:
+    if not isinstance(query, str):
+        raise BadSetting(f"the query is {query!r:.60}: give a text")
+    return query
+
+
 def _to_candidates(documents: Sequence[Text]) -> list[Candidate]:
-    if isinstance(documents, str | Candidate):
-        raise BadSetting("documents is a single text: give a list of texts")
+    if isinstance(documents, str | Candidate) or not isinstance(documents, Iterable):
+        raise BadSetting(f"documents is {documents!r:.60}: give a list of texts")
     for i, d in enumerate(documents):
         if not isinstance(d, str | Candidate):
             raise BadSetting(f"document {i} is {d!r:.60}: give a text or a Candidate")

@@ -66,14 +66,14 @@ def make_rows(
 
 def measure_seconds(rankers: Mapping[int, Ranker]) -> dict[int, float]:
     candidates = [Candidate(str(i), text) for i, text in enumerate(sentences(SENTENCES))]
-    taken: dict[int, list[float]] = {depth: [] for depth in rankers}
+    times: dict[int, list[float]] = {depth: [] for depth in rankers}
     for round_ in range(ROUNDS + 1):
         for depth, ranker in rankers.items():
             start = time.perf_counter()
             ranker.score(QUESTION, candidates)
             if round_:  # the first warms up
-                taken[depth].append(time.perf_counter() - start)
-    return {depth: median(values) for depth, values in taken.items()}
+                times[depth].append(time.perf_counter() - start)
+    return {depth: median(values) for depth, values in times.items()}
 
 
 if __name__ == "__main__":

@@ -55,12 +55,12 @@ def main() -> None:
 
 def make_rows(ranker: CascadeRanker, limit: int | None) -> Iterator[tuple[str, ...]]:
     def describe(name: str, answerable: Lists, others: Lists) -> tuple[str, ...]:
-        said = sum(finds_answer(x) for x in answerable), sum(not finds_answer(x) for x in others)
+        hits, rejections = sum(finds_answer(x) for x in answerable), sum(not finds_answer(x) for x in others)
         best = np.array([x.max() for x in (*answerable, *others)])
         right = np.arange(len(best)) < len(answerable)
-        balanced = (said[0] / len(answerable) + said[1] / len(others)) / 2
-        yes, no = describe_share(said[0], len(answerable)), describe_share(said[1], len(others))
-        return name, str(len(answerable)), yes, str(len(others)), no, f"{balanced:.2f}", f"{auc(best, right):.2f}"
+        accuracy = (hits / len(answerable) + rejections / len(others)) / 2
+        yes, no = describe_share(hits, len(answerable)), describe_share(rejections, len(others))
+        return name, str(len(answerable)), yes, str(len(others)), no, f"{accuracy:.2f}", f"{auc(best, right):.2f}"
 
     def finds_answer(logits: np.ndarray) -> bool:
         return bool(rate_logits(ranker, logits, ranker.probability(logits))[1].any())
@@ -69,9 +69,9 @@ def make_rows(ranker: CascadeRanker, limit: int | None) -> Iterator[tuple[str, .
     pairs = [(q.logits, q.logits[~q.right]) for q in asked if q.right.any()]
     whole, without = [list(part) for part in zip(*pairs, strict=True)]
     yield describe("starter, its correct sentences taken away", whole, without)
-    written = [q.logits for q in asked if not q.has_answer]
-    if written:
-        yield describe("starter, written without an answer", [q.logits for q in asked if q.has_answer], written)
+    answerless = [q.logits for q in asked if not q.has_answer]
+    if answerless:
+        yield describe("starter, written without an answer", [q.logits for q in asked if q.has_answer], answerless)
     yield describe("SQuAD, its correct sentences taken away", *score_squad(ranker, limit))
     yield describe("WikiQA train, as it is", *score_wikiqa(ranker, limit))
 

@@ -253,7 +253,7 @@ def _find_warnings(
     if labels and correct / labels < FEW_CORRECT_SHARE:
         are = "is" if correct == 1 else "are"
         warnings.append(
-            f"Of your {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
+            f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
         )
     if settings.choice.unsure_incorrect:
         warnings.append("Pairs labelled unsure count as incorrect.")
@@ -282,7 +282,7 @@ def _find_warnings(
 def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
     """That few questions are held out, and what is done about it."""
     few = f"Only {_are(len(parts.held_out))} held out"
-    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=trained_on))
+    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
     if not copies:
         return f"{few}: before and after will be uncertain."
     trained = "1 copy is" if copies == 1 else f"{copies} copies are"

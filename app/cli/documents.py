@@ -12,6 +12,8 @@ from as2core.data.documents import SUFFIXES
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
 
+MAX_KINDS = 10  # of files left out, that are named
+
 
 def ingest(
     paths: Annotated[list[Path], Argument(metavar="PATH...", help="Files, or folders to search for files.")],
@@ -65,14 +67,21 @@ def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
             inside = [p for p in files if p.suffix.lower() in SUFFIXES]
             if not inside:
                 raise UnreadableFile(f"{path}: has no supported file ({' '.join(SUFFIXES)})")
-            if others := [p for p in files if p not in inside and not p.name.startswith(".")]:
-                kinds = ", ".join(sorted({p.suffix or p.name for p in others}))
-                print_note(f"as2: {path}: files of other kinds left out: {len(others)} ({kinds})")
+            others = [p for p in files if p.suffix.lower() not in SUFFIXES and not _is_hidden(p.relative_to(path))]
+            if others:
+                kinds = sorted({p.suffix.lower() or "without a suffix" for p in others})
+                more = ", ..." if len(kinds) > MAX_KINDS else ""
+                names = ", ".join(kinds[:MAX_KINDS])
+                print_note(f"as2: {path}: files of other kinds left out: {len(others)} ({names}{more})")
             yield from ((str(p.relative_to(path)), p) for p in inside)
         elif path.exists():
             yield path.name, path
         else:
             raise UnreadableFile(f"{path}: no such file or folder")
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def reindex(corpus: CorpusName = None, as_json: JsonFlag = False) -> None:

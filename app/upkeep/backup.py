@@ -30,8 +30,8 @@ from db.session import open_database
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
 KEYS = "keys"
-FOLDERS = ("versions", "jobs", "gates", KEYS)
-LEFT_OUT = (".", "checkpoint-")  # what is being written, and checkpoints: how the names begin
+JOBS, CHECKPOINT = "jobs", "checkpoint-"  # how the folders of a training's checkpoints begin
+FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
@@ -101,8 +101,9 @@ def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
     for folder in FOLDERS:
         for path in sorted((settings.home / folder).rglob("*")):
             inside = path.relative_to(settings.home)
-            is_left_out = any(p.startswith(LEFT_OUT) for p in inside.parts)
-            if path.is_file() and not path.is_symlink() and not is_left_out:
+            is_partial = any(p.startswith(".") for p in inside.parts)  # what is being written now
+            is_checkpoint = folder == JOBS and any(p.startswith(CHECKPOINT) for p in inside.parts)
+            if path.is_file() and not path.is_symlink() and not is_partial and not is_checkpoint:
                 yield path, inside.as_posix()
     for file in (*settings.home.glob(MARKS), *(settings.home / name for name in FILES)):
         if file.is_file():

@@ -21,6 +21,7 @@ FORMATS = {
     "onnx": "one ONNX file with its tokenizer",
     "as2": "a version's directory as the workbench keeps it: all exits, any trainable ranker",
 }
+ORIGIN = ("name", "parent", "recipe", "data", "licence", "settings", "seed", "created", "trained_on")  # of a card
 
 PROBES = (  # short, long, and without a known word
     ("When was the tower finished?", "The tower was finished in 1889."),
@@ -39,7 +40,7 @@ def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card, depth: i
     if to not in FORMATS:
         raise BadSetting(f"no format {to!r}; known: {', '.join(FORMATS)}")
     if depth is not None:
-        ranker = _cut(ranker, to, depth)
+        ranker, card = _cut(ranker, to, depth, card)
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} exists already: give a new or an empty folder")
@@ -53,7 +54,8 @@ def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card, depth: i
     return sorted(p for p in folder.iterdir() if p.is_file())
 
 
-def _cut(ranker: Ranker, to: str, depth: int) -> Ranker:
+def _cut(ranker: Ranker, to: str, depth: int, card: Card) -> tuple[Ranker, Card]:
+    """The exit alone, and what of the card holds for it: no figure does, unless it is the last exit's."""
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.cross_encoder import CrossEncoderRanker
 
@@ -62,7 +64,9 @@ def _cut(ranker: Ranker, to: str, depth: int) -> Ranker:
     if not isinstance(ranker, CascadeRanker) or depth not in ranker.exits:
         exits = ", ".join(map(str, ranker.exits)) if isinstance(ranker, CascadeRanker) else "none"
         raise BadSetting(f"no exit after layer {depth}; {ranker.name} has exits after: {exits}")
-    return CrossEncoderRanker.from_cascade(ranker, depth=depth)
+    if depth != ranker.exits[-1]:
+        card = {key: card[key] for key in ORIGIN if key in card} | {"exit": depth}
+    return CrossEncoderRanker.from_cascade(ranker, depth=depth), card
 
 
 def _write(ranker: Ranker, to: str, folder: Path, card: Card) -> None:

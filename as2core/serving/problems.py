@@ -7,27 +7,47 @@ from typing import Any
 
 SHAPES = ("documents", "texts")  # pydantic puts the shape's name before a field where either is allowed
 NO_OBJECT = "the body is not a JSON object: send one, with the header Content-Type: application/json"
-DOCUMENT = "give a text, or an object with a text and perhaps a title"
-OF_TEXTS = ("string_unicode", "string_too_long")  # problems of a text, not of what was given in its place
+# fields of several kinds, of which pydantic finds each at fault: what to give for all of it, and for one of it
+UNIONS = {
+    "documents": ("give a list", "give a text, or an object with a text and perhaps a title"),
+    "input": ("give a text, or a list of texts", "give a text"),
+}
+PRECISE = ("string_unicode", "string_too_long", "too_short", "too_long")  # of the right kind, and wrong otherwise
+
+Error = Mapping[str, Any]
+Place = Sequence[int | str]
 
 
-def describe_problems(errors: Iterable[Mapping[str, Any]]) -> str:
+def describe_problems(errors: Iterable[Error]) -> str:
     """Pydantic's errors, each place once: `documents[1]: give a text, ...`."""
-    return "; ".join(dict.fromkeys(map(_describe, errors)))
+    errors = list(errors)
+    precise = {_write(_shorten(_find_place(e))) for e in errors if e["type"] in PRECISE}
+    rest = [e for e in errors if e["type"] in PRECISE or _write(_shorten(_find_place(e))) not in precise]
+    return "; ".join(dict.fromkeys(map(_describe, rest)))
 
 
-def _describe(error: Mapping[str, Any]) -> str:
-    kind, place = error["type"], list(error["loc"][1:])
+def _describe(error: Error) -> str:
+    kind, place = error["type"], _find_place(error)
     if kind == "json_invalid":
         return f"the body is not JSON: {error.get('ctx', {}).get('error', error['msg'])} (character {place[-1]})"
-    if len(place) > 1 and place[0] in SHAPES and isinstance(place[1], str):
-        place = place[1:]
     if not place or (kind == "model_attributes_type" and len(place) == 1):
         return NO_OBJECT
-    if place[0] == "documents" and len(place) > 2 and kind not in OF_TEXTS:  # one of the union's members
-        return f"{_write_place(place[:2])}: {DOCUMENT}"
-    return f"{_write_place(place)}: {error['msg']}"
+    own = _shorten(place)
+    is_of_union = len(own) < len(place) and kind not in PRECISE
+    return f"{_write(own)}: {UNIONS[str(own[0])][len(own) > 1] if is_of_union else error['msg']}"
 
 
-def _write_place(place: Sequence[int | str]) -> str:
+def _find_place(error: Error) -> Place:
+    place = error["loc"][1:]
+    return place[1:] if len(place) > 1 and place[0] in SHAPES and isinstance(place[1], str) else place
+
+
+def _shorten(place: Place) -> Place:
+    """Without the kinds of a union."""
+    if not place or place[0] not in UNIONS:
+        return place
+    return [place[0], *[part for part in place[1:] if isinstance(part, int)][:1]]
+
+
+def _write(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")

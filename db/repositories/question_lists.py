@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.models import ASKED, Annotator, CurrentLabel, Question, Run
+from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,11 @@ def has_question_without_label(session: Session, corpus_id: int) -> bool:
 
 
 def list_leftovers(session: Session, corpus_id: int) -> list[int]:
-    """Ids of the questions that somebody typed on Ask and nobody labelled or put in the label queues."""
+    """Ids of the questions that somebody typed on Ask and nobody labelled, flagged or put in the label queues."""
     with_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
+    with_flag = select(Flag.id).where(Flag.question_id == Question.id, Flag.cleared.is_(None)).exists()
     typed = select(Question.id).where(Question.corpus_id == corpus_id, Question.origin == ASKED)
-    return list(session.scalars(typed.where(~Question.queued, ~with_label).order_by(Question.id)))
+    return list(session.scalars(typed.where(~Question.queued, ~with_label, ~with_flag).order_by(Question.id)))
 
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:

@@ -105,6 +105,9 @@ def _with(ranker):
     ("call", "message"),
     [
         (lambda r: r.rank("q", "one text"), "a list of texts"),
+        (lambda r: r.rank("q", None), "documents is None: give a list of texts"),
+        (lambda r: r.rank(None, ["a"]), "the query is None: give a text"),
+        (lambda r: r.predict([5]), "pair 0 is 5: give"),
         (lambda r: r.rank("q", ["a", None]), "document 1 is None"),
         (lambda r: r.rank("q", [float("nan")]), "document 0 is nan"),
         (lambda r: r.rank("q", ["a", "b"], top_k=0), "top_k=0: give 1 or more"),

@@ -85,7 +85,8 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_in(as2, articles)
 
 def test_files_of_other_kinds_in_a_folder_are_named(as2, articles):
     (articles / "table.xyz").write_text("x")
-    (articles / ".hidden").write_text("x")
+    (articles / ".git").mkdir()
+    (articles / ".git" / "4ab1").write_text("x")
     code, _, err = as2("ingest", articles, "--corpus", "mine")
     assert code == 0 and "files of other kinds left out: 1 (.xyz)" in err
 

@@ -674,6 +674,15 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
 
 
+def test_nothing_speaks_against_new_probabilities_that_keep_the_order(wb):
+    result = stored.retrain_result(difference=0.0)
+    change_version(wb, "starter-3", metrics={"AP": 0.7, "before AP": 0.7, "paired": result["paired"]})
+    stored.change_card(wb, "starter-3", retrain_kind="calibration")
+    at = open_adapt({"version": "starter-3"})
+    assert "Nothing speaks for changing" not in texts(at)
+    assert at.button(key="adapt_promote").proto.type == "primary"
+
+
 def test_a_version_that_automatic_retraining_rejected_says_why_and_needs_a_reason(wb):
     frozen = {"before": {"AP": 0.81}, "after": {"AP": 0.76}}
     paired = stored.retrain_result()["paired"]

@@ -5,6 +5,7 @@ from typing import Literal
 
 import streamlit as st
 
+from app.adapt.settings import CALIBRATION
 from app.compare import promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
@@ -68,9 +69,11 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     promote.name_gates(frame, version)
     promote.offer_exception(frame, version, CARD_CHOICE)
     why, change = frame.explain_refusal("change versions"), None if version.is_imported else version.change
-    if change is not None and change.outcome is Outcome.UNCLEAR and version.parent == active:
+    sets_probabilities = registry.load_card(frame.wb, version.name).get("retrain_kind") == CALIBRATION  # not the order
+    is_unclear = change is not None and change.outcome is Outcome.UNCLEAR and not sets_probabilities
+    if is_unclear and version.parent == active:
         st.markdown(f"Nothing speaks for changing. Keep {plain(active)}, and label more questions.")
-    is_gain = change is not None and change.is_clear_gain
+    is_gain = sets_probabilities or (change is not None and change.is_clear_gain)
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary" if is_gain else "secondary",
                   icon=":material/upgrade:", on_click=_promote, args=(frame, version), disabled=bool(why),
@@ -98,7 +101,7 @@ def describe_promotion(version: VersionView, past: Promotion) -> str:
 
 
 def describe_rejection(version: VersionView) -> str:
-    """`Rejected: worse on the held-out questions (AP 0.702 → 0.672)`; "" for one that is not rejected, or that a person
+    """`Rejected: worse on 35 questions (AP 0.702 → 0.672)`; "" for one that is not rejected, or that a person
     rejected although nothing spoke against it."""
     return f"Rejected: {version.objection}." if version.state == "rejected" and version.objection else ""
 

@@ -22,7 +22,6 @@ from as2core.data.documents import SUFFIXES
 
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
-MAX_TYPED_CHARS = 60
 MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
 
@@ -125,7 +124,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
     st.caption("Links and commands that have the old name no longer find the corpus.")
     with st.form("data_rename", border=False):
-        name = st.text_input("New name", corpus.name, max_chars=MAX_TYPED_CHARS, key="data_rename_name")
+        name = st.text_input("New name", corpus.name, max_chars=corpora.MAX_NAME_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
             with boundary():
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
@@ -145,7 +144,7 @@ def _draw_create(frame: Frame) -> None:
     form = st.form("data_new", border=False, clear_on_submit=True)
     with form, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(
-            "Name", max_chars=MAX_TYPED_CHARS, placeholder="For example: Handbooks", key="data_new_name"
+            "Name", max_chars=corpora.MAX_NAME_CHARS, placeholder="For example: Handbooks", key="data_new_name"
         )
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:

@@ -212,6 +212,11 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
     questions.add_questions(wb, towers.id, ["Who paid for the bread?"], by=ann.id)
     question_management.set_queued(wb, asked[:1], queued=True, by=ann.id)
     assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
+    flagged = asking.ask(wb, towers.id, "Is this one odd?", as_typed=True)
+    sentence_id = flagged.candidates[0].sentence_id
+    wb.later.finish()
+    annotation.flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
+    assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(NotAllowed):
         question_management.delete_leftovers(wb, towers.id, asked, by=bob.id)

@@ -81,9 +81,14 @@ def test_checkpoints_of_a_training_are_left_out(wb, tmp_path):
     for file in (work / "run.json", work / "checkpoint-5" / "model.bin", work / "folds" / "0" / "checkpoint-9" / "x"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("x")
+    version = wb.settings.versions_dir / "checkpoint-500" / "card.json"  # named after the folder that it came from
+    version.parent.mkdir(parents=True)
+    version.write_text("{}")
     back_up(wb, tmp_path / "monday.tar")
     with tarfile.open(tmp_path / "monday.tar") as archive:
-        assert [name for name in archive.getnames() if name.startswith("jobs/")] == ["jobs/7/work/run.json"]
+        names = archive.getnames()
+    assert [name for name in names if name.startswith("jobs/")] == ["jobs/7/work/run.json"]
+    assert "versions/checkpoint-500/card.json" in names
 
 
 def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoked(wb, settings, clock, tmp_path):

@@ -56,8 +56,9 @@ def test_a_hugging_face_directory_gives_the_same_logits(cascade, tmp_path):
 
 @pytest.mark.parametrize("to", ["hf", "onnx"])
 def test_an_earlier_exit_is_exported_without_the_layers_above_it(cascade, to, tmp_path):
-    export_ranker(cascade, to, tmp_path / "out", card={}, depth=4)
-    back, _ = import_ranker(tmp_path / "out")
+    export_ranker(cascade, to, tmp_path / "out", card={"recipe": "mine", "metrics": {"AP": 0.9}}, depth=4)
+    back, card = import_ranker(tmp_path / "out")
+    assert card == {"recipe": "mine", "exit": 4}  # the figures are those of the last exit
     exit_4 = cascade.trace(QUESTION, CANDIDATES).exits[1].scores
     np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), exit_4, atol=1e-4)
     export_ranker(cascade, to, tmp_path / "whole", card={})

@@ -100,7 +100,8 @@ def test_numbers_without_a_probability_keep_the_order_of_large_scores():
 )
 def test_half_a_surrogate_pair_is_refused(client, body):
     answer = client.post("/v1/rerank", content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == 422 and "as a unicode string" in answer.text
+    assert answer.status_code == 422 and "as a unicode string" in answer.json()["message"]
+    assert "give a text" not in answer.json()["message"]
 
 
 def test_a_refusal_does_not_send_the_request_back(client):
