@@ -507,6 +507,7 @@ def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpu
     made = registry.get_version(wb, result["version"])
     assert (made.kind, made.parent) == ("cascade", "cascade")
     assert loading.load_version(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
+    assert registry.load_card(wb, made.name)["retrain_kind"] == "calibration"
 
 
 def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
