@@ -63,6 +63,9 @@ def draw_job(job: JobView) -> None:
     draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
     if not job.is_active:
         draw_dismiss("job")
+    if st.session_state.get(readiness.STARTED) == job.id:  # by a button below the fold
+        place = ".st-key-adapt_card" if job.state == "done" else ".st-key-adapt_job"
+        scroll_to(place, f"job {job.id} {place}", block="start")
 
 
 def draw_dismiss(name: str) -> None:

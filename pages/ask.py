@@ -48,7 +48,7 @@ frame = page(
 )
 
 with st.sidebar:
-    tour.draw_link(frame.annotator.name)
+    tour.draw_link(frame.annotator.name, has_question=bool(question))
 
 
 def draw_question_box(question: str) -> None:
@@ -123,7 +123,7 @@ def draw_result(current: result.Result) -> None:
 
     with answer_slot.container():
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
-                             own_label=mine.get(first.sentence_id))  # fmt: skip
+                             own_label=mine.get(first.sentence_id), label=labels.get(first.sentence_id))  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)

@@ -134,6 +134,15 @@ def test_both_answers_can_be_labelled_and_the_label_keeps_who_showed_it(wb, turn
     assert "Stored as incorrect, signed me" in texts(at)
 
 
+def test_an_answer_says_how_its_sentence_is_labelled(wb, turned):
+    at = open_ask(against="starter-3")
+    assert "labelled correct" not in markup(at)
+    at = at.button(key="as2_label_base_correct").click().run()
+    at = at.button(key="as2_label_against_incorrect").click().run()
+    first, second = re.findall(r'<p class="as2-verdict">(.*?)</p>', markup(at))
+    assert first.endswith(" · labelled correct") and second.endswith(" · labelled incorrect")
+
+
 def test_any_two_can_be_chosen_and_the_address_follows(wb):
     at = open_ask(against="starter-3")
     at = at.selectbox(key="as2_pair_base").select("bm25").run()

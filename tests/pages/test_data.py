@@ -192,11 +192,23 @@ def import_machines(wb):
     imports.import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode())
 
 
-def test_what_the_labels_suggest_is_added_to_the_synonyms_and_saved_by_hand(wb):
+def select_rows(draw, rows):
+    """A table that a person has chosen these rows of; AppTest has no way of its own."""
+
+    def draw_with_selection(*args, **kwargs):
+        draw(*args, **kwargs)
+        return SimpleNamespace(selection=SimpleNamespace(rows=rows))
+
+    return draw_with_selection
+
+
+def test_what_the_labels_suggest_is_added_to_the_synonyms_and_saved_by_hand(wb, monkeypatch):
     import_machines(wb)
     at = open_data({"view": "synonyms", "corpus": "machines"})
     assert sorted(at.dataframe[0].value["meaning"]) == ["DR-12", "VX-60", "VX-90"]
-    at = button(at, "Add all 3").click().run()
+    assert at.button(key="data_synonyms_add").disabled  # a person chooses
+    monkeypatch.setattr(st, "dataframe", select_rows(st.dataframe, [0, 1, 2]))
+    at = button(at.run(), "Add the 3 selected").click().run()
     corpus = next(c for c in corpora.list_corpora(wb) if c.name == "machines")
     assert "whale => VX-90\n" in at.text_area(key=f"data_synonyms_{corpus.id}").value
     assert not at.dataframe and not read_synonyms(wb, corpus.id)
@@ -210,12 +222,7 @@ def test_a_suggestion_that_is_wrong_is_dismissed_for_good(wb, monkeypatch):
     first = open_data(address).dataframe[0].value["word"].iloc[0]
     assert open_data(address).button(key="data_synonyms_dismiss").disabled
 
-    def draw_with_first_selected(*args, **kwargs):
-        real(*args, **kwargs)
-        return SimpleNamespace(selection=SimpleNamespace(rows=[0]))
-
-    real = st.dataframe
-    monkeypatch.setattr(st, "dataframe", draw_with_first_selected)
+    monkeypatch.setattr(st, "dataframe", select_rows(st.dataframe, [0]))
     button(open_data(address), "Dismiss the 1 selected").click().run()
     words = list(open_data(address).dataframe[0].value["word"])
     assert len(words) == 2 and first not in words

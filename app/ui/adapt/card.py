@@ -18,7 +18,7 @@ from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
-FindExample = Callable[[Sequence[QuestionChange]], QuestionChange | None]
+FindExample = Callable[[Sequence[QuestionChange], str], QuestionChange | None]
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
 CLASSES = {"correct": "up", "incorrect": "down"}
 MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
@@ -56,7 +56,7 @@ def draw_card(
 
 def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None], find_example: FindExample) -> None:
     """`decide` draws the decision, which stands between the verdict and what it rests on. `find_example` chooses from
-    the questions whose first sentence became correct one that Ask can show."""
+    the questions whose first sentence became correct one that this version answers correctly on Ask."""
     _draw_verdict(report)
     decide()
     left, right = st.columns([1.15, 1], gap="large")
@@ -104,17 +104,16 @@ def describe_judges(report: RetrainReport) -> str:
 
 
 def describe_power(report: RetrainReport) -> str:
-    """What the compared questions could have shown at all; "" where no question changed."""
+    """What the compared questions could have shown at all; "" where no question changed, or the change is clear."""
     if 0 < report.changes < MIN_CHANGED_QUESTIONS:
         total = count(report.change.questions, "question")
         return f"Only {report.changes:,} of {total} changed: too few to judge. Label more questions."
     smallest = report.detectable_difference
-    if smallest is None:
+    if smallest is None or report.outcome is not Outcome.UNCLEAR:  # what was seen needs no power
         return ""
-    advice = " A smaller one is likely to go unnoticed: label more questions to see it."
     return (
-        f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen "
-        f"four times in five.{advice if report.outcome is Outcome.UNCLEAR else ''}"
+        f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen four times "
+        "in five. A smaller one is likely to go unnoticed: label more questions to see it."
     )
 
 
@@ -232,9 +231,8 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
         "Here each question has a fixed list of candidates, those that its labels were given on. On Ask, the search "
         "has to find the sentence among all documents first."
     )
-    best = find_example([q for q in questions if q.turn > 0 and not is_hidden(q, hidden)]) if report.version else None
-    if best is not None:
-        navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, against=report.version)
+    if report.version and (better := [q for q in questions if q.turn > 0 and not is_hidden(q, hidden)]):
+        _draw_example(report, find_example(better, report.version))
     left, right = st.columns(2, gap="large")
     with left:
         _draw_list("Won", [q for q in questions if q.change > 0], hidden, "No question improved.")
@@ -247,6 +245,14 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
             make_frame(report.per_question, hidden), hide_index=True,
             key="adapt_questions", column_config={"before": number, "after": number, "change": number},
         )  # fmt: skip
+
+
+def _draw_example(report: RetrainReport, best: QuestionChange | None) -> None:
+    if best is None:
+        st.caption("None of them that was tried is first on Ask yet, among the sentences of all documents: label more.")
+        return
+    pair = {"base": report.base, "against": report.version}
+    navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, **pair)
 
 
 def describe_turns(report: RetrainReport) -> str:

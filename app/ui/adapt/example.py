@@ -1,31 +1,38 @@
-"""Which of the questions that a retrain put right Ask can show: the card ranks the candidates that the labels are on,
-and on Ask the search has to find the sentence among all documents."""
+"""Which of the questions that a retrain put right Ask shows as right: the card ranks the candidates that the labels are
+on, and on Ask the search has to find the sentence among all documents, and the ranker to put it first there, too."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
 from app.adapt.report import MAX_TEXT_CHARS, QuestionChange
-from app.ranking.scoring import list_entered
+from app.ranking.scoring import rank_question
+from app.versions.loading import load_version
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
-MAX_TRIED = 8  # a search each
+MAX_TRIED = 8  # asked, at half a second each
 
 
-def find_example(wb: Workbench, corpus_id: int, changes: Sequence[QuestionChange]) -> QuestionChange | None:
-    """The first of them whose correct sentence the search passes on to the ranker; None where no such one is among the
-    first `MAX_TRIED`."""
+def find_example(
+    wb: Workbench, corpus_id: int, changes: Sequence[QuestionChange], version: str
+) -> QuestionChange | None:
+    """The first of them whose correct sentence the version, a cascade, puts first on Ask; None where no such one is
+    among the first `MAX_TRIED`."""
     for change in changes[:MAX_TRIED]:
-        if change.top_after is not None and _is_found(wb, corpus_id, change.question, change.top_after.text):
+        if change.top_after is not None and change.top_after.text == _find_first(
+            wb, corpus_id, change.question, version
+        ):
             return change
     return None
 
 
-@st.cache_data(ttl=600, show_spinner=False)
-def _is_found(_wb: Workbench, corpus_id: int, question: str, text: str) -> bool:
-    """`text` may be cut as a card cuts it."""
+@st.cache_data(ttl=600, show_spinner="Looking for an example on Ask …")
+def _find_first(_wb: Workbench, corpus_id: int, question: str, version: str) -> str:
+    """The first sentence on Ask, cut as a card cuts it; "" where there is none."""
     try:
-        return any(s.text[:MAX_TEXT_CHARS] == text for s in list_entered(_wb, corpus_id, question))
-    except As2Error:  # an empty corpus finds nothing
-        return False
+        answer = rank_question(_wb, corpus_id, question, load_version(_wb, version))
+        best = answer.candidates[int(answer.trace.ranking()[0])]
+    except As2Error:  # an empty corpus, or a version that does not answer
+        return ""
+    return best.text[:MAX_TEXT_CHARS]

@@ -1,5 +1,7 @@
 """The handbook's prepared labels, for whoever wants to see a retrain before labelling."""
 
+from typing import Literal
+
 import streamlit as st
 
 from app.exchange.prepared import accept_prepared, count_prepared
@@ -7,7 +9,7 @@ from app.ui.errors import guarded
 from app.ui.page import Frame, announce
 from app.ui.text import count
 
-CHOICES = (20, 100)  # labels at a time, besides all that remain
+CHOICES = (100, 20)  # labels at a time, the recommended first, besides all that remain
 
 
 def draw(frame: Frame) -> None:
@@ -19,17 +21,18 @@ def draw(frame: Frame) -> None:
         st.markdown("**Prepared labels**")
         st.caption(
             f"The handbook comes with the correct sentence for {prepared.total:,} of its staff's questions. Accept "
-            "some to see what a retrain brings, or give labels of your own. What twenty bring may not be told from "
-            "chance; more bring more. Accepted ones count as labels of the annotator “starter”. Before and after are "
-            "measured on questions about other documents."
+            "some to see what a retrain brings, or give labels of your own. Twenty show how it works; what they bring "
+            "may not be told from chance. A hundred bring more, and take about a minute longer. Accepted ones count as "
+            "labels of the annotator “starter”. Before and after are measured on questions about other documents."
         )
         remaining, why = prepared.remaining, frame.explain_refusal()
         rest = f"Accept all {remaining:,}" if remaining == prepared.total else f"Accept the remaining {remaining:,}"
         choices = {n: f"Accept {n} labels" for n in CHOICES if n < remaining} | {remaining: rest}
         with st.container(horizontal=True):
             for n, text in choices.items():
-                st.button(text, key=f"adapt_accept_{n}", icon=":material/done_all:", disabled=bool(why), help=why,
-                          on_click=_accept, args=(frame, n))  # fmt: skip
+                kind: Literal["primary", "secondary"] = "primary" if n == CHOICES[0] else "secondary"
+                st.button(text, key=f"adapt_accept_{n}", type=kind, icon=":material/done_all:", disabled=bool(why),
+                          help=why, on_click=_accept, args=(frame, n))  # fmt: skip
 
 
 @guarded

@@ -16,6 +16,7 @@ from app.versions import registry
 from app.workbench.workbench import Workbench
 
 DEFAULT = "default for its kind"
+STARTED = "_as2_adapt_started"  # of the session: the id of the retrain that it started last
 
 
 def draw_labels(view: Readiness) -> None:
@@ -189,3 +190,4 @@ def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
     job = readiness.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
     url.put(job=job.id, version=None, only=None)
+    st.session_state[STARTED] = job.id

@@ -16,7 +16,10 @@ VERDICTS = (
     (0.0, "Uncertain: read the next candidates, too"),
 )
 
-BELOW_ANSWERS = "This sentence comes closest, but scores lower than answers usually do."
+BELOW_ANSWERS = (
+    "This sentence comes closest, but its score alone is lower than that of most answers. A percentage only compares "
+    "it with the other candidates."
+)
 PROBABILITY_HELP = "Of 100 answers with this percentage, about so many were right, on the questions it was fitted on"
 
 

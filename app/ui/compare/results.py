@@ -222,7 +222,7 @@ def _describe_power(pair: PairedResult) -> str:
     questions = count(pair.test.wins + pair.test.losses + pair.test.ties, "question")
     difference = f"{pair.detectable:.{2 if pair.detectable >= 0.01 else 3}f}"
     return (
-        f"{text} With {questions} only a difference of {difference} or more would show (in 80 of 100 cases); "
+        f"{text} With {questions}, a difference of {difference} shows in 80 of 100 cases, a smaller one less often; "
         f"{WANTED_DIFFERENCE:g} takes about {round_size(pair.sample_size):,}."
     )
 

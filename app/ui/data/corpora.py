@@ -9,6 +9,7 @@ from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownC
 from app.corpora.documents import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
+from app.ui.ask import result
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
@@ -151,6 +152,7 @@ def _draw_create(frame: Frame) -> None:
             with boundary():
                 corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
                 use_corpus(corpus.name)
+                result.submit("")  # the question on Ask was of another corpus
                 announce(f"The corpus {corpus.name} was created. Add documents to it.")
                 st.rerun()
 

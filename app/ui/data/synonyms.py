@@ -64,7 +64,8 @@ def _draw_proposals(frame: Frame, key: str) -> None:
     st.subheader("Suggested by the labels", anchor=False)
     st.caption(
         "In the correct answers to questions with the word, the meaning is far more frequent than in other answers. "
-        "Select those that are right, add them, change what you like, and save. Dismiss those that are wrong."
+        "Some are wrong: words that merely stand near the answers. Select those that are right, add them, change what "
+        "you like, and save. Dismiss the others."
     )
     table = st.dataframe(
         [
@@ -88,11 +89,11 @@ def _draw_proposals(frame: Frame, key: str) -> None:
         },
     )
     rows = table.selection.rows
-    selection = [proposals[i] for i in rows] or proposals
-    everything = f"Add all {len(proposals)}" if len(proposals) > 1 else "Add"
-    label = f"Add the {len(rows)} selected" if rows else everything
+    selection = [proposals[i] for i in rows]
+    label = f"Add the {len(rows)} selected" if rows else "Add"
     with st.container(horizontal=True):
-        st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, args=(key, selection))
+        st.button(label, key="data_synonyms_add", icon=":material/add:", on_click=_add, disabled=not rows,
+                  help=None if rows else "Select the right ones first", args=(key, selection))  # fmt: skip
         label = f"Dismiss the {len(rows)} selected" if rows else "Dismiss"
         st.button(label, key="data_synonyms_dismiss", icon=":material/close:", on_click=_dismiss, disabled=not rows,
                   help=None if rows else "Select the wrong ones first", args=(frame, selection))  # fmt: skip

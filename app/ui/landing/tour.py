@@ -60,15 +60,22 @@ def _draw_handbook(wb: Workbench) -> None:
                   on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
 
 
-def draw_link(name: str) -> None:
-    """Where it was dismissed: the button that brings it back."""
+def draw_link(name: str, *, has_question: bool) -> None:
+    """Where it was dismissed: the button that brings it back. Behind a question: the way back to it."""
     if is_dismissed(name):
         st.button("Show the tour", key="as2_tour_show", type="tertiary", icon=":material/tour:",
                   on_click=_show, args=(name,))  # fmt: skip
+    elif has_question:
+        st.button("Examples and the tour", key="as2_tour_back", type="tertiary", icon=":material/home:",
+                  on_click=_clear_question)  # fmt: skip
 
 
 def _show(name: str) -> None:
     _set_dismissed(name, False)
+    _clear_question()
+
+
+def _clear_question() -> None:
     result.submit("")
     result.renew_box()
 

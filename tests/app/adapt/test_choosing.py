@@ -180,7 +180,7 @@ def test_the_share_of_correct_labels_is_of_those_that_were_given(wb, corpus_id, 
         monkeypatch.setattr(readiness, "FEW_CORRECT_SHARE", share)
         ready = readiness.check_readiness(wb, corpus_id)
         given, correct = ready.train_correct + ready.train_incorrect - ready.presumed, ready.train_correct
-        warning = f"Of your {given} training labels only {correct} are correct: label more correct sentences."
+        warning = f"Of the {given} training labels only {correct} are correct: label more correct sentences."
         assert correct / (ready.train_correct + ready.train_incorrect) < 0.3 and correct / given == pytest.approx(1 / 3)
         assert (warning in ready.warnings) == is_warned
     assert ready.by_annotator == {"import": 24}

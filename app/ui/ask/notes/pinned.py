@@ -75,10 +75,12 @@ def draw_arranged(
     attribute: Callable[[int], Attribution | None] = lambda position: None,
     *,
     own_label: str | None = None,
+    label: str | None = None,
 ) -> None:
     """The first sentence of the arrangement, and the model's own answer where that is another. `me`: the viewer's name.
     `attribute`: the words that carried the score of the candidate at a position. `own_label`: what the viewer has
-    labelled the sentence that comes first."""
+    labelled the sentence that comes first, `label`: what anybody has, so that a correct sentence that the model alone
+    takes for none is not called no answer."""
     own, first = arrangement.own, arrangement.first
     if arrangement.top:
         top, *more = arrangement.top
@@ -93,7 +95,9 @@ def draw_arranged(
             draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
     elif arrangement.is_own:
         note = {UNSURE: "you are unsure"}.get(own_label or "", f"labelled {own_label} by you" if own_label else "")
-        draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=own_label == CORRECT)
+        is_overlooked = label == CORRECT and not answer.is_answer[own]
+        is_confirmed = own_label == CORRECT or is_overlooked
+        draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=is_confirmed)
     else:
         _draw_remaining(answer, run, arrangement, me, None if first is None else attribute(first))
     for dispute in arrangement.disputed[:1]:

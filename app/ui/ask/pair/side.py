@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.ask.pair import PairSide
-from app.labels.consensus import CORRECT
+from app.labels.consensus import CORRECT, INCORRECT
 from app.ui.ask.answer import draw_answer
 from app.ui.label.buttons import draw_label_state, label_buttons
 from app.ui.page import Frame
@@ -16,10 +16,12 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     """`mine` and `visible`: sentence id -> label. `where` tells the two apart in widget keys."""
     view, best = side.view, int(run.ranking()[0])
     order = "first" if where == "base" else "second"
-    draw_answer(view, best, name=f"{order}, {side.name}")
-    label = mine.get(view.candidates[best].sentence_id)
-    label_buttons(frame, view, view.candidates[best].sentence_id, rank=1, mine=label, where=where)
-    draw_label_state(frame, view, view.candidates[best].sentence_id, mine=label, where=where)
+    sentence_id = view.candidates[best].sentence_id
+    verdict, label = visible.get(sentence_id), mine.get(sentence_id)
+    note = f"labelled {verdict}" if verdict in (CORRECT, INCORRECT) else ""
+    draw_answer(view, best, name=f"{order}, {side.name}", own_label=note, is_confirmed=verdict == CORRECT)
+    label_buttons(frame, view, sentence_id, rank=1, mine=label, where=where)
+    draw_label_state(frame, view, sentence_id, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
     lines = [describe_cuts(side.list_cuts(run), correct), *side.notes]
     st.caption(" ".join(plain(line) for line in lines if line))
