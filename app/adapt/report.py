@@ -199,7 +199,8 @@ class RetrainReport:
         """The report's part of card.json."""
         record = {k: v for k, v in self.to_json().items() if k not in ("version", "kind", "labels", "snapshot")}
         data = {"sha256": self.snapshot, **to_json(self.labels)}
-        return {"parent": record.pop("base"), "data": data, "metrics": record.pop("after"), **record}
+        kind = {"retrain_kind": self.kind}
+        return {"parent": record.pop("base"), "data": data, "metrics": record.pop("after"), **kind, **record}
 
     def to_metrics(self) -> dict[str, Json]:
         """What is stored with the version, for `app.versions.outcome` and the list."""
@@ -214,8 +215,9 @@ class RetrainReport:
             return None
         data = card.get("data")
         labels = data if isinstance(data, dict) else {}
-        own = {"version": card.get("name", ""), "kind": "", "base": card.get("parent"), "after": card.get("metrics")}
-        return cls.from_json({**card, **own, "labels": labels, "snapshot": labels.get("sha256")})
+        own = {"version": card.get("name", ""), "kind": card.get("retrain_kind", ""), "base": card.get("parent")}
+        others = {"after": card.get("metrics"), "labels": labels, "snapshot": labels.get("sha256")}
+        return cls.from_json({**card, **own, **others})
 
 
 _ADAPTER = TypeAdapter(RetrainReport)

@@ -243,7 +243,6 @@ class _Retrain:
         trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}
         card = report.to_card() | {
             "note": self.settings.note,
-            "retrain_kind": self.settings.kind,
             "job": job.id,
             "seed": result.settings.get("seed", 0),
             "calibration": to_json(result.calibration) if result.calibration else f"that of {self.base.name}",

@@ -452,7 +452,7 @@ def test_the_card_leads_to_ask_where_the_sentence_that_became_first_is_first_the
     )
     monkeypatch.setattr(example, "rank_question", lambda *_: ranked)
     example._find_first.clear()
-    result = stored.retrain_result() | {"base": "cascade"}
+    result = stored.retrain_result() | {"base": "cascade", "kind": "cascade"}
     at = open_adapt({"job": str(put_job(wb, state="done", corpus_id=THINGS, result=result))})
     links = [x for x in at.get("page_link") if x.proto.label.startswith("Ask one of them")]
     example._find_first.clear()

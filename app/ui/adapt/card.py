@@ -15,6 +15,7 @@ from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome
+from app.versions.registry import CASCADE
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
@@ -248,11 +249,11 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
 
 
 def _draw_example(report: RetrainReport, best: QuestionChange | None) -> None:
-    if best is None:
+    if best is not None:
+        pair = {"base": report.base, "against": report.version}
+        navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, **pair)
+    elif report.kind == CASCADE:  # another ranker does not answer on Ask
         st.caption("None of them that was tried is first on Ask yet, among the sentences of all documents: label more.")
-        return
-    pair = {"base": report.base, "against": report.version}
-    navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, **pair)
 
 
 def describe_turns(report: RetrainReport) -> str:
