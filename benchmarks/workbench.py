@@ -126,12 +126,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = QUICK if parsed.quick else Sizes()
     for part in wanted:
         command = f"python benchmarks/workbench.py --only {part}"
-        intro = f"Printed and written by `{command}`, on {count_cores()} cores."
+        intro = f"Printed and written by `{command}`, on {count_cores()} cores{name_processor()}."
         with tempfile.TemporaryDirectory() as folder:
             lines = [f"## {TITLES[part]}", "", intro, "", *PARTS[part](Path(folder), sizes)]
         print("\n".join([*lines, ""]), flush=True)
         if not parsed.quick:
             write_section(ROOT / "docs" / "performance.md", part, "\n".join(lines))
+
+
+def name_processor() -> str:
+    """` (AMD EPYC)`; "" where the system does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((f" ({line.partition(':')[2].strip()})" for line in lines if line.startswith("model name")), "")
 
 
 # --- adding documents ------------------------------------------------------------------------------------------------
