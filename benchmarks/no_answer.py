@@ -65,13 +65,13 @@ def make_rows(ranker: CascadeRanker, limit: int | None) -> Iterator[tuple[str, .
     def finds_answer(logits: np.ndarray) -> bool:
         return bool(rate_logits(ranker, logits, ranker.probability(logits))[1].any())
 
-    asked = ask_questions(limit)
-    pairs = [(q.logits, q.logits[~q.right]) for q in asked if q.right.any()]
+    questions = ask_questions(limit)
+    pairs = [(q.logits, q.logits[~q.right]) for q in questions if q.right.any()]
     whole, without = [list(part) for part in zip(*pairs, strict=True)]
     yield describe("starter, its correct sentences taken away", whole, without)
-    answerless = [q.logits for q in asked if not q.has_answer]
+    answerless = [q.logits for q in questions if not q.has_answer]
     if answerless:
-        yield describe("starter, written without an answer", [q.logits for q in asked if q.has_answer], answerless)
+        yield describe("starter, written without an answer", [q.logits for q in questions if q.has_answer], answerless)
     yield describe("SQuAD, its correct sentences taken away", *score_squad(ranker, limit))
     yield describe("WikiQA train, as it is", *score_wikiqa(ranker, limit))
 

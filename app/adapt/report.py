@@ -172,10 +172,15 @@ class RetrainReport:
         return self.paired.wins + self.paired.losses
 
     @property
+    def has_few_changes(self) -> bool:
+        """Whether some questions changed, too few to judge by: their spread says little about others."""
+        return 0 < self.changes < MIN_CHANGED_QUESTIONS
+
+    @property
     def detectable_difference(self) -> float | None:
-        """The smallest change of AP that the compared questions would have shown four times in five. None where so few
-        changed that their spread says little about others."""
-        if self.changes < MIN_CHANGED_QUESTIONS:
+        """The smallest change of AP that the compared questions would have shown four times in five. None where too few
+        changed, and where the change is clear: what was seen needs no power."""
+        if self.changes < MIN_CHANGED_QUESTIONS or self.outcome is not Outcome.UNCLEAR:
             return None
         return find_detectable_difference(q.change for q in self.per_question)
 

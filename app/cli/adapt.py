@@ -150,7 +150,7 @@ def print_report(report: "RetrainReport", view: "Readiness") -> None:
     echo(f"{report.change.headline}: AP {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})")
     if (smallest := report.detectable_difference) is not None:
         echo(f"these questions would have shown a change of {smallest:.3f} AP or more four times in five")
-    elif report.changes:
+    elif report.has_few_changes:
         echo(f"only {report.changes:,} of {report.change.questions:,} questions changed: too few to judge")
 
 

@@ -139,14 +139,6 @@ def rank_question(
     return describe(rank(model, read, as_candidates(candidates), first, early_ranking))
 
 
-def list_entered(wb: Workbench, corpus_id: int, question: str) -> Sequence[RetrievedSentence]:
-    """The sentences that search and first stage would pass on to the encoder. Raises EmptyCorpus."""
-    limits, text = RankLimits.from_settings(wb.settings), read_synonyms(wb, corpus_id).expand(question)
-    hits = retrieval.retrieve(wb, corpus_id, text, documents=limits.documents, candidates=limits.candidates)
-    cut = first_stage(hits.candidates, limits.first_keep).cut(text, as_candidates(hits.candidates))
-    return _select_survivors(hits.candidates, cut)
-
-
 def _select_survivors(candidates: Sequence[C], cut: ExitRecord | None) -> Sequence[C]:
     """What the first stage passes on; all where it did not run."""
     return candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]

@@ -14,7 +14,7 @@ from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
-from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome
+from app.versions.outcome import Outcome
 from app.versions.registry import CASCADE
 from as2core.types import Json
 
@@ -106,11 +106,11 @@ def describe_judges(report: RetrainReport) -> str:
 
 def describe_power(report: RetrainReport) -> str:
     """What the compared questions could have shown at all; "" where no question changed, or the change is clear."""
-    if 0 < report.changes < MIN_CHANGED_QUESTIONS:
+    if report.has_few_changes:
         total = count(report.change.questions, "question")
         return f"Only {report.changes:,} of {total} changed: too few to judge. Label more questions."
     smallest = report.detectable_difference
-    if smallest is None or report.outcome is not Outcome.UNCLEAR:  # what was seen needs no power
+    if smallest is None:
         return ""
     return (
         f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen four times "

@@ -142,7 +142,7 @@ def _confirm_leftovers(frame: Frame) -> None:
     leftovers: tuple[int, ...] = st.session_state[LEFTOVERS]
     st.markdown(
         f"This deletes {count(len(leftovers), 'question')} of **{plain(frame.corpus.name)}** that somebody typed on "
-        "Ask, without a label and not in the label queue. If somebody asks one again, it starts anew."
+        "Ask, without a label or a flag and not in the label queue. If somebody asks one again, it starts anew."
     )
     with st.container(horizontal=True):
         st.button("Delete permanently", type="primary", key="data_question_leftovers_confirm",
