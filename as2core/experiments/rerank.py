@@ -3,8 +3,8 @@ Compare-Aggregate pass their best k on to a cross-encoder; how accurate is that,
 
 The first rankers learn from one half of the train part (at the Structure paper's rate, and Compare-Aggregate in its
 form). The other half and the dev part are measured, filled up with negatives of their other questions, as in ASNQ++, so
-none of them was in the training data. Each ranker scores every candidate once, which
-gives the accuracy for all k and its own time; the selector is timed on the best k.
+none of them was in the training data. Each ranker scores every candidate once, which gives the accuracy for all k. The
+times have a cell of their own: question by question, so that a busy minute slows all of them alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -34,9 +33,11 @@ from as2core.types import Json, OnProgress, Progress, Question
 from as2core.uncertainty import estimate_mean
 
 FIRST = {"jaccard": "Jaccard", "rel-cnn": "Rel-CNN", "compare-aggregate": "CA"}
-ALL, SECONDS, ON_GPU = "all candidates", "seconds", "on a GPU"
+TIMED = ("compare-aggregate", "jaccard")
+ALL, TIMES, ON_GPU = "all candidates", "times", "on a GPU"
 KS = (10, 20, 50, 100, 200, 400, 800)
 PAPER_K = 100  # the paper's k
+BEST = f"the best {PAPER_K}"
 DEV_QUESTIONS = 60  # of the training half, for early stopping alone
 ALIKE, BEHIND = 0.01, 0.05  # P@1
 SELECTOR = "cross-encoder:engine=torch"
@@ -112,8 +113,9 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     filled = list(extend([*whole.train[1::2], *whole.test], measured, candidates=sizes.candidates))
     target = replace(whole, train=train, dev=dev, test=filled)
     size_key = {"candidates": sizes.candidates, "epochs": sizes.epochs, "timed": sizes.timed}
-    bench = Bench("rerank", options, target, size_key, count_steps(on_progress, 2 + 2 * len(seeds)))
+    bench = Bench("rerank", options, target, size_key, count_steps(on_progress, 3 + 2 * len(seeds)))
     selector = _Selector(bench, sizes)
+    bench.cell(TIMES, None, lambda _: _measure_times(filled[: sizes.timed]))
     if selector.measure():
         for name in FIRST:
             for seed in seeds if name != "jaccard" else (None,):
@@ -142,31 +144,20 @@ class _Selector:
         return cell is not None
 
     def _score_all(self, work: Work) -> Cell:
-        import torch
-
-        ranker, questions = get(SELECTOR), self.bench.target.test
-        scores, seconds = score_each(ranker, questions, work.report, work.folder / "scores.jsonl")
+        questions = self.bench.target.test
+        scores = score_each(get(SELECTOR), questions, work.report, work.folder / "scores.jsonl")
         lists = {qid: values.tolist() for qid, values in scores.items()}
-        lists |= {SECONDS: seconds} | self._time_best(ranker)
-        return Cell({ALL: measure_each(questions, scores)}, {ON_GPU: float(torch.cuda.is_available())}, lists)
-
-    def _time_best(self, ranker: Ranker) -> dict[str, list[float]]:
-        """Seconds of the selector on the best k by Jaccard, for some questions: which they are does not matter."""
-        jaccard, times = get("jaccard"), {}
-        for k in _list_ks(self.sizes.candidates):
-            some = [_keep_best(q, jaccard, k) for q in self.bench.target.test[: self.sizes.timed]]
-            times[f"seconds of best {k}"] = score_each(ranker, some)[1]
-        return times
+        return Cell({ALL: measure_each(questions, scores)}, {}, lists)
 
     def combine(self, name: str, seed: int | None, work: Work) -> Cell:
         """A first ranker, and the selector on its best k: P@1 and the others, for every k."""
         ranker = self._train(name, seed or 0, work)
-        first, seconds = score_each(ranker, self.bench.target.test, work.report, work.folder / "scores.jsonl")
+        first = score_each(ranker, self.bench.target.test, work.report, work.folder / "scores.jsonl")
         values: dict[str, Measured] = {}
         for k in _list_ks(self.sizes.candidates):
             both = {q.qid: select(first[q.qid], self.scores[q.qid], k) for q in self.bench.target.test}
             values[name_best(FIRST[name], k)] = measure_each(self.bench.target.test, both)
-        return Cell(values, {}, {SECONDS: seconds})
+        return Cell(values)
 
     def _train(self, name: str, seed: int, work: Work) -> Ranker:
         """Stopped early by AP on the target's dev questions, as the paper's; Jaccard has nothing to learn."""
@@ -180,30 +171,27 @@ class _Selector:
 
 def score_each(
     ranker: Ranker, questions: Sequence[Question], on_progress: OnProgress | None = None, file: Path | None = None
-) -> tuple[dict[str, np.ndarray], list[float]]:
-    """Every candidate's score by question, and the seconds that each question took. They are kept in `file` question by
-    question: what an earlier attempt of the same code scored is not scored again."""
+) -> dict[str, np.ndarray]:
+    """Every candidate's score by question. They are kept in `file` question by question: what an earlier attempt of the
+    same code scored is not scored again."""
     records = _read_scores(file)
     for done, q in enumerate(questions):
         if on_progress:
             on_progress(Progress(done, len(questions)))
         if q.qid not in records:
-            started = time.perf_counter()
-            scores = ranker.score(q.text, q.candidates)
-            records[q.qid] = {"scores": scores.tolist(), "seconds": time.perf_counter() - started}
-            _keep(file, {"qid": q.qid, "code": code_digest(), **records[q.qid]})
-    each = [records[q.qid] for q in questions]
-    return {q.qid: np.array(r["scores"]) for q, r in zip(questions, each, strict=True)}, [r["seconds"] for r in each]
+            records[q.qid] = ranker.score(q.text, q.candidates).tolist()
+            _keep(file, {"qid": q.qid, "code": code_digest(), "scores": records[q.qid]})
+    return {q.qid: np.array(records[q.qid]) for q in questions}
 
 
-def _read_scores(path: Path | None) -> dict[str, dict[str, Any]]:
+def _read_scores(path: Path | None) -> dict[str, list[float]]:
     """By question; a line that a stop cut short is taken out of the file."""
     if path is None or not path.is_file():
         return {}
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     write_text("".join(f"{line}\n" for line in lines), path)
     records = map(json.loads, lines)
-    return {r["qid"]: r for r in records if r["code"] == code_digest()}
+    return {r["qid"]: r["scores"] for r in records if r["code"] == code_digest()}
 
 
 def _keep(path: Path | None, record: dict[str, Json]) -> None:
@@ -222,8 +210,28 @@ def select(first: np.ndarray, second: np.ndarray, k: int) -> np.ndarray:
     return scores
 
 
-def _keep_best(question: Question, ranker: Ranker, k: int) -> Question:
-    rows = np.sort(order(ranker.score(question.text, question.candidates))[:k])
+def _measure_times(questions: Sequence[Question]) -> Cell:
+    """Seconds of the selector on all candidates and on Jaccard's best, and of the first rankers on all. They are not
+    trained, since no time depends on that; nor does one on which candidates are the best."""
+    import torch
+
+    selector, first = get(SELECTOR), {name: get(name) for name in TIMED}
+    best = [_keep_best(q, first["jaccard"]) for q in questions]
+    runs: list[tuple[str, Ranker, Sequence[Question]]] = [(ALL, selector, questions), (BEST, selector, best)]
+    runs += [(name, ranker, questions) for name, ranker in first.items()]
+    for _, ranker, asked in runs:
+        ranker.score(asked[0].text, asked[0].candidates)  # the first call of a model takes longer
+    times: dict[str, list[float]] = {name: [] for name, _, _ in runs}
+    for i in range(len(questions)):
+        for name, ranker, asked in runs:
+            started = time.perf_counter()
+            ranker.score(asked[i].text, asked[i].candidates)
+            times[name].append(time.perf_counter() - started)
+    return Cell({}, {ON_GPU: float(torch.cuda.is_available())}, times)
+
+
+def _keep_best(question: Question, ranker: Ranker) -> Question:
+    rows = np.sort(order(ranker.score(question.text, question.candidates))[:PAPER_K])
     return replace(question, candidates=tuple(question.candidates[i] for i in rows))
 
 
@@ -231,31 +239,24 @@ def _list_ks(candidates: int) -> list[int]:
     return [k for k in KS if k < candidates]
 
 
-def _seconds(bench: Bench, cell: str, name: str = SECONDS) -> np.ndarray | None:
-    """Of every question, in their order; the mean over seeds. None where the cell was not run."""
-    lists = [lists[name] for lists in bench.lists.get(cell, {}).values() if name in lists]
-    return np.mean(lists, axis=0) if lists else None
-
-
 def _time_row(bench: Bench, setting: str) -> Row:
     finding = "the transformer is spared most of its time"
     paper = "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)"
-    whole, best = _seconds(bench, ALL), _seconds(bench, ALL, f"seconds of best {PAPER_K}")
-    first = {name: _seconds(bench, f"first ranker {name}") for name in ("compare-aggregate", "jaccard")}
-    ca, jaccard = first.values()
-    if whole is None or best is None or ca is None or jaccard is None:
-        return Row(finding, paper, NOT_RUN, setting, NOT_RUN, "no times of all three yet")
-    n = len(best)
-    times = {FIRST[name]: whole[:n] / (best + s[:n]) for name, s in first.items() if s is not None}
-    estimate = estimate_mean(times["CA"])
+    lists = bench.lists.get(TIMES, {}).get(None)
+    if lists is None:
+        return Row(finding, paper, NOT_RUN, setting, NOT_RUN, "no time left to measure it")
+    whole, best, ca, jaccard = (np.array(lists[name]) for name in (ALL, BEST, *TIMED))
+    shares = {"CA": whole / (best + ca), "Jaccard": whole / (best + jaccard)}
+    estimate = estimate_mean(shares["CA"])
     verdict, why = Part({}, low=2.0).verdict(estimate, is_drawn=False)
-    after = {FIRST[name]: float(np.mean(best + s[:n])) for name, s in first.items() if s is not None}
     ours = (
-        f"{whole.mean():.2f} s to {after['CA']:.2f} s with CA ({estimate.mean:.1f} times, {estimate.low:.1f} to "
-        f"{estimate.high:.1f}), {after['Jaccard']:.2f} s with Jaccard ({times['Jaccard'].mean():.1f} times)"
+        f"{whole.mean():.2f} s to {(best + ca).mean():.2f} s with CA ({estimate.mean:.1f} times, {estimate.low:.1f} to "
+        f"{estimate.high:.1f}), {(best + jaccard).mean():.2f} s with Jaccard ({shares['Jaccard'].mean():.1f} times)"
     )
-    device = ON_GPU if bench.mean_number(ALL, ON_GPU) else "on a processor"
-    return Row(finding, paper, ours, f"spared most: 2 times or more; {n} questions {device}; {setting}", verdict, why)
+    device = ON_GPU if bench.mean_number(TIMES, ON_GPU) else "on a processor"
+    return Row(
+        finding, paper, ours, f"spared most: 2 times or more; {len(whole)} questions {device}; {setting}", verdict, why
+    )
 
 
 def _table(bench: Bench, ks: Sequence[int]) -> str:

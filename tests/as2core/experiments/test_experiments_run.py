@@ -170,6 +170,7 @@ def test_the_reranking_experiment_counts_by_recorded_scores_what_a_real_run_give
         found = report.measured["P@1"][rerank.name_best(rerank.FIRST[name], 3)]
         assert float(found.split()[0]) == pytest.approx(right)
     assert "| first ranker | 3 | 5 | all |" in report.notes[0]
+    assert " s with Jaccard (" in report.rows[-1].ours
 
 
 def test_a_stopped_scoring_goes_on_after_its_last_whole_question(tmp_path):
@@ -189,9 +190,9 @@ def test_a_stopped_scoring_goes_on_after_its_last_whole_question(tmp_path):
     with file.open("a") as stream:
         stream.write('{"qid": "q 5 2", "sco')  # as a kill leaves it
     again = Stopping(9)
-    scores, seconds = rerank.score_each(again, asked, file=file)
-    assert again.asked == [q.qid for q in asked[2:]] and len(seconds) == 4
-    fresh, _ = rerank.score_each(Stopping(9), asked)
+    scores = rerank.score_each(again, asked, file=file)
+    assert again.asked == [q.qid for q in asked[2:]] and len(scores) == 4
+    fresh = rerank.score_each(Stopping(9), asked)
     assert all((scores[qid] == values).all() for qid, values in fresh.items())
     assert len(file.read_text().splitlines()) == 4
 
