@@ -22,7 +22,7 @@ from app.adapt.measuring import run_measure
 from app.adapt.retrain import run_retrain
 from app.ask.proposals import run_propose
 from app.bootstrap import open as open_workbench
-from app.compare.comparison import run_compare
+from app.compare.comparison_job import run_compare
 from app.compare.deciding import run_decision
 from app.compare.promotions import run_promotion
 from app.corpora.indexing import run_embed

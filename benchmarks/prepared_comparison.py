@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from app import bootstrap
-from app.compare import comparison, shipped_comparison
+from app.compare import comparison_job, shipped_comparison
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.workbench.settings import Settings
@@ -26,7 +26,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         wb = bootstrap.open(Settings(home=Path(home), worker="external"))
-        job = comparison.start_compare(wb, shipped_comparison.SETTINGS.rankers, shipped_comparison.SETTINGS.data)
+        job = comparison_job.start_compare(wb, shipped_comparison.SETTINGS.rankers, shipped_comparison.SETTINGS.data)
         run_queued(wb, RUNNERS)
         done = queue.load_job(wb, job.id)
         if done.state != "done":

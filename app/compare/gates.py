@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.compare.comparison import load_questions, read_synonyms_of
+from app.compare.question_sets import load_questions, read_synonyms_of
 from app.compare.rankers import check_ranker, note_trained_on
 from app.versions import promotion, registry
 from app.versions.evaluations import has_evaluation, load_or_evaluate

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.compare import comparison
+from app.compare import comparison, question_sets
 from app.compare.comparison import ComparisonSettings, ComparisonView
 from app.compare.rankers import find_twins
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
@@ -77,7 +77,7 @@ def write_shipped_comparison(wb: Workbench, job_id: int, file: Path) -> None:
 
 
 def _load_questions(wb: Workbench) -> Sequence[Question]:
-    return datasets.apply_setting(comparison.load_questions(wb, SETTINGS.data), SETTINGS.setting)
+    return datasets.apply_setting(question_sets.load_questions(wb, SETTINGS.data), SETTINGS.setting)
 
 
 def _read_weights_hash(wb: Workbench) -> str:

@@ -180,7 +180,7 @@ def score_each(
             on_progress(Progress(done, len(questions)))
         if q.qid not in records:
             records[q.qid] = ranker.score(q.text, q.candidates).tolist()
-            _keep(file, {"qid": q.qid, "code": code_digest(), "scores": records[q.qid]})
+            _keep(file, {"qid": q.qid, "code": code_digest(), "scores": [*records[q.qid]]})
     return {q.qid: np.array(records[q.qid]) for q in questions}
 
 
@@ -216,17 +216,16 @@ def _measure_times(questions: Sequence[Question]) -> Cell:
     import torch
 
     selector, first = get(SELECTOR), {name: get(name) for name in TIMED}
-    best = [_keep_best(q, first["jaccard"]) for q in questions]
-    runs: list[tuple[str, Ranker, Sequence[Question]]] = [(ALL, selector, questions), (BEST, selector, best)]
-    runs += [(name, ranker, questions) for name, ranker in first.items()]
-    for _, ranker, asked in runs:
-        ranker.score(asked[0].text, asked[0].candidates)  # the first call of a model takes longer
-    times: dict[str, list[float]] = {name: [] for name, _, _ in runs}
-    for i in range(len(questions)):
-        for name, ranker, asked in runs:
+    rankers: dict[str, Ranker] = {ALL: selector, BEST: selector, **first}
+    times: dict[str, list[float]] = {name: [] for name in rankers}
+    for question in (questions[0], *questions):  # the first call of a model takes longer
+        best = _keep_best(question, first["jaccard"])
+        for name, ranker in rankers.items():
+            candidates = best.candidates if name == BEST else question.candidates
             started = time.perf_counter()
-            ranker.score(asked[i].text, asked[i].candidates)
+            ranker.score(question.text, candidates)
             times[name].append(time.perf_counter() - started)
+    times = {name: seconds[1:] for name, seconds in times.items()}
     return Cell({}, {ON_GPU: float(torch.cuda.is_available())}, times)
 
 

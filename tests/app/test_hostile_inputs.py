@@ -20,7 +20,7 @@ from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import bootstrap
 from app.ask import asking, proposals, question_management, questions, same_question
-from app.compare import comparison
+from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing
 from app.exchange import exports, imports
 from app.jobs import queue
@@ -310,7 +310,7 @@ def test_people_jobs_and_comparisons(wb, times):
         lambda text, i, j: queue.list_recent(wb, i),
         lambda text, i, j: queue.find_newest(wb, text, i),
         lambda text, i, j: comparison.load_comparison(wb, i, by=j),
-        lambda text, i, j: comparison.load_questions(wb, text),
+        lambda text, i, j: question_sets.load_questions(wb, text),
     ]
     strategy = st.tuples(st.sampled_from(acts), texts, ids, ids)
     check(times, strategy, lambda act, text, i, j: act(text, i, j))

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import local_script_runner
 
 from app import bootstrap
 from app.ask import asking, question_management
-from app.compare import comparison
+from app.compare import comparison_job
 from app.corpora import corpora, documents
 from app.exchange import imports
 from app.jobs.attempt import run_queued
@@ -145,8 +145,8 @@ def compared(labelled, tmp_path_factory):
     """The labelled home with two comparisons over "things": of four rankers, and of the cascade's drop ratios alone."""
     folder = copy_home(labelled, tmp_path_factory.mktemp("compared") / "as2")
     wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
-    comparison.start_compare(wb, ["cascade:drop_ratio=0", "cascade:drop_ratio=0.5"], "labels:things")
-    comparison.start_compare(wb, ["cascade", "starter-2", "bm25", "rr"], "labels:things")
+    comparison_job.start_compare(wb, ["cascade:drop_ratio=0", "cascade:drop_ratio=0.5"], "labels:things")
+    comparison_job.start_compare(wb, ["cascade", "starter-2", "bm25", "rr"], "labels:things")
     run_queued(wb, RUNNERS)
     wb.close()
     return folder

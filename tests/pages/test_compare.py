@@ -12,7 +12,7 @@ from app_pages import markup, open_page, texts
 from stored import THINGS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
-from app.compare import comparison, shipped_comparison
+from app.compare import comparison, comparison_job, shipped_comparison
 from app.compare.comparison import ComparisonView, Figure, PairedResult, RankerResult
 from app.compare.rankers import find_twins
 from app.compare.sweeps import make_spec
@@ -512,7 +512,7 @@ def set_drop_ratio(wb, version, ratio):
 def test_a_cascade_at_its_default_ratio_is_marked_in_the_sweep_and_listed_once(wb):
     set_drop_ratio(wb, "starter-2", 0.3)
     names = ["starter-2", "bm25", "starter-2:drop_ratio=0", "starter-2:drop_ratio=0.3"]
-    done = comparison.start_compare(wb, names, "labels:things")
+    done = comparison_job.start_compare(wb, names, "labels:things")
     run_queued(wb, RUNNERS)
     at = open_comparison(done.id)
     assert set(table(at)["ranker"]) == {"starter-2", "bm25", "starter-2:drop_ratio=0"}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.compare import comparison
+from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
 from app.compare.rankers import describe_destinations, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
@@ -32,7 +32,7 @@ def rankers_in_url() -> list[str]:
 
 def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
     """The form; starting puts the job, which is `by`'s, into the address."""
-    all_rankers, sets = list_rankers(wb), comparison.list_datasets(wb)
+    all_rankers, sets = list_rankers(wb), question_sets.list_datasets(wb)
     if not sets:
         st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
                 icon=":material/checklist:")  # fmt: skip
@@ -89,7 +89,7 @@ def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
 def _start(wb: Workbench, by: int) -> None:
     """Reads the form at the click: a choice made just before it had no run of its own."""
     form = st.session_state
-    job = comparison.start_compare(
+    job = comparison_job.start_compare(
         wb,
         add_sweep(form["compare_rankers"], form["compare_sweep"]),
         form["compare_data"],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.compare import comparison, shipped_comparison
+from app.compare import comparison_job, shipped_comparison
 from app.compare.comparison import ComparisonSettings, ComparisonView
 from app.corpora.corpora import CORPUS_PREFIX, STARTER
 from app.jobs.queue import JobView
@@ -75,5 +75,5 @@ def draw_note(wb: Workbench, corpus_name: str, *, by: int) -> None:
 @guarded
 def _compute(wb: Workbench, by: int) -> None:
     settings = shipped_comparison.SETTINGS
-    job = comparison.start_compare(wb, settings.rankers, settings.data, settings.setting, by=by)
+    job = comparison_job.start_compare(wb, settings.rankers, settings.data, settings.setting, by=by)
     url.put(job=job.id, prepared=None)

@@ -7,7 +7,7 @@ from fake_reranker import listening, rank_by_length
 
 from app.adapt import readiness
 from app.ask import asking
-from app.compare import comparison
+from app.compare import comparison, comparison_job, question_sets
 from app.compare.rankers import list_rankers
 from app.compare.sweeps import adjust_p_values
 from app.exchange import imports
@@ -46,7 +46,7 @@ def data(wb):
 
 
 def run_comparison(wb, *arguments, **more):
-    job = comparison.start_compare(wb, *arguments, **more)
+    job = comparison_job.start_compare(wb, *arguments, **more)
     run_queued(wb, RUNNERS)
     done = queue.load_job(wb, job.id)
     assert done.state == "done", done.error
@@ -203,13 +203,13 @@ def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, 
 
 def test_seconds_are_measured_in_turns_in_every_comparison_whatever_is_stored(wb, data, monkeypatch):
     seconds = iter([{"rr": 0.001, "bm25": 0.002}, {"rr": 0.003, "wo": 0.004}])
-    monkeypatch.setattr(comparison, "time_in_turns", lambda rankers, questions, check: next(seconds))
+    monkeypatch.setattr(comparison_job, "time_in_turns", lambda rankers, questions, check: next(seconds))
     assert [r.seconds for r in run_comparison(wb, ["rr", "bm25"], data).results] == [0.001, 0.002]
     assert [r.seconds for r in run_comparison(wb, ["rr", "wo"], data).results] == [0.003, 0.004]
 
 
 def test_what_an_older_program_stored_as_seconds_is_not_shown(wb, data):
-    job = comparison.start_compare(wb, ["rr", "bm25"], data)
+    job = comparison_job.start_compare(wb, ["rr", "bm25"], data)
     run_queued(wb, RUNNERS)
     rows_before = queue.load_job(wb, job.id).result["rows"]
     older = {k: v for k, v in rows_before[0].items() if k != "seconds_per_question"} | {"seconds": 95.0}
@@ -217,14 +217,14 @@ def test_what_an_older_program_stored_as_seconds_is_not_shown(wb, data):
 
 
 def test_more_rankers_than_memory_has_room_for_are_compared_without_seconds(wb, data):
-    specs = [f"bm25:k1={k / 10}" for k in range(1, comparison.MAX_TIMED_RANKERS + 2)]
+    specs = [f"bm25:k1={k / 10}" for k in range(1, comparison_job.MAX_TIMED_RANKERS + 2)]
     results = run_comparison(wb, specs, data).results
     assert len(results) == len(specs)
     assert {r.seconds for r in results} == {None}
 
 
 def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):
-    job = comparison.start_compare(wb, ["rr"], data)
+    job = comparison_job.start_compare(wb, ["rr"], data)
     run_queued(wb, RUNNERS)
     corpus = next(iter(queue.list_jobs(wb, "embed"))).corpus_id
     asked = asking.ask(wb, corpus, QUESTIONS[0].text)
@@ -243,7 +243,7 @@ def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
     open_one = next(c for c in asked.candidates if c.text == "A tower.")
     pair = {"question_id": asked.question_id, "sentence_id": open_one.sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="incorrect")
-    job = comparison.start_compare(wb, ["rr"], data)
+    job = comparison_job.start_compare(wb, ["rr"], data)
     run_queued(wb, RUNNERS)
 
     def find_label(by):
@@ -282,11 +282,11 @@ def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
 
 def test_what_there_is_to_compare_is_listed(wb, data):
     assert set(list_rankers(wb)) >= {"rr", "bm25", "bi-encoder", "cascade", "generative"}
-    assert comparison.list_datasets(wb) == [data]
+    assert question_sets.list_datasets(wb) == [data]
 
 
 def test_a_run_that_another_program_wrote_is_compared_and_read_anew_when_it_changes(wb, data, tmp_path):
-    questions = comparison.load_questions(wb, data)
+    questions = question_sets.load_questions(wb, data)
     file = tmp_path / "their.run"
     for best, p1 in ((1, 1.0), (2, 0.0)):
         scores = {q.qid: np.eye(4)[best] for q in questions}
@@ -333,11 +333,11 @@ def test_a_reranker_behind_an_address_is_asked_in_each_comparison_said_and_not_t
 )
 def test_what_cannot_be_compared_is_said_before_the_start(wb, data, arguments, error, said):
     with pytest.raises(error, match=said):
-        comparison.start_compare(wb, *arguments)
+        comparison_job.start_compare(wb, *arguments)
 
 
 def test_an_unfinished_comparison_has_nothing_to_show(wb, data):
-    job = comparison.start_compare(wb, ["rr"], data)
+    job = comparison_job.start_compare(wb, ["rr"], data)
     with pytest.raises(As2Error, match="not a finished comparison"):
         comparison.load_comparison(wb, job.id)
 
@@ -364,10 +364,10 @@ def test_only_an_admin_has_the_server_read_other_folders_or_ask_the_hub(wb, data
     ann, bob = people.sign_in(wb, "ann"), people.sign_in(wb, "bob")
     arguments = {"rankers": ["bm25", "rr"], "data": data} | outside
     with pytest.raises(NotAllowed, match="bob is an annotator, and this takes an admin"):
-        comparison.start_compare(wb, **arguments, by=bob.id)
+        comparison_job.start_compare(wb, **arguments, by=bob.id)
     with pytest.raises((UnknownRanker, UnknownData, BadSetting, UnreadableFile, UnsupportedBackbone)):
-        comparison.start_compare(wb, **{**arguments, "rankers": ["/etc"]}, by=ann.id)  # asked, and there is none
-    assert comparison.start_compare(wb, ["bm25", "rr"], data, by=bob.id).kind == "compare"
+        comparison_job.start_compare(wb, **{**arguments, "rankers": ["/etc"]}, by=ann.id)  # asked, and there is none
+    assert comparison_job.start_compare(wb, ["bm25", "rr"], data, by=bob.id).kind == "compare"
 
 
 def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.compare import comparison, shipped_comparison
+from app.compare import comparison, comparison_job, shipped_comparison
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
 from as2core.data import jsonl
@@ -39,7 +39,7 @@ def small(wb, monkeypatch):
 def made(small):
     """As the job shows it; and the file is written."""
     settings = shipped_comparison.SETTINGS
-    job = comparison.start_compare(small, settings.rankers, settings.data)
+    job = comparison_job.start_compare(small, settings.rankers, settings.data)
     run_queued(small, RUNNERS)
     file = small.settings.starter_dir / shipped_comparison.FILE
     shipped_comparison.write_shipped_comparison(small, job.id, file)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, update
 
-from app.compare import comparison, findings
+from app.compare import comparison, comparison_job, findings
 from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import find_corpus
 from app.exchange import imports
@@ -30,7 +30,7 @@ SPECS = ["rr", "sequential:stages=rr@2+rr", "sequential:stages=rr@1+rr"]
 @pytest.fixture
 def view(wb):
     imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
-    job = comparison.start_compare(wb, SPECS, "labels:things", "raw")
+    job = comparison_job.start_compare(wb, SPECS, "labels:things", "raw")
     run_queued(wb, RUNNERS)
     return comparison.load_comparison(wb, job.id)
 

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from app.ask import asking, pair
 from app.ask.question_management import set_queued
-from app.compare import comparison, deciding
+from app.compare import comparison, comparison_job, deciding
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -112,7 +112,7 @@ def finish(wb, job):
 
 def test_a_comparison_reads_a_corpus_s_questions_with_its_synonyms_and_says_so(wb, whales, ann):
     def compare():
-        job = finish(wb, comparison.start_compare(wb, ["bm25"], "labels:whales"))
+        job = finish(wb, comparison_job.start_compare(wb, ["bm25"], "labels:whales"))
         return comparison.load_comparison(wb, job.id)
 
     before = compare()

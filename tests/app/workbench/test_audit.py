@@ -6,7 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.ask import question_management
-from app.compare import comparison
+from app.compare import comparison_job
 from app.corpora import corpora, documents
 from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
@@ -150,7 +150,7 @@ def test_a_viewer_controls_no_job_of_others(wb, towers, ann, bob, eve, act):
 def test_a_viewer_cancels_the_comparison_that_they_started(wb, towers, asked, ann, eve):
     label(wb, asked, ann)
     label(wb, asked, ann, place=1, label="incorrect")
-    job = comparison.start_compare(wb, ["bm25", "wo"], "labels:towers", by=eve.id)
+    job = comparison_job.start_compare(wb, ["bm25", "wo"], "labels:towers", by=eve.id)
     assert queue.may_control(job, eve)
     assert queue.cancel(wb, job.id, by=eve.id).state == "cancelled"
     assert read(wb, limit=1) == [("eve", "cancel a job", f"compare, job {job.id}", "done")]

@@ -1,0 +1,195 @@
+"""The background job of a comparison: every ranker over one labelled set, then the tests between them.
+
+It freezes the set into its folder and stores evaluations by ranker and data, so repeating a comparison with one more
+ranker scores only that one. Seconds are measured anew in every comparison, all rankers in turns (timing).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+
+from app.compare import question_sets
+from app.compare.comparison import ComparisonSettings, to_row
+from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
+from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
+from app.corpora.corpora import CORPUS_PREFIX, UnknownCorpus, find_corpus
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.ranking.retrieval_order import measure_retrieval
+from app.ranking.synonyms import describe_synonyms
+from app.versions import loading
+from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.data import catalog as datasets
+from as2core.data import jsonl
+from as2core.errors import As2Error, BadSetting, UnknownData
+from as2core.evaluation import Evaluation, paired_test
+from as2core.rankers.base import Ranker, bind_questions, list_untrained
+from as2core.rankers.catalog import list_destinations
+from as2core.synonyms import Synonyms
+from as2core.types import Json, Progress, Question
+
+SYNONYMS = "synonyms.txt"  # of the job's folder
+SAMPLE_SEED = 0
+MAX_RANKERS = 24  # in one comparison
+EVALUATION_SHARE = 0.9  # of a comparison's progress
+TRAIN_FIRST = "`as2 train` makes a version of it; compare that by its directory."
+
+
+def start_compare(
+    wb: Workbench,
+    rankers: Sequence[str],
+    data: str,
+    setting: str = "clean",
+    limit: int | None = None,
+    *,
+    by: int | None = None,
+) -> JobView:
+    """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
+    UnknownData, BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the
+    machine or from the hub and `by` is no admin."""
+    if outside := [name for name in rankers if is_path(name)] + [data] * (data not in question_sets.list_datasets(wb)):
+        with wb.read() as s:
+            people.allow(s, by, f"compare with {outside[0]}, which is not of this workbench", people.ADMIN)
+    names = tuple(dict.fromkeys(name_active(wb, r) for r in rankers))
+    if not names:
+        raise BadSetting("no ranker is chosen: choose two or more")
+    if len(names) > MAX_RANKERS:
+        raise BadSetting(f"{len(names)} rankers are too many at once: choose at most {MAX_RANKERS}")
+    for name in names:
+        check_ranker(wb, name)
+    if setting not in datasets.SETTINGS:
+        raise BadSetting(f"no setting {setting!r}; known: {', '.join(datasets.SETTINGS)}")
+    if limit is not None and limit < 1:
+        raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
+    questions = question_sets.load_questions(wb, data)
+    if not datasets.apply_setting(questions, setting):
+        raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
+    return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)), by=by)
+
+
+def run_compare(job: JobRun) -> dict[str, Json]:
+    """The background job: every ranker over the frozen set, then the tests between them."""
+    settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
+    questions = _freeze_questions(job, settings)
+    synonyms = _read_frozen_synonyms(job)
+    read = synonyms.expand_all(questions)
+    evaluations: dict[str, Evaluation] = {}
+    rankers: dict[str, Ranker] = {}
+    keys: dict[str, str] = {}
+    notes = [*_note_unlabelled(questions), *describe_synonyms(synonyms)]
+    for place, name in enumerate(settings.rankers):
+        try:
+            keys[name] = hash_ranker(job.wb, name)
+            job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
+            ranker = loading.load_ranker(job.wb, name)
+            bind_questions(ranker, read)
+            evaluations[name] = _evaluate(job, settings, read, place, ranker, notes)
+            notes += note_trained_on(job.wb, name, [q.text for q in questions])
+            if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
+                rankers[name] = ranker
+        except As2Error as e:
+            job.check()
+            notes.append(f"{name} was left out: {e}")
+            job.event({"kind": "note", "message": notes[-1]})
+    if not evaluations:
+        raise As2Error(" ".join(notes))
+    job.progress(EVALUATION_SHARE, "measuring the time")
+    seconds = time_in_turns(rankers, read, check=job.check)
+    job.progress(0.96, "testing the differences")
+    return to_json(
+        {
+            "rows": [to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
+            "paired": _test_pairs(job, evaluations),
+            "keys": {name: keys[name] for name in evaluations},
+            "data_hash": hash_questions(read),
+            "questions": next(iter(evaluations.values())).questions,
+            "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
+            "unranked": _measure_retrieval(job.wb, settings, questions),
+        }
+    )
+
+
+def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: Sequence[Question]) -> dict[str, object]:
+    """The means without reranking as the card of a retrain has them; {} for what is no corpus's labels."""
+    if not settings.data.startswith(CORPUS_PREFIX):
+        return {}
+    try:
+        corpus = find_corpus(wb, settings.data.removeprefix(CORPUS_PREFIX))
+    except UnknownCorpus:  # deleted or renamed since
+        return {}
+    order, metrics = measure_retrieval(wb, corpus.id, questions, settings.setting)
+    return {"order": order, "metrics": metrics}
+
+
+def _evaluate(
+    job: JobRun,
+    settings: ComparisonSettings,
+    questions: Sequence[Question],
+    place: int,
+    ranker: Ranker,
+    notes: list[str],
+) -> Evaluation:
+    """Evaluate the ranker at `place` on the questions as it reads them, and add what the reader has to know of it to
+    `notes`."""
+    wb, name, total = job.wb, settings.rankers[place], len(settings.rankers)
+
+    def report(p: Progress) -> None:
+        job.check()
+        share = (place + p.done / max(1, p.total)) / total
+        job.progress(EVALUATION_SHARE * share, f"{name}: {p.done} of {p.total} questions")
+
+    evaluation = load_or_evaluate(
+        wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
+    )
+    if list_destinations(name):
+        notes.append(f"{name}: {describe_destinations([name])}")
+    if parts := list_untrained(ranker):
+        notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN_FIRST}")
+    return evaluation
+
+
+def _test_pairs(job: JobRun, evaluations: Mapping[str, Evaluation]) -> list[dict[str, object]]:
+    """A paired test for every two rankers, the better one first."""
+    pairs = []
+    for a, b in combinations(sorted(evaluations, key=lambda n: -evaluations[n].metrics["AP"]), 2):
+        job.check()
+        test = paired_test(evaluations[a].per_question["AP"], evaluations[b].per_question["AP"])
+        pairs.append({"a": a, "b": b, "metric": "AP", **asdict(test)})
+    return pairs
+
+
+def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
+    """What missing labels mean for the figures; nothing when every candidate has one."""
+    labels = [c.label for q in questions for c in q.candidates]
+    if not (missing := labels.count(None)):
+        return []
+    return [
+        f"{missing:,} of {len(labels):,} candidates have no label and count as incorrect, so a ranker that puts good "
+        "ones among them first is rated too low. The table shows by how much at most."
+    ]
+
+
+def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Question]:
+    """The questions as they were when the job first ran, and beside them the synonyms with which they are read."""
+    file = job.folder / "data.jsonl"
+    if not file.exists():
+        questions = datasets.apply_setting(question_sets.load_questions(job.wb, settings.data), settings.setting)
+        if settings.limit is not None and settings.limit < len(questions):
+            places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
+            questions = [questions[i] for i in places]
+        (job.folder / SYNONYMS).write_text(str(question_sets.read_synonyms_of(job.wb, settings.data)), encoding="utf-8")
+        jsonl.write(questions, file.with_suffix(".part"))
+        file.with_suffix(".part").rename(file)
+    return list(jsonl.read(file, strict=True)[0])
+
+
+def _read_frozen_synonyms(job: JobRun) -> Synonyms:
+    """None where an older program froze the questions."""
+    file = job.folder / SYNONYMS
+    return Synonyms.read(file) if file.exists() else Synonyms()
