@@ -29,7 +29,7 @@ find_example = partial(example.find_example, wb, frame.corpus.id)
 
 def find_job() -> JobView | None:
     """The job of the address, else one that is active on this corpus."""
-    linked = load_linked(wb, "retrain", "The retrain of this address does not exist here.")
+    linked = load_linked(wb, "retrain", "The retrain in this link does not exist here.")
     return linked or next(reversed(queue.list_active(wb, "retrain", frame.corpus.id)), None)
 
 

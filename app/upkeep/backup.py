@@ -57,7 +57,7 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
     if not wb.database.sqlite:
         raise BadSetting(
             'the database is on PostgreSQL, which has its own tool: `pg_dump --format=custom --file=as2.dump "URL"`; '
-            f"then copy {wb.settings.versions_dir} and {wb.settings.jobs_dir}"
+            f"then copy {wb.settings.home} without the folder index, whose content is derived from the rest"
         )
     file = Path(file).expanduser().absolute()
     if file.exists():

@@ -97,7 +97,7 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     assert "No answer found in this corpus" in html
     [link] = [x.proto for x in at.get("page_link") if x.proto.label.endswith("Add a synonym")]
     assert "view=synonyms" in link.query_string
-    assert "This sentence comes closest, but its score alone is lower" in html and "27 %" not in html
+    assert "This sentence comes closest, but its score is lower" in html and "27 %" not in html
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):

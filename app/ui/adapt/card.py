@@ -253,7 +253,8 @@ def _draw_example(report: RetrainReport, best: QuestionChange | None) -> None:
         pair = {"base": report.base, "against": report.version}
         navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, **pair)
     elif report.kind == CASCADE:  # another ranker does not answer on Ask
-        st.caption("None of them that was tried is first on Ask yet, among the sentences of all documents: label more.")
+        st.caption("None of the questions that were tried has its correct sentence first on Ask yet, where all "
+                   "documents are searched. Label more questions.")  # fmt: skip
 
 
 def describe_turns(report: RetrainReport) -> str:

@@ -25,7 +25,7 @@ def draw(frame: Frame) -> None:
     st.caption(" ".join(f"**{role.capitalize()}**: {PERMISSIONS[role]}." for role in ROLES))
     if me.local:
         st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
-                   "a log-in (docs/labelling.md).")  # fmt: skip
+                   "a log-in: docs/sharing.md, section Log-in.")  # fmt: skip
     for person in people.list_people(frame.wb):
         with st.container(horizontal=True, vertical_alignment="center"):
             since = f", last log-in {format_time(person.login_at)}" if person.login_at else ""

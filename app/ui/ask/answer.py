@@ -17,10 +17,12 @@ VERDICTS = (
 )
 
 BELOW_ANSWERS = (
-    "This sentence comes closest, but its score alone is lower than that of most answers. A percentage only compares "
-    "it with the other candidates."
+    "This sentence comes closest, but its score is lower than that of most answers. The percentages in the table only "
+    "compare the candidates with each other."
 )
-PROBABILITY_HELP = "Of 100 answers with this percentage, about so many were right, on the questions it was fitted on"
+PROBABILITY_HELP = (
+    "About this share of answers with the same percentage were correct, on the questions it was fitted on"
+)
 
 
 def describe_probability(probability: float) -> str:

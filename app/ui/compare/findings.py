@@ -72,7 +72,7 @@ def _draw_slices(slices: tuple[SliceResult, ...], own_names: Sequence[str]) -> N
     config = {"answered": st.column_config.NumberColumn(format="%.0f %%")}
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_slices")
     st.caption(
-        "Answered: a correct candidate is first, with Wilson's 95 % interval. Of this many slices some look bad by "
+        "Answered: a correct candidate is first, with Wilson's 95 % interval. With this many slices, some look bad by "
         "chance: trust those whose interval lies below the others'. The file slices.toml in the home adds your own."
     )
     if empty := [name for name in own_names if name not in {r.name for r in slices if r.group == OWN}]:

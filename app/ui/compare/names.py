@@ -10,7 +10,7 @@ CONDITIONS = {  # setting -> which questions count; all in "raw"
     "no-all-neg": "with a correct candidate",
     "raw": "",
 }
-RAW_DATASETS = "The terminal takes `labels:NAME` for the labels of a corpus, and `starter-test` and the like."
+RAW_DATASETS = "On the command line, write `labels:NAME` for a corpus's labels, or a set such as `starter-test`."
 RAW_SETTINGS = (
     "The terminal takes `--setting clean`, `no-all-neg` or `raw`, in the order of this list. Of all questions, one "
     "without a correct candidate counts as 0."
