@@ -12,31 +12,55 @@ from as2core.errors import Cancelled
 from as2core.types import OnProgress, Progress
 
 MAX_WAIT_SECONDS = 3.0  # for an engine that is being prepared: torch would compete with its preparation for the cores
+UNUSABLE = "scoring on torch, the onnx engine cannot be used: %s"
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class PreparedEngine(Generic[T]):
-    """`engine` is None until it is ready, and where it cannot be used. `start` raises nothing; `prepare` is called with
-    what hears of its progress, and ends early when the program does."""
+    """`engine` is None until it is ready, and where it cannot be used; `progress` is how far its preparation is, None
+    where none runs. What prepares it is called with what hears of its progress."""
 
     def __init__(self) -> None:
         self.engine: T | None = None
+        self.progress: Progress | None = None
         self._thread: Thread | None = None
 
-    def start(self, prepare: Callable[[OnProgress], T]) -> None:
+    def prepare(
+        self, build: Callable[[OnProgress], T], on_progress: OnProgress | None = None, *, required: bool = False
+    ) -> None:
+        """At once. Raises what `build` raises if the engine is `required`; else that is a warning."""
+
+        def report(progress: Progress) -> None:
+            self.progress = progress
+            if on_progress:
+                on_progress(progress)
+
+        try:
+            self.engine = build(report)
+        except Exception as e:
+            if required:
+                raise
+            log.warning(UNUSABLE, e)
+        finally:
+            self.progress = None
+
+    def start(self, build: Callable[[OnProgress], T], on_progress: OnProgress | None = None) -> None:
+        """In a thread, which ends early when the program does. Raises nothing."""
         ending = Event()
 
         def report(progress: Progress) -> None:
             if ending.is_set():
                 raise Cancelled("the program ends before its engine is ready")
+            if on_progress:
+                on_progress(progress)
 
         def run() -> None:
             try:
-                self.engine = prepare(report)
+                self.prepare(build, report, required=True)
             except Exception as e:
                 if not ending.is_set():
-                    log.warning("scoring on torch, the onnx engine cannot be used: %s", e)
+                    log.warning(UNUSABLE, e)
 
         self._thread = thread = Thread(target=run, name="onnx graphs", daemon=True)
         thread.start()
@@ -52,3 +76,8 @@ class PreparedEngine(Generic[T]):
         if self._thread is not None:
             self._thread.join(seconds)
         return self.engine
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is clear."""
+        return self._thread is None or not self._thread.is_alive()

@@ -148,13 +148,16 @@ class ExplainsQuestion(ABC):
 
 
 class ChoosesEngine(ABC):
-    """Runs on one of several engines. `preparing` is how far the one chosen in the background is built."""
-
-    preparing: Progress | None
+    """Runs on one of several engines."""
 
     @property
     @abstractmethod
     def engine(self) -> Engine: ...
+
+    @property
+    @abstractmethod
+    def preparing(self) -> Progress | None:
+        """How far the engine chosen in the background is built; None where it is ready, or there is none."""
 
     @abstractmethod
     def use(

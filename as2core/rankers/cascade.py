@@ -8,25 +8,24 @@ is read after its document's title. `cascade:as=paper` does none of it.
 
 from __future__ import annotations
 
-import atexit
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from as2core.cascade.attribution import Attribution, attribute_by_occlusion
+from as2core.cascade.background import PreparedEngine
 from as2core.cascade.engine import Engine, run_cascade, run_completely
 from as2core.cascade.logit_cache import LogitCache, with_cache
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.slices import in_slices
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
-from as2core.errors import BadSetting, Cancelled
+from as2core.errors import BadSetting
 from as2core.rankers.base import (
     AttributesScore,
     CalibratesScores,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from as2core.nn.cascade import CascadeModule
     from as2core.nn.heads import Head
 
-log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
 
 
@@ -109,13 +107,11 @@ class CascadeRanker(
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
         self.drop_ratio, self.first, self.reads_titles, self.dtype = drop_ratio, None, True, "auto"
         self.logits: LogitCache | None = None
-        self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
         self.is_calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
         self.module, self.is_trained = CascadeModule(backbone, exits, self.head_class()).eval(), False
-        self._onnx: Engine | None = None  # once `use` has asked for it and it is ready
-        self._preparation: Thread | None = None  # in the background
+        self._onnx: PreparedEngine[Engine] = PreparedEngine()  # once `use` has asked for it
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
     @classmethod
@@ -165,8 +161,8 @@ class CascadeRanker(
         """What runs the layers now: the engine that `use` chose once it is ready, and torch until then."""
         from as2core.cascade.engine_torch import TorchEngine
 
-        if self._onnx is not None:
-            return self._onnx
+        if self._onnx.engine is not None:
+            return self._onnx.engine
         own, heads = self.backbone, self.module.heads
         return TorchEngine(own, heads, self.exits, max_length=self.max_length, dtype=self.dtype)
 
@@ -189,45 +185,18 @@ class CascadeRanker(
 
         if engine not in ENGINES:
             raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
-        self._onnx = None
+        self._onnx = PreparedEngine()
         gpu = torch.cuda.is_available()
         engine = self._choose_engine(engine, "cuda" if gpu else "cpu")
         self.module.to("cuda" if gpu and engine != "onnx" else "cpu")
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
 
-        ending = Event()
-
-        def report(progress: Progress) -> None:
-            self.preparing = progress
-            if ending.is_set():
-                raise Cancelled("the program ends before its engine is ready")
-            if on_progress:
-                on_progress(progress)
-
-        def prepare() -> None:
-            try:
-                self._onnx = self._build_onnx(folder, report)
-            except Exception as e:
-                if engine == "onnx" and not background:
-                    raise
-                if ending.is_set():
-                    return
-                log.warning("scoring on torch, the onnx engine cannot be used: %s", e)
-            finally:
-                self.preparing = None
-
+        build = partial(self._build_onnx, folder)
         if background:
-            self._preparation = thread = Thread(target=prepare, name="onnx graphs", daemon=True)
-            thread.start()
-
-            def end() -> None:  # a thread still in C++ when the interpreter goes would abort the program
-                ending.set()
-                thread.join()
-
-            atexit.register(end)
+            self._onnx.start(build, on_progress)
         else:
-            prepare()
+            self._onnx.prepare(build, on_progress, required=engine == "onnx")
 
     def _choose_engine(self, engine: str, device: str) -> str:
         """`engine`, or torch where a dtype is set. Raises BadSetting for one that the device or the engine has not."""
@@ -241,10 +210,12 @@ class CascadeRanker(
         return "torch"
 
     def wait_until_prepared(self, seconds: float) -> bool:
-        if self._preparation is None:
-            return True
-        self._preparation.join(seconds)
-        return not self._preparation.is_alive()
+        self._onnx.wait(seconds)
+        return self._onnx.is_done
+
+    @property
+    def preparing(self) -> Progress | None:
+        return self._onnx.progress
 
     def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         from as2core.cascade.engine_onnx import OnnxEngine
@@ -259,7 +230,7 @@ class CascadeRanker(
         return engine
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_onnx": None, "_preparation": None, "logits": None}
+        return {**self.__dict__, "_onnx": PreparedEngine(), "logits": None}
 
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
