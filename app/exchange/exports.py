@@ -1,8 +1,8 @@
 """Exports labels in the formats others use.
 
-JSONL keeps every label with its annotator, and the verdicts, so importing an export changes nothing. The other formats
-hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported grade (a
-rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
+JSONL keeps every label with its annotator, the verdicts and the split, so importing an export changes nothing. The
+other formats hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported
+grade (a rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
 """
 
 import io
@@ -26,7 +26,7 @@ from as2core.types import Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
-    "jsonl": "one question per line with its candidates, every annotator's labels and the verdicts",
+    "jsonl": "one question per line with its candidates, every annotator's labels, the verdicts and the split",
     "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
@@ -73,11 +73,11 @@ def labelled_questions(
 ) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones
     that the label queues offer, with their imported and labelled candidates. `signed`: with every annotator's label
-    (but for unsigned imports) and the verdicts. `by`: as in `export_labels`."""
+    (but for unsigned imports), the verdicts and the split. `by`: as in `export_labels`."""
     get_corpus(wb, corpus_id)
     labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
     return [
-        _drop_import_signature(x.question)
+        replace(_drop_import_signature(x.question), split=x.split if signed else "")
         for x in labelled_rows
         if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)

@@ -94,8 +94,10 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
     with st.container(border=True, key="data_import_report"):
         st.markdown(f"**{plain(describe_import(name, report))}**")
         if report.malformed:
-            others = "the others were" if report.new or report.same or report.verdicts else "nothing was"
-            st.caption(f"{count(len(report.malformed), 'line')} could not be read; {others} imported.")
+            others = (
+                "The others were read." if report.new or report.same or report.verdicts else "Nothing was imported."
+            )
+            st.caption(f"{count(len(report.malformed), 'line')} could not be read. {others}")
             draw_reasons(("line", "reason"), report.malformed)
         if report.conflicts:
             st.caption(
@@ -147,9 +149,10 @@ def _draw_export(frame: Frame) -> None:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
-    st.caption("JSONL keeps every label, its annotator and the verdicts on conflicts, and can be imported again "
-               "without loss. The other formats have one label per sentence, 1 or 0: they omit unsure and evenly "
-               "disputed labels, and ratings above 1.")  # fmt: skip
+    st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
+               "training, validation and test; importing it again changes nothing. Flags, times and removals from the "
+               "label queue are only in a backup. The other formats have one label per sentence, 1 or 0: they omit "
+               "unsure and evenly disputed labels, and ratings above 1.")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
     for fmt, about in exports.FORMATS.items():

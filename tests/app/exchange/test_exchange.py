@@ -378,7 +378,9 @@ def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the
     done = imports.import_labels(wb, corpus, "again.jsonl", out)
     assert (done.new, done.same, done.conflicts) == (0, 6 + 1, ())
     unsigned = imports.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
-    assert unsigned.conflicts == ("q-1 t-0: incorrect in the file, correct here",)
+    first = QUESTIONS[0]
+    texts = f"“{first.text}”, “{first.candidates[0].text}”"
+    assert unsigned.conflicts == (f"q-1 t-0 ({texts}): incorrect in the file, correct here",)
 
 
 def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):

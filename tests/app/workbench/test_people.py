@@ -57,6 +57,13 @@ def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down
         assert sorted(roles(wb).values()) == ["admin", "viewer"]
 
 
+def test_a_name_in_other_capitals_is_the_same_person(wb):
+    ada = people.sign_in(wb, "Ada")
+    assert people.sign_in(wb, "ADA") == people.sign_in(wb, " ada ") == ada
+    with pytest.raises(people.NotAllowed):
+        people.sign_in(wb, "Import")
+
+
 def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
     assert [people.sign_in(wb, name).role for name in ("ann", "bob", "ann")] == ["admin", "annotator", "admin"]
 
