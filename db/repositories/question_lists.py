@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
@@ -13,16 +13,24 @@ from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run
 
 @dataclass(frozen=True, slots=True)
 class QuestionFilter:
-    """Which questions of a corpus: those whose text contains `search`, of this `origin`; "" for all."""
+    """Which questions of a corpus: those whose text has each of `words`, of this `origin`, that the label queues offer
+    or not, and that have a label or not; (), "" and None for all."""
 
     corpus_id: int
-    search: str = ""
+    words: Sequence[str] = ()
     origin: str = ""
+    is_queued: bool | None = None
+    is_labelled: bool | None = None
 
     def apply(self, statement: Select) -> Select:
         statement = statement.where(Question.corpus_id == self.corpus_id)
-        if self.search:
-            statement = statement.where(Question.text.icontains(self.search, autoescape=True))
+        for word in self.words:
+            statement = statement.where(Question.text.icontains(word, autoescape=True))
+        if self.is_queued is not None:
+            statement = statement.where(Question.queued == self.is_queued)
+        if self.is_labelled is not None:
+            has_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
+            statement = statement.where(has_label if self.is_labelled else ~has_label)
         return statement.where(Question.origin == self.origin) if self.origin else statement
 
 
