@@ -35,6 +35,7 @@ from as2core.cascade.engine_onnx import OnnxEngine
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.rankers import cascade
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training import calibrate, loop
 from as2core.training.learners.cascade import CascadeLearner
@@ -508,6 +509,16 @@ def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpu
     assert (made.kind, made.parent) == ("cascade", "cascade")
     assert loading.load_version(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
     assert registry.load_card(wb, made.name)["retrain_kind"] == "calibration"
+
+
+def test_a_cross_encoder_is_retrained_and_can_be_loaded_with_its_calibration(wb, corpus_id):
+    jsonl.write(made_up(24, seed=7, prefix="shipped"), wb.settings.corpora_dir / "starter" / "dev.jsonl")
+    settings = RetrainSettings(kind="cross-encoder", epochs=1)
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result
+    made = promotion.promote(wb, result["version"], "a try")
+    assert (made.kind, made.problem) == ("cross-encoder", "")
+    ranker = loading.load_ranker(wb, made.name)
+    assert isinstance(ranker, CrossEncoderRanker) and ranker.is_calibrated and ranker.answer_calibration is not None
 
 
 def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
