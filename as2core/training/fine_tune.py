@@ -33,7 +33,7 @@ from as2core.nn.precision import has_bfloat16
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training.dropout import FastDropout
-from as2core.training.hard_negatives import keep_hardest
+from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.learners import Learner, R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
@@ -131,7 +131,7 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     settings = learner.settings
     on_progress = partial(_report_scoring, control)
     if settings.hard_negatives and base.is_trained:
-        questions = keep_hardest(base, questions, settings.hard_negatives, on_progress)
+        questions = keep_highest_negatives(base, questions, settings.hard_negatives, on_progress)
     batches = plan_batches(
         questions, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
