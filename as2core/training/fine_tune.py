@@ -35,7 +35,7 @@ from as2core.rankers.passage_cache import fingerprint
 from as2core.training.dropout import FastDropout
 from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.learners import Learner, R, Teacher, learner_for
-from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
+from as2core.training.loop import CANCELLED, SELECTION, PlannedTrainer, RunControl, Watch, list_selection_scores
 from as2core.training.noise import flip_labels
 from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
@@ -121,7 +121,7 @@ def fine_tune(
     if share != 1:
         watch.emit("mean", tuned_share=share)
     end = trainer.state.global_step
-    watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
+    watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, selection_score=score)
     early = end < len(batches)
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
 
@@ -189,8 +189,8 @@ class _Patience(EarlyStoppingCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
     ) -> None:
         super().on_train_begin(args, state, control, **kwargs)
-        evaluations = [entry["step"] for entry in state.log_history if "eval_steering" in entry]
-        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in evaluations)
+        steps = [entry["step"] for entry, _ in list_selection_scores(state)]
+        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in steps)
         control.should_training_stop = self._is_exhausted
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
@@ -293,7 +293,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         save_steps=interval,
         save_total_limit=2,  # the best and the last; with 1 the Trainer deletes the last when it ends, cancelled or not
         load_best_model_at_end=has_dev,
-        metric_for_best_model="steering" if has_dev else None,
+        metric_for_best_model=SELECTION if has_dev else None,
         logging_steps=math.ceil(steps / MAX_LOGGED_STEPS),
         remove_unused_columns=False,
         report_to=[],
