@@ -95,7 +95,7 @@ def fine_tune(
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
-    _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
+    _claim_workdir(workdir, describe_run(settings, base, train, dev), restart)
     args = _arguments(workdir, settings, len(batches), bool(dev))
     watch = Watch(control if args.process_index == 0 else replace(control, on_event=None), started)
     trainer = PlannedTrainer(learner, batches, dev, watch, args)
@@ -248,7 +248,7 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def _describe_run(
+def describe_run(
     settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]
 ) -> dict:
     """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
