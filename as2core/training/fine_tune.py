@@ -248,9 +248,7 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def describe_run(
-    settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]
-) -> dict:
+def describe_run(settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]) -> dict:
     """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
     weights of the network below it count."""
     module = base.module if base.is_trained or base.encoder is None else base.encoder
