@@ -217,7 +217,7 @@ def filter_labels(
     questions: Sequence[Question],
     *,
     seed: int = 0,
-    synonyms: Synonyms = Synonyms(),
+    synonyms: Synonyms | None = None,
     train_judge: TrainJudge | None = None,
     on_progress: OnProgress | None = None,
 ) -> FilteredLabels:
@@ -237,7 +237,7 @@ def filter_labels(
     except TooFewLabels:
         return everything
     features: list[np.ndarray] = []
-    read = synonyms.expand_all(questions)
+    read = synonyms.expand_all(questions) if synonyms else questions
     for some in _trace_in_batches(judge, read, on_progress):
         features += some
         sure = _find_sure(judge, features)

@@ -7,7 +7,7 @@ rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as 
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,7 +45,7 @@ def export_labels(
     annotator: str | None = None,
     *,
     by: int | None = None,
-    synonyms: Synonyms = Synonyms(),
+    synonyms: Synonyms | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
@@ -72,7 +72,7 @@ def export_labels(
     if fmt == "beir":
         return _zip(beir.dumps(questions))
     if fmt == "run":
-        return _run_file(wb, questions, synonyms).encode()
+        return _run_file(wb, synonyms.expand_all(questions) if synonyms else questions).encode()
     return "".join(WRITERS[fmt](questions)).encode()
 
 
@@ -110,7 +110,7 @@ def _zip(files: Mapping[str, str]) -> bytes:
     return out.getvalue()
 
 
-def _run_file(wb: Workbench, questions: list[Question], synonyms: Synonyms) -> str:
+def _run_file(wb: Workbench, questions: Sequence[Question]) -> str:
     version = loading.load_version(wb)
-    scores = {q.qid: np.asarray(version.ranker.score(synonyms.expand(q.text), q.candidates)) for q in questions}
+    scores = {q.qid: np.asarray(version.ranker.score(q.text, q.candidates)) for q in questions}
     return "".join(run_to_lines(questions, scores, tag=version.name))

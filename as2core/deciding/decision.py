@@ -242,7 +242,7 @@ class Decision:
         if not len(pool):
             return self
         chances = self._plan(pool)
-        # other numbers once labels came otherwise: the run that drew for those had these. A 0 at the end changes nothing
+        # once labels came otherwise other numbers, since the run that drew for those had these; a 0 changes nothing
         rng = np.random.default_rng([self.settings.seed, 2, len(self.draws), self.learned_labels])
         choice = int(rng.choice(len(pool), p=chances))
         return replace(self, current=self._describe_draw(int(pool[choice]), float(chances[choice])))
