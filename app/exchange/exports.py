@@ -7,7 +7,7 @@ grade (a rating or relevance other than 0 and 1, JSONL's `grade`) is exported as
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from as2core.data import beir
 from as2core.data.catalog import WRITERS
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
+from as2core.synonyms import Synonyms
 from as2core.types import Question
 from db.repositories.questions import WRITTEN_HERE
 
@@ -38,10 +39,17 @@ FORMATS = {
 
 
 def export_labels(
-    wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None, *, by: int | None = None
+    wb: Workbench,
+    corpus_id: int,
+    fmt: str,
+    annotator: str | None = None,
+    *,
+    by: int | None = None,
+    synonyms: Synonyms | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
-    command line; unless an admin, they do not get others' labels of a pair that they have still to label.
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
+    the corpus's, with which the version ranks for a run.
     Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator; NotAllowed for somebody
     who is blocked."""
     if fmt not in FORMATS:
@@ -64,7 +72,7 @@ def export_labels(
     if fmt == "beir":
         return _zip(beir.dumps(questions))
     if fmt == "run":
-        return _run_file(wb, questions).encode()
+        return _run_file(wb, synonyms.expand_all(questions) if synonyms else questions).encode()
     return "".join(WRITERS[fmt](questions)).encode()
 
 
@@ -102,7 +110,7 @@ def _zip(files: Mapping[str, str]) -> bytes:
     return out.getvalue()
 
 
-def _run_file(wb: Workbench, questions: list[Question]) -> str:
+def _run_file(wb: Workbench, questions: Sequence[Question]) -> str:
     version = loading.load_version(wb)
     scores = {q.qid: np.asarray(version.ranker.score(q.text, q.candidates)) for q in questions}
     return "".join(run_to_lines(questions, scores, tag=version.name))

@@ -13,7 +13,6 @@ from sqlalchemy import Row
 from app.labels.consensus import group_by_sentence, resolve_label
 from app.labels.guidelines import rules_of_corpus
 from app.workbench.workbench import Workbench
-from db.models import Question
 from db.repositories import labels as rows
 
 
@@ -27,10 +26,10 @@ class Judgement:
 
 
 def read_judgements(
-    wb: Workbench, question_ids: Sequence[int], viewer_id: int | None = None
+    wb: Workbench, corpus_id: int, question_ids: Sequence[int], viewer_id: int | None = None
 ) -> dict[int, dict[int, Judgement]]:
     """Question id -> sentence id -> judgement, of the pairs that a person labelled. Where several people are to label a
-    pair, only those that the viewer has labelled; None is the command line, which sees all."""
+    pair of the corpus, only those that the viewer has labelled; None is the command line, which sees all."""
     if not question_ids:
         return {}
     with wb.read() as s:
@@ -38,8 +37,7 @@ def read_judgements(
         if not labels:
             return {}
         verdicts = rows.find_verdicts(s, question_ids=question_ids)
-        question = s.get(Question, question_ids[0])
-        is_open = viewer_id is None or question is None or rules_of_corpus(s, question.corpus_id).overlap == 1
+        is_open = viewer_id is None or rules_of_corpus(s, corpus_id).overlap == 1
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         by_question.setdefault(row.question_id, []).append(row)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeated, json_line, read_all, stream_records, write_text
+from as2core.data.source import Report, Source, drop_repeated, json_line, open_writer, read_all, stream_records
 from as2core.types import Candidate, Json, Question, Verdict
 
 ANNOTATION_LABELS = ("correct", "incorrect", "unsure")
@@ -30,8 +30,10 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:
-    """One line a question; `read` gives the same questions again."""
-    write_text(dumps(questions), path)
+    """One line a question; `read` gives the same questions again. One question is in memory at a time."""
+    with open_writer(path) as write_line:
+        for line in to_lines(questions):
+            write_line(line)
 
 
 def dumps(questions: Iterable[Question]) -> str:

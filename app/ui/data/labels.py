@@ -8,6 +8,7 @@ import streamlit as st
 from app.corpora import corpora
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
+from app.ranking.synonyms import read_synonyms
 from app.ui import signin
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
@@ -175,14 +176,16 @@ def _draw_export(frame: Frame) -> None:
 def _export(frame: Frame, fmt: str) -> bytes:
     """For a click, which Streamlit serves without a run of the page."""
     signin.check()
-    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
+    synonyms = read_synonyms(frame.wb, frame.corpus.id)
+    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, synonyms=synonyms)
 
 
 def _draw_run_export(frame: Frame) -> None:
     """A run file ranks every labelled question with the active model, which takes a while: it is made on request."""
     corpus = frame.corpus
     key, file = st.session_state.get(RUN_FILE, (None, b""))
-    current = (corpus.id, corpus.labels, registry.get_active(frame.wb).name, frame.annotator.id)
+    synonyms = str(read_synonyms(frame.wb, corpus.id))
+    current = (corpus.id, corpus.labels, registry.get_active(frame.wb).name, frame.annotator.id, synonyms)
     if key != current:
         about = "How the active model ranks every labelled question: qid Q0 docid rank score tag. Takes a while."
         if st.button("Make a run file", key="data_make_run", icon=":material/sort:", width="stretch", help=about):
