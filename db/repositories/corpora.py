@@ -255,11 +255,13 @@ def count_unindexed(session: Session, corpus_id: int) -> int:
 
 
 def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> None:
-    """`documents`: (id, digest) as indexed; a document changed since then stays unindexed."""
+    """`documents`: (id, digest) as indexed. One that changed since then is unindexed, also where another process has
+    indexed the change: it was replaced by what is in the index now."""
     if documents:
-        is_same = and_(Document.id == bindparam("document_id"), Document.digest == bindparam("indexed_digest"))
+        is_same = Document.digest == bindparam("indexed_digest")
         values = [{"document_id": i, "indexed_digest": digest} for i, digest in documents]
-        session.connection().execute(update(Document).where(is_same).values(indexed=True), values)
+        of_it = update(Document).where(Document.id == bindparam("document_id"))
+        session.connection().execute(of_it.values(indexed=is_same), values)
 
 
 def mark_all_unindexed(session: Session, corpus_id: int) -> None:
