@@ -309,7 +309,9 @@ def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, a
     assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
 
 
-def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, monkeypatch):
+def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, bob, monkeypatch):
+    people.set_role(wb, bob.id, people.ADMIN, by=ann.id)
+
     def slow_down(name):
         read = getattr(guidelines, name)
 
@@ -328,13 +330,13 @@ def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(
         slow_down(name)
     do_together(
         lambda: guidelines.set_rules(wb, towers.id, by=ann.id, overlap=3),
-        lambda: guidelines.set_rules(wb, towers.id, by=ann.id, target=90),
+        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, target=90),
     )
     rules = guidelines.read_rules(wb, towers.id)
     assert (rules.overlap, rules.target) == (3, 90)
     do_together(
         lambda: guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id),
-        lambda: guidelines.write_guidelines(wb, towers.id, "- Names count.", by=ann.id),
+        lambda: guidelines.write_guidelines(wb, towers.id, "- Names count.", by=bob.id),
     )
     assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
 
