@@ -64,9 +64,9 @@ def test_a_slower_ingest_leaves_no_older_text_in_the_index(wb, towers, monkeypat
 
     monkeypatch.setattr(indexing, "split_passages", change_meanwhile)
     documents.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from millet.")])
+    assert wb.index(towers.id).search_words("millet", 10) == []
     found = asking.ask(wb, towers.id, "Where does rye grow?")
     assert found.candidates[found.best].text == "Rye grows in Poland."
-    assert wb.index(towers.id).search_words("millet", 10) == []
 
 
 def test_labels_survive_a_change_of_their_document(wb, towers, ann):
