@@ -185,7 +185,7 @@ class _BatchImport:
     def _find_sentences(
         self, sentences: "_Sentences", question: Question, candidates: Mapping[str, SentenceRow]
     ) -> dict[str, SentenceRow]:
-        """Candidate id -> sentence, where there is one or one could be made; `candidates`: the question's own."""
+        """Candidate id -> sentence, where there is one or one could be made; `candidates`: those the question has."""
         sentence_rows: dict[str, SentenceRow] = {}
         assigned_rows: set[SentenceRow] = set()
         for c in question.candidates:
