@@ -10,8 +10,8 @@ frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=F
 
 VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms", "questions": "Questions",
          "proposals": "Proposals", "list": "Labels", "labels": "Import and export"}  # fmt: skip
-DRAWN_FOR_A_CORPUS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals,
-                      "list": label_list}  # fmt: skip
+CORPUS_VIEWS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals,
+                "list": label_list}  # fmt: skip
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
     url.put(doc=None, search=None, sentence=None, **dict.fromkeys(navigation.QUESTION))
@@ -21,7 +21,7 @@ if view == "corpora":
 elif view == "labels":
     labels.draw(frame)
 elif frame.corpus is not None:
-    DRAWN_FOR_A_CORPUS[view].draw(frame)
+    CORPUS_VIEWS[view].draw(frame)
 else:
     st.info("There is no corpus yet. Create one under Corpora.", icon=":material/folder_open:")
 corpora.dialogs(frame)

@@ -5,7 +5,7 @@ Labels that came with a corpus count for nothing here: nobody of this workbench 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Row
@@ -54,8 +54,3 @@ def read_judgements(
 def _judge(votes: Sequence[Row], verdict: str | None) -> Judgement:
     label = resolve_label(votes, verdict)
     return Judgement(label, tuple(v.annotator for v in votes if v.label == label))
-
-
-def merge_judgements(in_order: Sequence[Mapping[int, Judgement]]) -> dict[int, Judgement]:
-    """By sentence id: of those about one sentence, the first counts."""
-    return {sentence_id: j for of_one in reversed(in_order) for sentence_id, j in of_one.items()}

@@ -35,8 +35,8 @@ class QuestionFilter:
 
 
 def list_questions_with_counts(session: Session, which: QuestionFilter, limit: int, offset: int = 0) -> list[Row]:
-    """Rows (id, text, origin, queued, asked, labels), last asked or made first. `asked`: when last, None if never.
-    `labels`: pairs that anyone labels at present."""
+    """Rows (id, text, origin, queued, asked_at, labels), last asked or made first. `asked_at`: when last, None if
+    never. `labels`: pairs that anyone labels at present."""
     asked_at = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
     pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
     columns = (Question.id, Question.text, Question.origin, Question.queued, asked_at.label("asked_at"))
@@ -83,7 +83,7 @@ def list_leftovers(session: Session, corpus_id: int) -> list[int]:
 
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
-    """Rows (text, asked) of the questions this person asked last, newest first."""
+    """Rows (text, asked_at) of the questions this person asked last, newest first."""
     asked_at = func.max(Run.created).label("asked_at")
     mine = select(Question.text, asked_at).join(Run, Run.question_id == Question.id)
     mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)

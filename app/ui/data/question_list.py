@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from app.ask import question_management
-from app.ask.question_management import DeletionView, QuestionView
+from app.ask.question_management import DeletionView, QuestionsView, QuestionView
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.errors import guarded, show_pending
@@ -46,10 +46,11 @@ def draw(frame: Frame) -> None:
     if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
         st.session_state[PAGE] = (key, 1)
     number = st.session_state[PAGE][1]
-    view = question_management.list_questions(
-        frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS,
-        offset=(number - 1) * PAGE_QUESTIONS,
-    )  # fmt: skip
+    view = _list_page(frame, search, origin, state, number)
+    pages = math.ceil(view.total / PAGE_QUESTIONS)
+    if number > pages > 0:  # questions were deleted meanwhile
+        number = pages
+        view = _list_page(frame, search, origin, state, number)
     if not view.total:
         text = "No question matches. Try fewer words, or another origin or state." if view.origins else (
             "This corpus has no questions yet. Add some above, ask one, or have some proposed.")  # fmt: skip
@@ -63,7 +64,14 @@ def draw(frame: Frame) -> None:
         _draw_leftovers(frame)
     for question in view.listed:
         _draw_question(frame, question)
-    _draw_pages(key, number, math.ceil(view.total / PAGE_QUESTIONS))
+    _draw_pages(key, number, pages)
+
+
+def _list_page(frame: Frame, search: str, origin: str, state: str, number: int) -> QuestionsView:
+    return question_management.list_questions(
+        frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS,
+        offset=(number - 1) * PAGE_QUESTIONS,
+    )  # fmt: skip
 
 
 def _draw_search() -> str:

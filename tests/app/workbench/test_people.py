@@ -316,6 +316,38 @@ def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, a
     assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
 
 
+def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, bob, monkeypatch):
+    people.set_role(wb, bob.id, people.ADMIN, by=ann.id)
+
+    def slow_down(name):
+        read = getattr(guidelines, name)
+
+        def slowly(*of):
+            found = read(*of)
+            time.sleep(0.3)
+            return found
+
+        monkeypatch.setattr(guidelines, name, slowly)
+
+    def do_together(*calls):
+        with ThreadPoolExecutor(len(calls)) as pool:
+            list(pool.map(lambda call: call(), calls))
+
+    for name in ("rules_of_corpus", "guidelines_of_corpus"):
+        slow_down(name)
+    do_together(
+        lambda: guidelines.set_rules(wb, towers.id, by=ann.id, overlap=3),
+        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, target=90),
+    )
+    rules = guidelines.read_rules(wb, towers.id)
+    assert (rules.overlap, rules.target) == (3, 90)
+    do_together(
+        lambda: guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id),
+        lambda: guidelines.write_guidelines(wb, towers.id, "- Names count.", by=bob.id),
+    )
+    assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
+
+
 @pytest.mark.parametrize("wrong", [{"overlap": 0}, {"overlap": 21}, {"control": 1.5}, {"blind": -0.1}, {"target": 0}])
 def test_rules_out_of_range_are_refused(wb, towers, ann, wrong):
     with pytest.raises(BadSetting):
