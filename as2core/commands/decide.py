@@ -72,6 +72,8 @@ def decide(
     if means.simulate and means.labels is not None:
         raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
+    if means.simulate:
+        _check_labels(questions, data)
     pairs = pair_up(questions, _score(a, questions), _score(b, questions), hide_labels=means.simulate)
     probabilities = _estimate_probabilities(means.proxy, questions) if means.proxy else None
     start = Decision.start(pairs, settings, probabilities)
@@ -149,6 +151,16 @@ def pair_up(
         labels = [UNKNOWN if hide_labels or c.label is None else c.label for c in q.candidates]
         pairs.append(OrderPair.of_scores(q.qid, a[q.qid], b[q.qid], np.array(labels)))
     return pairs
+
+
+def _check_labels(questions: Sequence[Question], data: str) -> None:
+    """Say how many candidates have no label to answer with. Raises BadSetting if none has one."""
+    labels = [c.label for q in questions for c in q.candidates]
+    if not (missing := labels.count(None)):
+        return
+    if missing == len(labels):
+        raise BadSetting(f"none of the {missing:,} candidates of {data} has a label, so they cannot answer: use --labels")
+    print_note(f"{missing:,} of {len(labels):,} candidates of {data} have no label and count as incorrect")
 
 
 def _score(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:

@@ -144,3 +144,12 @@ def test_labels_need_a_place_and_a_proxy_a_calibration(as2, data):
     assert code == 1 and "no calibrated probabilities" in err
     code, _, err = as2("decide", "jaccard", "rr", data, "--simulate", "--level", "1")
     assert code == 1 and "level 1" in err
+
+
+def test_labels_that_are_not_there_decide_nothing_and_those_that_lack_are_counted(as2, data, labelled):
+    code, out, err = as2("decide", "jaccard", "rr", data, "--simulate")
+    assert (code, out) == (1, "") and "none of the 120 candidates of" in err and "use --labels" in err
+    lines = labelled.read_text().splitlines()
+    labelled.write_text("\n".join([*lines[1:], data.read_text().splitlines()[0]]))
+    code, out, err = as2("decide", "jaccard", "rr", labelled, "--simulate")
+    assert code == 0 and "3 of 120 candidates of" in err and "have no label and count as incorrect" in err
