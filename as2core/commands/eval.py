@@ -13,7 +13,7 @@ from as2core.commands.options import JsonFlag, Setting, Titles
 from as2core.errors import BadSetting
 from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
-from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -173,9 +173,17 @@ def _write_report(
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
     from as2core.evaluation import evaluate
+    from as2core.rankers.base import NeedsQuestions
 
     with show_progress(f"{spec} on {data}") as on_progress:
-        return evaluate(load_ranker(spec), questions, setting=setting, on_progress=on_progress)
+        ranker = load_ranker(spec)
+        result = evaluate(ranker, questions, setting=setting, on_progress=on_progress)
+    if isinstance(ranker, NeedsQuestions) and ranker.missing:
+        print_note(
+            f"{spec}: {ranker.missing:,} candidates are not in the run and come last; "
+            "trec_eval counts them as not retrieved"
+        )
+    return result
 
 
 def _pair_up(results: dict[str, Evaluation]) -> list[tuple[str, str]]:

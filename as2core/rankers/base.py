@@ -288,9 +288,11 @@ def list_hosts(ranker: Ranker) -> tuple[str, ...]:
 
 
 class NeedsQuestions(ABC):
-    """Scores only questions that it was shown before, as whole records."""
+    """Scores only questions that it was shown before, as whole records. `missing`: how many of their candidates it has
+    no score for, and puts last."""
 
     name: str
+    missing: int
 
     @abstractmethod
     def bind(self, questions: Sequence[Question]) -> None:
