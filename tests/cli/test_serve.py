@@ -6,8 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
+
+import pytest
 
 
 def test_a_server_answers_until_it_is_told_to_end(tmp_path):
@@ -25,6 +28,30 @@ def test_a_server_answers_until_it_is_told_to_end(tmp_path):
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=120) == 130
         assert server.stderr.read() == "stopped\n"
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A server that answers."""
+    command = [Path(sys.executable).with_name("as2"), "serve", "--ranker", "bm25", "--port", "0"]
+    env = {**os.environ, "AS2_HOME": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as server:
+        address = server.stderr.readline().split()[1].removesuffix("/v1/rerank")
+        urllib.request.urlopen(f"{address}/health", timeout=120).close()
+        yield server
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.2])
+def test_a_second_ctrl_c_changes_nothing(running, pause):
+    for _ in range(5):
+        running.send_signal(signal.SIGINT)
+        time.sleep(pause)
+    assert (running.wait(timeout=120), running.stderr.read()) == (130, "stopped\n")
+
+
+def test_a_server_is_ended_by_sigterm_as_any_process_is(running):
+    running.send_signal(signal.SIGTERM)
+    assert (running.wait(timeout=120), running.stderr.read()) == (-signal.SIGTERM, "")
 
 
 def test_a_port_that_is_taken_is_said_at_once(as2):
