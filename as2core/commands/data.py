@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Setting
+from as2core.commands.outputs import check_output_folder, check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Json, OnProgress, Progress, Question
@@ -108,7 +109,10 @@ def convert(
     from as2core.data.catalog import matches_setting, stream_questions
 
     first, step = _read_part(part)
-
+    if to == "beir":
+        check_output_folder(out)
+    else:
+        check_outputs([out], [set_])
     with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         some = islice((q for q in questions if matches_setting(q, setting)), first, None, step)
@@ -146,6 +150,7 @@ def build(
     from as2core.data.catalog import stream_questions
     from as2core.data.source import Report
 
+    check_outputs([out], [source])
     with show_progress(f"building {kind}") as on_progress:
         if kind == "asnq++":
             first, _ = stream_questions(source, strict=strict)
@@ -179,6 +184,7 @@ def vectors(
     from as2core.retrieval.vector_file import VectorFile
     from as2core.text import split_sentences
 
+    check_outputs([out], [folder])
     documents = [d for file in sorted(folder.glob("*")) for d in read_documents(file)]
     texts = [p.text for d in documents for p in split_passages(d.id, split_sentences(d.text), title=d.title)]
     if not texts:

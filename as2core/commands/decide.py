@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, show_progress
@@ -71,6 +72,7 @@ def decide(
         raise BadSetting("your labels need a file: --labels FILE; or --simulate if DATA is labelled")
     if means.simulate and means.labels is not None:
         raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
+    check_outputs([means.labels], [data, a, b])
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
     if means.simulate:
         _check_labels(questions, data)

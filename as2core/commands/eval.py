@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from as2core.commands.options import JsonFlag, Setting, Titles
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
@@ -39,13 +40,10 @@ class Files:
         Path | None, typer.Option(metavar="FILE", help="Show it by your own slices as well (TOML).")
     ] = None
 
-    def check(self) -> None:
-        """Before hours of ranking. Raises BadSetting for a file that cannot be written."""
-        for file in (self.run, self.qrels, self.per_question, self.report):
-            if file and file.is_dir():
-                raise BadSetting(f"{file} is a folder: name a file in it")
-            if file and not file.parent.is_dir():
-                raise BadSetting(f"{file}: there is no folder {file.parent}")
+    def check(self, *inputs: str | Path | None) -> None:
+        """Raises BadSetting for a file that cannot be written, or that is one of these inputs."""
+        outputs = (self.run, self.qrels, self.per_question, self.report)
+        check_outputs(outputs, (*inputs, self.gate, self.slice_file))
 
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
         """() where none are to be shown. Raises UnreadableFile, BadSetting."""
@@ -104,7 +102,7 @@ def eval_(
     from as2core.metrics import measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
-    files.check()
+    files.check(data, reading.synonyms, *rankers)
     if not 0 < difference <= 1:
         raise BadSetting(f"--difference {difference:g}: give one above 0 and at most 1, such as 0.02")
     if files.run and len(rankers) > 1:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from as2core.commands.options import JsonFlag, bundle_options
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
 from as2core.terminal import echo, print_json, print_table, show_progress
@@ -85,6 +86,7 @@ def questions(
     from as2core.generation.questions import generate_questions, rule_writer, sampling_writer
     from as2core.generation.sampling import Sampling
 
+    check_outputs([training.out], [file, training.add_to])
     sources = read_candidates(file)
     texts = [c.text for c in sources]
     before = training.read_questions()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -63,6 +64,7 @@ def tune(
         elif isinstance(model, CascadeRanker) and len(model.exits) > 1:
             if how is not None:
                 raise BadSetting("--how finds a fusion's weights, and a cascade has none: leave it out")
+            check_outputs([out, picture], [data, ranker])
             tuning = _tune_schedule(model, questions, measure or "AP", on_progress)
             loss = 0.005 if max_loss is None else max_loss
             result = _describe_tuning(tuning, loss, ranker)

@@ -137,12 +137,12 @@ def test_labels_of_another_decision_are_refused_and_stay(as2, data, tmp_path, mo
     assert code == 1 and "not the labels of this decision" in err and file.read_text() == "[1, 2\n"
 
 
-def test_labels_need_a_place_and_a_proxy_a_calibration(as2, data):
+def test_labels_need_a_place_and_a_proxy_a_calibration(as2, data, labelled):
     code, _, err = as2("decide", "jaccard", "rr", data)
     assert code == 1 and "--labels FILE" in err
-    code, _, err = as2("decide", "jaccard", "rr", data, "--simulate", "--proxy", "bm25")
+    code, _, err = as2("decide", "jaccard", "rr", labelled, "--simulate", "--proxy", "bm25")
     assert code == 1 and "no calibrated probabilities" in err
-    code, _, err = as2("decide", "jaccard", "rr", data, "--simulate", "--level", "1")
+    code, _, err = as2("decide", "jaccard", "rr", labelled, "--simulate", "--level", "1")
     assert code == 1 and "level 1" in err
 
 
