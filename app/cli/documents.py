@@ -25,8 +25,7 @@ def ingest(
 
     files = list(find_files(paths))
     with workbench() as wb:
-        into = ensure_corpus(wb, corpus)
-        with show_progress("reading") as on_progress:
+        with ensure_corpus(wb, corpus) as into, show_progress("reading") as on_progress:
             result = documents.ingest(wb, into.id, files, on_progress=on_progress)
         for name, reason in result.failed:
             print_note(f"as2: {name}: {reason}")

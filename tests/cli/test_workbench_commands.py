@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 
 import pytest
@@ -109,6 +110,18 @@ def test_files_of_one_name_are_refused_as_the_second_would_replace_the_first(as2
         assert f"{articles / 'bread.txt'} and {other / 'bread.txt'} would both be named 'bread.txt'" in err
     assert as2_json("ingest", articles, articles / "bread.txt")["result"]["added"] == 2  # the same file, meant once
     assert as2_json("ingest", tmp_path, "--corpus", "above")["result"]["added"] == 3
+
+
+def test_an_ingest_that_adds_nothing_leaves_no_corpus_that_every_command_would_take(as2, as2_json, articles, tmp_path):
+    as2("ingest", articles, "--corpus", "mine")
+    bad = tmp_path / "scan.pdf"
+    bad.write_bytes(b"not a pdf at all")
+    code, out, err = as2("ingest", bad, "--corpus", "new")
+    assert code == 1 and "0 added" in out and "new corpus" not in err
+    assert as2_json("ask", "When was Kestrel Tower finished?")["corpus"] == "mine"
+    code, _, err = as2("ingest", bad, "--corpus", "mine")
+    assert code == 1 and as2_json("reindex", "--corpus", "mine")["documents"] == 2
+    assert "new corpus 'new'" in as2("ingest", articles, "--corpus", "new")[2]
 
 
 def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
@@ -274,7 +287,7 @@ def test_too_few_labels_are_told_before_anything_starts(as2, label_file):
     code, out, err = as2("adapt")
     assert (code, out) == (1, "")
     assert "needed" in err
-    assert "seed=-1: give a whole number from 0 to" in as2("adapt", "--seed", "-1")[2]
+    assert f"seed={2**70}: give a whole number from 0 to" in as2("adapt", "--seed", 2**70)[2]
     assert as2("jobs")[1].count("retrain") == 0
 
 
@@ -608,7 +621,7 @@ def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
     assert code == 1 and "give a day as 2024-05-01" in err
 
 
-def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path):
+def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path, monkeypatch):
     as2("ingest", articles)
     for job in as2_json("jobs")["jobs"]:
         as2("jobs", "cancel", job["id"])
@@ -616,6 +629,10 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     view = as2_json("backup", tmp_path / "monday.tar")
     assert view["file"] == str(tmp_path / "monday.tar")
     as2("ingest", articles, "--corpus", "later")
+    for answer in ("n\n", ""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        code, _, err = as2("restore", tmp_path / "monday.tar")
+        assert code == 1 and "as2: nothing was restored (--yes does not ask)" in err
     assert as2("restore", tmp_path / "monday.tar", "--yes")[0] == 0
     code, _, err = as2("ask", "who", "--corpus", "later")
     assert code == 1 and "'later'" in err
