@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -25,7 +26,18 @@ Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 def echo(text: str = "") -> None:
     """A line of the result. On a terminal without control characters: a document's text must not steer it."""
-    sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
+    with ignore_closed_pipe():
+        sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
+
+
+@contextmanager
+def ignore_closed_pipe() -> Iterator[None]:
+    """If the reader of our output, `head` perhaps, has what it wants and is gone, the rest goes nowhere: the command
+    still writes its files and has its exit code."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_note(text: str) -> None:

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option, Typer
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import UnreadableFile
-from as2core.terminal import echo, print_json, print_note, show_progress
+from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
 
 if TYPE_CHECKING:
     from app.exchange.report import ImportView
@@ -103,8 +103,9 @@ def export(
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
     if str(file) == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        with ignore_closed_pipe():
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
     else:
         file.write_bytes(content)
         print_note(f"{of.name}: {len(content)} bytes of {fmt} in {file}")

@@ -115,14 +115,14 @@ def eval_(
     source = {"data": data, "setting": reading.setting, "titles": reading.titles}
     source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
     checks = check_gate(requirements, results, measure_each_unranked(questions))
+    _write_files(files, questions, results)
+    if files.report:
+        _write_report(files.report, source, questions, results, difference, checks)
     if as_json:
         print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
     else:
         _print_all(reading.describe(data), questions, results, difference, slices)
         _print_checks(checks)
-    _write_files(files, questions, results)
-    if files.report:
-        _write_report(files.report, source, questions, results, difference, checks)
     enforce(checks)
 
 
