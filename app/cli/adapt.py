@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
-from as2core.commands.options import JsonFlag
+from as2core.commands.options import JsonFlag, Seed
 from as2core.data.source import read_lines
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
@@ -54,7 +54,7 @@ def adapt(
     replay: Annotated[float | None, Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
     epochs: Annotated[int | None, Option(min=1, help="Passes over the labels; by default those of the kind.")] = None,
     learning_rate: Annotated[float | None, Option(help="Peak rate; by default that of the kind.")] = None,
-    seed: Annotated[int, Option(help="Makes the run repeatable.")] = 0,
+    seed: Seed = 0,
     remark: Annotated[str, Option("--note", help="What the new version is for.")] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the training data, and train nothing.")] = False,
     promote: Annotated[bool, Option(help="Promote the version unless it is worse or forgets too much.")] = False,

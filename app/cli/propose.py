@@ -13,7 +13,7 @@ from as2core.terminal import echo, print_json, print_table
 def propose(
     corpus: CorpusName = None,
     number: Annotated[int, Option(min=1, help="How many questions to propose.")] = 20,
-    seed: Annotated[int | None, Option(help="Seed for drawing sentences; random by default.")] = None,
+    seed: Annotated[int | None, Option(min=0, help="Seed for drawing sentences; random by default.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Propose questions made of a corpus's sentences; accept or reject them on the Data page."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag, Setting
+from as2core.commands.options import JsonFlag, Seed, Setting
 from as2core.commands.outputs import check_output_folder, check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -141,7 +141,7 @@ def build(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The file of Natural Questions, ASNQ or SQuAD.")],
     out: Out,
     candidates: Annotated[int, typer.Option(min=1, help="asnq++: candidates for each question.")] = 1300,
-    seed: Annotated[int, typer.Option(help="asnq++: seed for sampling negatives.")] = 0,
+    seed: Seed = 0,
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:

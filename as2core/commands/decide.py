@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.options import JsonFlag, Seed, Titles
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.lookup import load_ranker, read_questions
@@ -38,7 +38,7 @@ class Rule:
     measure: Annotated[Literal["P@1", "RR", "AP"], typer.Option(help="P@1 needs the fewest labels.")] = "P@1"
     level: Annotated[float, typer.Option(help="How certain a verdict has to be.")] = 0.95
     tolerance: Annotated[float, typer.Option(help="A difference that does not matter.")] = 0.02
-    seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)

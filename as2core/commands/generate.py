@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from as2core.commands.options import JsonFlag, bundle_options
+from as2core.commands.options import JsonFlag, Seed, bundle_options
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
@@ -30,7 +30,7 @@ class SamplingOptions:
     """How texts are drawn."""
 
     each: Annotated[int, typer.Option(min=1, help="Write at most this many for each.")] = 1
-    seed: Annotated[int, typer.Option(help="The same seed gives the same texts.")] = 0
+    seed: Seed = 0
     top_k: Annotated[int, typer.Option(min=1, help="Sample from this many of the most likely tokens ...")] = 40
     top_p: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="... that make up this share of their probability.")

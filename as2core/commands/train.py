@@ -52,7 +52,7 @@ def train(
         Literal["auto", "bfloat16", "float32"],
         typer.Option(help="The encoder's products; auto: the ranker's own, bfloat16 only where the device has it."),
     ] = "auto",
-    seed: Annotated[int | None, typer.Option(help="Seed for initial weights and question order; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of initial weights and order; 0 by default.")] = None,
     teacher: Annotated[
         str | None, typer.Option(metavar="RANKER", help="A ranker whose scores a cascade or cross-encoder learns, too.")
     ] = None,
