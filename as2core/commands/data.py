@@ -215,8 +215,10 @@ class _Watched:
             if part is None:
                 self.left_out[describe_unwritable(self._fmt)] += 1
                 continue
-            if unlabelled := len(q.candidates) - len(part.candidates):
-                self.left_out["candidates without a label"] += unlabelled
+            if n := len(q.candidates) - len(part.candidates):
+                unlabelled = sum(c.label is None for c in q.candidates)
+                parts = {"candidates without a label": unlabelled, "candidates without a text": n - unlabelled}
+                self.left_out += Counter(parts)  # without those of which there are 0
             self.questions += 1
             self.candidates += len(part.candidates)
             yield part
