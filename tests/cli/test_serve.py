@@ -65,6 +65,14 @@ def test_a_ranker_that_is_not_there_is_said_before_anything_is_served(as2):
     assert code == 1 and "grand" in err and "/v1/rerank" not in err
 
 
+@pytest.mark.parametrize("spec", ["{}", "sequential:stages={}@1+bm25"])
+def test_a_run_that_can_answer_nothing_is_refused_before_anything_is_served(as2, tmp_path, spec):
+    file = tmp_path / "m.run"
+    file.write_text("q Q0 a 1 1 x\n")
+    code, _, err = as2("serve", "--ranker", spec.format(file), "--port", "0")
+    assert code == 1 and "ranks the questions of a run alone" in err and "/v1/rerank" not in err
+
+
 def test_the_app_does_not_start_with_a_damaged_log_in_and_names_the_line(tmp_path):
     secrets = tmp_path / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir()
