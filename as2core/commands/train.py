@@ -168,8 +168,12 @@ def _train(
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
-    values = {"seed": 0, **read_pairs("training", others, asdict(TrainSettings()))}
-    values.update((k, v) for k, v in changes.items() if v is not None)
+    fields = read_pairs("training", others, asdict(TrainSettings()))
+    options = {name: value for name, value in changes.items() if value is not None}
+    if twice := sorted(set(fields) & set(options)):
+        flag = "--dtype" if twice[0] == "bf16" else f"--{twice[0].replace('_', '-')}"
+        raise BadSetting(f"{flag} and --with {twice[0]}= set the same: give one of them")
+    values = {"seed": 0, **fields, **options}
     questions, dev = data.read()
     seed = override(TrainSettings(), seed=values["seed"]).seed
     torch.manual_seed(seed)

@@ -72,9 +72,12 @@ def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, ca
     assert "nothing to train" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), "--with", "nois=0.1"]) == 1
     assert "known: epochs, learning_rate" in capsys.readouterr().err
-    for seed in (["--seed", "-1"], ["--with", f"seed={2**64}"]):
+    for seed in (["--seed", f"{2**64}"], ["--with", f"seed={2**64}"]):
         assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), *seed]) == 1
         assert "give a whole number from 0 to" in capsys.readouterr().err
+    for twice in (["--epochs", "1", "--with", "epochs=2"], ["--dtype", "float32", "--with", "bf16=false"]):
+        assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), *twice]) == 1
+        assert f"{twice[0]} and --with {twice[3].partition('=')[0]}= set the same" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(data)]) == 1
     assert "exists already" in capsys.readouterr().err
 
