@@ -58,16 +58,16 @@ def ensure_corpus(wb: "Workbench", name: str) -> Iterator["CorpusView"]:
     be the default of every command."""
     from app.corpora import corpora
 
-    known = None
+    existing = None
     with suppress(corpora.UnknownCorpus):
-        known = corpora.find_corpus(wb, name)
-    corpus = known or corpora.create_corpus(wb, name)
+        existing = corpora.find_corpus(wb, name)
+    corpus = existing or corpora.create_corpus(wb, name)
     try:
         yield corpus
     finally:
         with suppress(As2Error):  # what went wrong before is to be reported
             view = corpora.get_corpus(wb, corpus.id)
-            if known is None and (view.documents or view.questions):
+            if existing is None and (view.documents or view.questions):
                 print_note(f"new corpus {name!r}")
-            elif known is None:
+            elif existing is None:
                 corpora.delete_corpus(wb, corpus.id)

@@ -161,7 +161,9 @@ def _check_labels(questions: Sequence[Question], data: str) -> None:
     if not (missing := labels.count(None)):
         return
     if missing == len(labels):
-        raise BadSetting(f"none of the {missing:,} candidates of {data} has a label, so they cannot answer: use --labels")
+        raise BadSetting(
+            f"none of the {missing:,} candidates of {data} has a label, so they cannot answer: use --labels"
+        )
     print_note(f"{missing:,} of {len(labels):,} candidates of {data} have no label and count as incorrect")
 
 

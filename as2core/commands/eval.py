@@ -99,7 +99,8 @@ def eval_(
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
-    from as2core.metrics import measure_each_unranked
+    from as2core.data.catalog import has_order
+    from as2core.metrics import average, measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
     files.check(data, reading.synonyms, *rankers)
@@ -114,14 +115,16 @@ def eval_(
     results = {spec: _evaluate(spec, questions, data, reading.setting) for spec in rankers}
     source = {"data": data, "setting": reading.setting, "titles": reading.titles}
     source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
-    checks = check_gate(requirements, results, measure_each_unranked(questions))
+    in_order = measure_each_unranked(questions) if has_order(data) else {}
+    checks, unranked = check_gate(requirements, results, in_order), average(in_order)
     _write_files(files, questions, results)
     if files.report:
-        _write_report(files.report, source, questions, results, difference, checks)
+        _write_report(files.report, source, questions, results, difference, checks, unranked)
     if as_json:
-        print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
+        document = _describe_all(source, questions, results, difference, slices, unranked)
+        print_json(document | ({"gate": checks} if checks else {}))
     else:
-        _print_all(reading.describe(data), questions, results, difference, slices)
+        _print_all(reading.describe(data), questions, results, difference, slices, unranked)
         _print_checks(checks)
     enforce(checks)
 
@@ -132,14 +135,14 @@ def _print_all(
     results: dict[str, Evaluation],
     difference: float,
     slices: Sequence[Slice],
+    unranked: dict[str, float],
 ) -> None:
-    from as2core.metrics import measure_unranked
-
     for spec, result in results.items():
         _print_result(spec, result, questions, where)
         _print_slices(result, slices)
-    values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
-    echo(f"no reranking, the order in the data: {values}")
+    if unranked:
+        values = ", ".join(f"{name} {value:.3f}" for name, value in unranked.items())
+        echo(f"no reranking, the order in the data: {values}")
     for pair, tests in _test_all(results, difference).items():
         _print_comparison(pair, tests, difference)
     if len(results) > 2:
@@ -158,15 +161,15 @@ def _write_report(
     results: dict[str, Evaluation],
     difference: float,
     checks: Sequence[Check],
+    unranked: dict[str, float],
 ) -> None:
     from as2core.commands.eval_report import write_report
     from as2core.data.source import write_text
-    from as2core.metrics import measure_unranked
 
     rankers = [{"ranker": spec, **_describe(r, questions)} for spec, r in results.items()]
     tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
     about = {**source, "questions": len(questions)}
-    write_text(write_report(about, rankers, measure_unranked(questions), tests, checks), file)
+    write_text(write_report(about, rankers, unranked, tests, checks), file)
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
@@ -224,17 +227,15 @@ def _describe_all(
     results: dict[str, Evaluation],
     difference: float,
     slices: Sequence[Slice],
+    unranked: dict[str, float],
 ) -> dict[str, object]:
     """The JSON: of one ranker its own, of several a list of them with the paired tests."""
-    from as2core.metrics import measure_unranked
-
     each = [{"ranker": spec, **cite(spec), **_describe(r, questions, slices)} for spec, r in results.items()]
-    unranked = measure_unranked(questions)
     if len(each) == 1:
         identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
-        return {**identity, **source, **each[0], "unranked": unranked}
+        return {**identity, **source, **each[0], "unranked": unranked or None}
     tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
-    return {**source, "rankers": each, "unranked": unranked, "comparisons": tests}
+    return {**source, "rankers": each, "unranked": unranked or None, "comparisons": tests}
 
 
 def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequence[Slice] = ()) -> dict[str, object]:
