@@ -17,6 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
+from typing import TextIO
 
 from as2core.types import Json, OnProgress, Progress
 
@@ -31,13 +32,13 @@ def echo(text: str = "") -> None:
 
 
 @contextmanager
-def ignore_closed_pipe() -> Iterator[None]:
+def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
     """If the reader of our output, `head` perhaps, has what it wants and is gone, the rest goes nowhere: the command
     still writes its files and has its exit code."""
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 def print_note(text: str) -> None:

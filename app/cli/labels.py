@@ -8,6 +8,7 @@ from typer import Argument, Exit, Option, Typer
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
 
@@ -99,10 +100,12 @@ def export(
     """Export a corpus's labels."""
     from app.exchange import exports
 
+    if not is_dash(file):
+        check_outputs([file])
     with workbench() as wb:
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
-    if str(file) == "-":
+    if is_dash(file):
         with ignore_closed_pipe():
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()

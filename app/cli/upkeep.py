@@ -8,6 +8,7 @@ from typer import Abort, Argument, Exit, Option, confirm
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import refuse_dash
 from as2core.errors import As2Error
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
@@ -44,6 +45,7 @@ def backup(
     """Write the database, the versions and the jobs' folders to one file; the app may run meanwhile."""
     from app.upkeep.backup import back_up
 
+    refuse_dash(file)
     with workbench(starter=False) as wb, show_progress("backup") as on_progress:
         view = back_up(wb, file, on_progress)
     print_json(view) if as_json else echo(

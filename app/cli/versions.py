@@ -10,6 +10,7 @@ from typer import Argument, Context, Exit, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import refuse_dash
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Progress
 
@@ -160,6 +161,7 @@ def export(
     """Write a version for other programs."""
     from app.versions import management
 
+    refuse_dash(folder)
     with workbench(starter=False) as wb:
         files = management.export(wb, name, to, folder, depth=depth)
     print_json({"files": [str(f) for f in files]}) if as_json else echo(

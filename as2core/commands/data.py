@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Seed, Setting
-from as2core.commands.outputs import check_output_folder, check_outputs
+from as2core.commands.outputs import check_output_folder, check_outputs, is_dash, open_output
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Json, OnProgress, Progress, Question
@@ -27,7 +28,10 @@ Set = Annotated[
         metavar="SET", help="A file in any supported format, a BEIR folder, or a shipped set such as starter-dev."
     ),
 ]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; on an error none is left behind.")]
+Out = Annotated[
+    Path,
+    typer.Argument(metavar="OUT", help="The file to write, on an error none is left behind; - is standard output."),
+]
 Split = Annotated[str | None, typer.Option(help="The split of a BEIR folder or of YahooQA's file; test by default.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first malformed line.")]
 
@@ -112,7 +116,8 @@ def convert(
     if to == "beir":
         check_output_folder(out)
     else:
-        check_outputs([out], [set_])
+        _check_out(out, set_, as_json)
+    output = open_output(out)
     with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         some = islice((q for q in questions if matches_setting(q, setting)), first, None, step)
@@ -122,7 +127,7 @@ def convert(
             _check_any(selection, set_, report)
             beir.write(in_memory, out, split=split or "test")
         else:
-            _write(selection, out, to, set_, report)
+            _write(selection, output, to, set_, report)
     _print_result(selection, out, report, as_json)
 
 
@@ -150,7 +155,8 @@ def build(
     from as2core.data.catalog import stream_questions
     from as2core.data.source import Report
 
-    check_outputs([out], [source])
+    _check_out(out, source, as_json)
+    output = open_output(out)
     with show_progress(f"building {kind}") as on_progress:
         if kind == "asnq++":
             first, _ = stream_questions(source, strict=strict)
@@ -167,13 +173,13 @@ def build(
             questions = report.count_questions(streams[kind](source, report))
         fmt = "asnq" if kind.startswith("asnq") and ".jsonl" not in out.name else "jsonl"
         watched = _Watched(questions, on_progress, fmt)
-        _write(watched, out, fmt, source, report)
+        _write(watched, output, fmt, source, report)
     _print_result(watched, out, report, as_json)
 
 
 def vectors(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The documents of a corpus.", exists=True)],
-    out: Out,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Embed the passages of documents into a file that a shipped corpus brings along, for search by meaning at once."""
@@ -227,11 +233,20 @@ class _Watched:
         return "".join(f"; {n:,} {what} left out" for what, n in self.left_out.items())
 
 
-def _write(questions: _Watched, out: Path, to: str, what: str, report: Report) -> None:
-    from as2core.data.catalog import WRITERS
-    from as2core.data.source import open_writer
+def _check_out(out: Path, source: str, as_json: bool) -> None:
+    """Raises BadSetting."""
+    if not is_dash(out):
+        check_outputs([out], [source])
+    elif as_json:
+        raise BadSetting("--json and the data cannot both go to standard output: name a file in place of -")
 
-    with open_writer(out) as write:
+
+def _write(
+    questions: _Watched, output: AbstractContextManager[Callable[[str], object]], to: str, what: str, report: Report
+) -> None:
+    from as2core.data.catalog import WRITERS
+
+    with output as write:
         for text in WRITERS[to](questions):
             write(text)
         _check_any(questions, what, report)
@@ -249,7 +264,7 @@ def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -
         counts = {"questions": watched.questions, "candidates": watched.candidates, "left_out": watched.left_out}
         print_json({"file": out, **counts, "read": read})
         return
-    echo(
+    (print_note if is_dash(out) else echo)(
         f"{out}: {watched.questions:,} questions, {watched.candidates:,} candidates, from {report.lines:,} lines, "
         f"{len(report):,} problems{_describe_left_out(report)}{watched.describe_left_out()}"
     )

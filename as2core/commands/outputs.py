@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from as2core.data.source import is_file, is_folder
+from as2core.data.source import is_file, is_folder, open_writer
 from as2core.errors import BadSetting
+from as2core.terminal import ignore_closed_pipe
+
+DASH = "-"
 
 
 def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | None] = ()) -> None:
@@ -15,6 +20,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | 
     files = [file for file in outputs if file is not None]
     sources = list(_list_sources(inputs))
     for i, file in enumerate(files):
+        refuse_dash(file)
         if is_folder(file):
             raise BadSetting(f"{file} is a folder: name a file in it")
         if not is_folder(file.parent):
@@ -29,8 +35,33 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | 
 
 def check_output_folder(folder: Path) -> None:
     """Raises BadSetting unless it is empty or not there yet."""
+    refuse_dash(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} is there already and not an empty folder: give a new folder")
+
+
+def refuse_dash(path: Path | None) -> None:
+    """Raises BadSetting for `-`, where standard output cannot take what is written."""
+    if is_dash(path):
+        raise BadSetting("- is standard output, which this output cannot go to: name a file (./- is one of that name)")
+
+
+def is_dash(path: Path | None) -> bool:
+    """Whether standard output is meant."""
+    return str(path) == DASH
+
+
+def open_output(file: Path) -> AbstractContextManager[Callable[[str], object]]:
+    """A function that writes text into the file, or for `-` to standard output as it is at this call."""
+    if not is_dash(file):
+        return open_writer(file)
+    stdout = sys.stdout
+
+    def write(text: str) -> None:
+        with ignore_closed_pipe(stdout):
+            stdout.buffer.write(text.encode("utf-8"))
+
+    return nullcontext(write)
 
 
 def _list_sources(inputs: Sequence[str | Path | None]) -> Iterator[Path]:

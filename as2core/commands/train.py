@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.outputs import refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_questions
 from as2core.metrics import MEASURES
@@ -63,6 +64,7 @@ def train(
     as_json: JsonFlag = False,
 ) -> None:
     """Train a ranker on labelled questions."""
+    refuse_dash(out)
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}

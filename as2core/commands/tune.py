@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag
-from as2core.commands.outputs import check_outputs
+from as2core.commands.outputs import check_outputs, refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -52,6 +52,8 @@ def tune(
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.fusion import FusionRanker
 
+    refuse_dash(out)
+    refuse_dash(picture)
     questions = apply_setting(read_questions(data), "clean")[:limit]
     if not questions:
         raise BadSetting(f"{data} has no question with a correct and an incorrect candidate: nothing to tune by")

@@ -71,3 +71,36 @@ def test_a_device_may_be_written_twice(as2, files):
 def test_a_place_where_nothing_can_be_written_is_said_at_once(as2, files, command, message):
     code, out, err = as2(*command.split())
     assert (code, out) == (1, "") and message in err and not (files / "nowhere").exists()
+
+
+def test_data_goes_to_standard_output_by_a_dash(as2, files):
+    code, out, err = as2("data", "convert", "in.jsonl", "-", "--to", "csv")
+    assert code == 0 and out == "query,docid,rating\ntower,a,1\ntower,b,0\n"
+    assert err == "-: 1 questions, 2 candidates, from 1 lines, 0 problems\n"
+    code, out, _ = as2("data", "build", "asnq++", "in.jsonl", "-", "--candidates", "2")
+    assert code == 0 and out.splitlines()[0] == "tower\tthe tower stands\t4"
+    assert not (files / "-").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "data convert in.jsonl - --to beir",
+        "data convert in.jsonl - --json",
+        "data vectors bd -",
+        "eval rr in.jsonl --run -",
+        "eval rr in.jsonl --report -",
+        "generate questions passages --ranker none --out -",
+        "decide rr wo in.jsonl --labels -",
+        "tune in.jsonl --picture -",
+        "train rel-cnn in.jsonl --out -",
+        "reproduce structure --out -",
+        "backup -",
+        "versions export cascade -",
+    ],
+)
+def test_where_standard_output_cannot_be_written_a_dash_is_refused_and_makes_no_file(as2, files, monkeypatch, command):
+    monkeypatch.setenv("AS2_HOME", str(files / "home"))
+    code, out, err = as2(*command.split())
+    assert (code, out) == (1, "") and "standard output" in err and "name a file" in err
+    assert not (files / "-").exists() and not (files / "home").exists()
