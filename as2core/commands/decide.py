@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -126,18 +126,34 @@ class Record:
         write_text("".join(lines), self.file)
 
     def _read(self, file: Path) -> None:
-        from as2core.deciding.decision import Item
+        from as2core.data.source import MALFORMED, describe_problem, read_lines
 
-        places = {(q.qid, c.id): i for q in self.questions.values() for i, c in enumerate(q.candidates)}
+        number, acts = 1, []
         try:
-            source, *rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-            acts = [(Item(r["qid"], places[r["qid"], r["id"]], float(r["probability"])), r["label"]) for r in rows]
-        except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableFile(f"{file}: not the labels of this decision ({error!r}): give another file") from None
-        if source != self.source:
-            raise BadSetting(f"{file} has the labels of another decision, {source}: give another file")
+            lines = read_lines(file) or [(1, "{}")]
+            source = json.loads(lines[0][1])
+            others = {name: source[name] for name in self.source}
+            if others == self.source:
+                for number, line in lines[1:]:  # noqa: B007, it is named by the error
+                    acts.append(self._read_act(json.loads(line)))
+        except MALFORMED as error:
+            reason = f"line {number}: {describe_problem(error)}"
+            raise UnreadableFile(f"{file}: {reason}; not the labels of this decision: give another file") from None
+        if others != self.source:
+            raise BadSetting(f"{file} has the labels of another decision, {others}: give another file")
         self.acts = acts
         self._replay()
+
+    def _read_act(self, record: Mapping[str, Any]) -> tuple[Item, int | None]:
+        """Raises one of MALFORMED."""
+        from as2core.deciding.decision import Item
+
+        qid, docid, probability = record["qid"], record["id"], float(record["probability"])
+        candidates = self.questions[qid].candidates if qid in self.questions else ()
+        for i, c in enumerate(candidates):
+            if c.id == docid:
+                return Item(qid, i, probability), record["label"]
+        raise ValueError(f"the data has no candidate {docid!r} of question {qid!r}")
 
 
 def pair_up(
@@ -164,7 +180,7 @@ def _check_labels(questions: Sequence[Question], data: str) -> None:
         raise BadSetting(
             f"none of the {missing:,} candidates of {data} has a label, so they cannot answer: use --labels"
         )
-    print_note(f"{missing:,} of {len(labels):,} candidates of {data} have no label and count as incorrect")
+    print_note(f"candidates of {data} without a label, which count as incorrect: {missing:,} of {len(labels):,}")
 
 
 def _score(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
