@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
+Kind = Literal[
+    "cascade", "generative", "cross-encoder", "cosinet", "rel-cnn", "compare-aggregate", "fusion", "calibration"
+]
+Conflicts = Literal["majority", "latest", "adjudicated", "leave-out"]
 POLL_SECONDS = 0.5
 BASELINES = {"retrieval": "not reranked", "words": "by words (BM25)", "shipped": "shipped"}
 
@@ -31,13 +35,11 @@ class NotAdapted(As2Error):
 
 def adapt(
     corpus: CorpusName = None,
-    kind: Annotated[
-        str, Option(help="The kind of ranker to adapt: cascade, generative, calibration or another.")
-    ] = "cascade",
+    kind: Annotated[Kind, Option(help="The kind of ranker to adapt.")] = "cascade",
     base: Annotated[str, Option(help="The version to start from.")] = "active",
     annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
     since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",
-    conflicts: Annotated[str, Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
+    conflicts: Annotated[Conflicts, Option(help="How conflicts among labels are resolved.")] = "majority",
     presumed: Annotated[
         int | None, Option(help="Unlabelled candidates per question counted as incorrect; 10 by default.")
     ] = None,

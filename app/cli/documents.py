@@ -38,7 +38,7 @@ def ingest(
                 f"{into.name}: {result.added} added, {result.updated} updated, {result.unchanged} unchanged, "
                 f"{len(result.failed)} failed; {result.sentences} sentences in {result.seconds:.1f} s"
             )
-        if result.job_id is not None:
+        if result.job_id is not None and (result.added or result.updated):
             print_note("Vectors are computed in the background. Until then, search matches words only.")
         if result.failed:
             raise Exit(1)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Context, Exit, Option, Typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.compare.gates import Report
 
 versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
+ExportFormat = Literal["hf", "cross-encoder", "onnx", "as2"]
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 
 
@@ -152,7 +153,7 @@ def delete(name: Name, as_json: JsonFlag = False) -> None:
 def export(
     name: Name,
     folder: Annotated[Path, Argument(metavar="DIR", help="A new folder.")],
-    to: Annotated[str, Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    to: Annotated[ExportFormat, Option(help="The format.")] = "hf",
     depth: Annotated[
         int | None, Option("--exit", metavar="LAYER", help="The exit that a cascade ends at; the last by default.")
     ] = None,
