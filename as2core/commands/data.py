@@ -15,7 +15,7 @@ import typer
 from as2core.commands.options import JsonFlag, Seed, Setting
 from as2core.commands.outputs import check_output_folder, check_outputs, is_dash, open_output
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress
 from as2core.types import Json, OnProgress, Progress, Question
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ Set = Annotated[
     ),
 ]
 Out = Annotated[
-    Path,
-    typer.Argument(metavar="OUT", help="The file to write, on an error none is left behind; - is standard output."),
+    Path, typer.Argument(metavar="OUT", help="The file to write, whole or not at all; - is standard output.")
 ]
 Split = Annotated[str | None, typer.Option(help="The split of a BEIR folder or of YahooQA's file; test by default.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first malformed line.")]
@@ -71,7 +70,7 @@ def stats(
     if as_json:
         print_json({"set": set_, "setting": setting, "read": read, **asdict(result)})
         return
-    echo(f"{set_}: {report.lines:,} lines, {len(report):,} problems" + _describe_left_out(report))
+    echo(f"{set_}: {count(report.lines, 'line')}, {count(len(report), 'problem')}" + _describe_left_out(report))
     echo()
     print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNTED)
     echo()
@@ -200,7 +199,7 @@ def vectors(
     if as_json:
         print_json({"file": str(out), "documents": len(documents), "passages": len(texts)})
     else:
-        echo(f"{len(texts):,} passages of {len(documents):,} documents -> {out}")
+        echo(f"{count(len(texts), 'passage')} of {count(len(documents), 'document')} -> {out}")
 
 
 class _Watched:
@@ -230,7 +229,8 @@ class _Watched:
             yield part
 
     def describe_left_out(self) -> str:
-        return "".join(f"; {n:,} {what} left out" for what, n in self.left_out.items())
+        parts = [(n, what.partition("s ")) for what, n in self.left_out.items()]
+        return "".join(f"; {count(n, noun)} {which} left out" for n, (noun, _, which) in parts)
 
 
 def _check_out(out: Path, source: str, as_json: bool) -> None:
@@ -265,8 +265,9 @@ def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -
         print_json({"file": out, **counts, "read": read})
         return
     (print_note if is_dash(out) else echo)(
-        f"{out}: {watched.questions:,} questions, {watched.candidates:,} candidates, from {report.lines:,} lines, "
-        f"{len(report):,} problems{_describe_left_out(report)}{watched.describe_left_out()}"
+        f"{out}: {count(watched.questions, 'question')}, {count(watched.candidates, 'candidate')}, "
+        f"from {count(report.lines, 'line')}, {count(len(report), 'problem')}"
+        f"{_describe_left_out(report)}{watched.describe_left_out()}"
     )
 
 

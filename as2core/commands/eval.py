@@ -14,7 +14,7 @@ from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -71,12 +71,14 @@ class Reading:
         from as2core.synonyms import Synonyms
 
         synonyms = Synonyms.read(self.synonyms) if self.synonyms else Synonyms()
-        questions = apply_setting(read_questions(data, titles=self.titles), self.setting)[: self.limit]
+        whole = read_questions(data, titles=self.titles)
+        if whole:
+            _require_label(whole, data)
+        questions = apply_setting(whole, self.setting)[: self.limit]
         if not questions:
             where = f"{data} has no question in the setting {self.setting!r}"
             raise BadSetting(f"{where}: try --setting raw, or other data")
-        if all(c.label is None for q in questions for c in q.candidates):
-            raise BadSetting(f"no candidate of {data} has a label: label some, or compare two rankers with as2 decide")
+        _require_label(questions, data)
         return list(synonyms.expand_all(questions))
 
     def describe(self, data: str) -> str:
@@ -84,9 +86,29 @@ class Reading:
         return f"{data}, {self.setting}{'' if self.titles else ', without titles'}{synonyms}"
 
 
+def _require_label(questions: Sequence[Question], data: str) -> None:
+    """Raises BadSetting."""
+    if all(c.label is None for q in questions for c in q.candidates):
+        raise BadSetting(f"no candidate of {data} has a label: label some, or compare two rankers with as2 decide")
+
+
+def _require_ranker(rankers: list[str]) -> list[str]:
+    """Of one argument alone typer would say that RANKER is missing, which may be the one that was given."""
+    if not rankers:
+        raise typer.BadParameter("give a RANKER and DATA")
+    return rankers
+
+
 def eval_(
     rankers: Annotated[
-        list[str], typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
+        list[str],
+        typer.Argument(
+            metavar="RANKER",
+            help="A catalog name, a version's name, or its directory.",
+            default_factory=list,
+            callback=_require_ranker,
+            show_default=False,
+        ),
     ],
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
@@ -181,7 +203,7 @@ def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str)
         result = evaluate(ranker, questions, setting=setting, on_progress=on_progress)
     if isinstance(ranker, NeedsQuestions) and ranker.missing:
         print_note(
-            f"{spec}: {ranker.missing:,} candidates are not in the run and come last; "
+            f"{spec}: candidates that are not in the run and come last: {ranker.missing:,}; "
             "trec_eval counts them as not retrieved"
         )
     return result
@@ -315,14 +337,15 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
 
     measured = _count_measured(result)
     some = "" if measured == result.questions else f", {measured} with a label,"
-    echo(f"{spec} on {where}: {result.questions} questions{some} in {result.seconds:.1f} s")
+    echo(f"{spec} on {where}: {count(result.questions, 'question')}{some} in {result.seconds:.1f} s")
     intervals = _compute_intervals(result)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])
     if unlabelled := _count_unlabelled(questions):
         limits = bounds(questions, result.scores)
         ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
-        echo(f"{unlabelled:,} candidates carry no label and count as not correct; with theirs it could be {ranges}")
+        what = count(unlabelled, "candidate")
+        echo(f"{what} without a label count as not correct; with all labels it could be {ranges}")
     for cut in (c for c in result.cuts if c.dropped):
         echo(
             f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "

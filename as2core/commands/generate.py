@@ -15,7 +15,7 @@ from as2core.commands.options import JsonFlag, Seed, bundle_options
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
-from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_table, show_progress
 from as2core.types import Candidate, Question
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def questions(
                     "questions": rows, **({"file": summary} if summary else {})})  # fmt: skip
         return
     if summary:
-        echo(f"{training.out}: {summary['questions']:,} questions, {summary['generated']:,} of them generated")
+        total = count(int(summary["questions"]), "question")
+        echo(f"{training.out}: {total}, {summary['generated']:,} of them generated")
         return
     print_table(rows, ["question", "id", "passage", "log_p", "rank"])
 

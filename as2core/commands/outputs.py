@@ -68,7 +68,9 @@ def _list_sources(inputs: Sequence[str | Path | None]) -> Iterator[Path]:
     """The files and folders among the inputs; a shipped set is a file, too."""
     from as2core.data.catalog import SHIPPED_SETS, find_shipped
 
-    for name in filter(None, inputs):
+    for name in inputs:
+        if not name:
+            continue
         path = find_shipped(str(name)) if str(name) in SHIPPED_SETS else Path(name)
         if is_file(path) or is_folder(path):
             yield path

@@ -17,7 +17,7 @@ from as2core.commands.outputs import refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_questions
 from as2core.metrics import MEASURES
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress, show_training
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def train(
         print_json({"path": out, "card": card})
         return
     seconds = 60 * card["minutes"]
-    echo(f"{out}: {ranker} trained on {card['questions']:,} questions of {data} in {seconds:.0f} s")
+    echo(f"{out}: {ranker} trained on {count(card['questions'], 'question')} of {data} in {seconds:.0f} s")
     if metrics := card["metrics"]:
         print_table([{"measure": n, metrics["data"]: metrics[n]} for n in MEASURES], ["measure", metrics["data"]])
 
@@ -190,7 +190,11 @@ def _train(
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
     with show_training() as on_event:
         control = RunControl(on_event)
-        result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
+        try:
+            result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
+        except KeyboardInterrupt:
+            print_note("the same command goes on from the last checkpoint, or from the start if there is none yet")
+            raise
     if not is_first_process():
         return None
     metrics = None

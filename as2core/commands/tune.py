@@ -31,14 +31,14 @@ def tune(
     ),
     max_loss: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Maximum loss of the measure by dropping.", show_default="0.005"),
+        typer.Option(min=0.0, help="Maximum loss of the measure by dropping; 0.005 by default."),
     ] = None,
     measure: Annotated[
-        Literal["AP", "RR", "P@1"] | None, typer.Option(help="The measure to protect.", show_default="AP")
+        Literal["AP", "RR", "P@1"] | None, typer.Option(help="The measure to protect; AP by default.")
     ] = None,
     how: Annotated[
         Literal["logistic", "search"] | None,
-        typer.Option(help="How a fusion's weights are found.", show_default="logistic"),
+        typer.Option(help="How a fusion's weights are found; logistic by default."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
     out: Annotated[

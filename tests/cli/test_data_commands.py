@@ -100,7 +100,7 @@ def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
     ]
     jsonl.write(questions, tmp_path / "in.jsonl")
     code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.jsonl.gz", "--setting", "no-all-neg")
-    assert code == 0 and "1 questions, 2 candidates, from 2 lines, 0 problems" in out
+    assert code == 0 and "1 question, 2 candidates, from 2 lines, 0 problems" in out
     assert jsonl.read(tmp_path / "out.jsonl.gz")[0] == questions[:1]
     assert as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.tsv", "--to", "asnq")[0] == 0
     assert (tmp_path / "out.tsv").read_text() == "Who?\tShe.\t4\nWho?\tHe.\t1\nWhy?\tSo.\t1\n"
@@ -140,8 +140,9 @@ def test_convert_counts_what_it_writes_and_what_the_format_has_no_place_for(
     assert code == 0 and (document["questions"], document["candidates"]) == (questions, candidates)
     assert document["left_out"] == left_out and document["read"]["questions"] == 4
     out = as2(*argv, tmp_path / "again")[1]
-    assert f"{questions} questions, {candidates} candidates, from 4 lines" in out
-    assert all(f"; {n} {what} left out" in out for what, n in left_out.items())
+    assert f"{questions} question{'s' * (questions > 1)}, {candidates} candidates, from 4 lines" in out
+    parts = {what.replace("s ", " ", 1) if n == 1 else what: n for what, n in left_out.items()}
+    assert all(f"; {n} {what} left out" in out for what, n in parts.items())
     if to in ("csv", "wikiqa"):  # the header, and a row for each
         assert len((tmp_path / "out").read_text().splitlines()) == 1 + candidates
 
@@ -155,17 +156,17 @@ def test_texts_that_are_empty_are_left_out_of_training_files_and_counted(as2, tm
     ]
     jsonl.write(made, tmp_path / "in.jsonl")
     code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", to)
-    assert code == 0 and "1 candidates without a label left out; 2 candidates without a text left out" in out
-    assert "1 questions without" in out
+    assert code == 0 and "1 candidate without a label left out; 2 candidates without a text left out" in out
+    assert "1 question without" in out
     code, out, _ = as2("data", "convert", tmp_path / "out", tmp_path / "again", "--to", "jsonl")
-    assert code == 0 and f"2 candidates, from {lines} lines, 0 problems" in out
+    assert code == 0 and f"2 candidates, from {lines} line" in out
 
 
 def test_a_file_that_the_format_would_leave_empty_is_not_written(as2, tmp_path):
     jsonl.write([Question("b", "Why?", (Candidate("3", "So.", 0),))], tmp_path / "in.jsonl")
     code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", "triplets")
     assert code == 1 and not (tmp_path / "out").exists()
-    assert "no questions to write; 1 questions without both a correct and an incorrect candidate left out" in err
+    assert "no questions to write; 1 question without both a correct and an incorrect candidate left out" in err
 
 
 def test_parts_share_a_set_between_them(as2, tmp_path):

@@ -218,8 +218,9 @@ def test_questions_without_a_label_are_counted_and_not_measured(as2, as2_json, d
         for c in q["candidates"]:
             c["label"] = None
     data.write_text("".join(json.dumps(q) + "\n" for q in lines))
-    code, _, err = as2("eval", "rr", data, "--setting", "raw")
-    assert code == 1 and "no candidate of " in err and "as2 decide" in err
+    for setting in ("raw", "clean"):
+        code, _, err = as2("eval", "rr", data, "--setting", setting)
+        assert code == 1 and "no candidate of " in err and "as2 decide" in err
 
 
 def test_triplets_have_no_order_that_a_ranker_could_be_compared_with(as2, as2_json, tmp_path):

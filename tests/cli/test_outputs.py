@@ -76,7 +76,7 @@ def test_a_place_where_nothing_can_be_written_is_said_at_once(as2, files, comman
 def test_data_goes_to_standard_output_by_a_dash(as2, files):
     code, out, err = as2("data", "convert", "in.jsonl", "-", "--to", "csv")
     assert code == 0 and out == "query,docid,rating\ntower,a,1\ntower,b,0\n"
-    assert err == "-: 1 questions, 2 candidates, from 1 lines, 0 problems\n"
+    assert err == "-: 1 question, 2 candidates, from 1 line, 0 problems\n"
     code, out, _ = as2("data", "build", "asnq++", "in.jsonl", "-", "--candidates", "2")
     assert code == 0 and out.splitlines()[0] == "tower\tthe tower stands\t4"
     assert not (files / "-").exists()

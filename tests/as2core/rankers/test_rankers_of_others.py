@@ -205,7 +205,7 @@ def test_as2_eval_says_how_many_candidates_a_run_lacks(tmp_path, capsys):
     run = write_trec(tmp_path / "cut.run", [("q%201", "d1", 1, 3), ("q%201", "d2", 2, 2)])
     assert main(["eval", run, str(data)]) == 0
     printed = capsys.readouterr()
-    note = "2 candidates are not in the run and come last; trec_eval counts them as not retrieved"
+    note = "candidates that are not in the run and come last: 2; trec_eval counts them as not retrieved"
     assert f"{run}: {note}" in printed.err and "AP       0.333" in printed.out
     assert main(["eval", "bm25", str(data)]) == 0
     assert note not in capsys.readouterr().err
