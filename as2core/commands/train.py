@@ -152,6 +152,19 @@ def _load_teacher(
     return teach
 
 
+def _merge_settings(changes: Mapping[str, Setting], others: Sequence[str]) -> dict[str, Setting]:
+    """As `_train` takes them. Raises BadSetting for one that is given by both."""
+    from as2core.rankers.specs import read_pairs
+    from as2core.training.settings import TrainSettings
+
+    fields = read_pairs("training", others, asdict(TrainSettings()))
+    options = {name: value for name, value in changes.items() if value is not None}
+    for name in sorted(set(fields) & set(options)):
+        flag = "--dtype" if name == "bf16" else f"--{name.replace('_', '-')}"
+        raise BadSetting(f"{flag} and --with {name}= set the same: give one of them")
+    return {**fields, **options}
+
+
 def _train(
     data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]
 ) -> Card | None:
@@ -162,7 +175,6 @@ def _train(
 
     from as2core.data.lazy_questions import digest_questions
     from as2core.evaluation import evaluate
-    from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
     from as2core.rankers.word_ranker import WordRanker
     from as2core.training.fine_tune import fine_tune, is_first_process, override
@@ -170,12 +182,7 @@ def _train(
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
-    fields = read_pairs("training", others, asdict(TrainSettings()))
-    options = {name: value for name, value in changes.items() if value is not None}
-    if twice := sorted(set(fields) & set(options)):
-        flag = "--dtype" if twice[0] == "bf16" else f"--{twice[0].replace('_', '-')}"
-        raise BadSetting(f"{flag} and --with {twice[0]}= set the same: give one of them")
-    values = {"seed": 0, **fields, **options}
+    values = {"seed": 0, **_merge_settings(changes, others)}
     questions, dev = data.read()
     seed = override(TrainSettings(), seed=values["seed"]).seed
     torch.manual_seed(seed)

@@ -111,3 +111,13 @@ def test_a_dtype_that_the_device_has_not_is_refused(tiny_backbone, files, tmp_pa
         "float32": False,
     }
     assert cards["bfloat16"]["sha256"] != cards["float32"]["sha256"]  # the same seed, other products
+
+
+def test_ctrl_c_says_how_to_go_on(files, tmp_path, capsys, monkeypatch):
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("as2core.training.fine_tune.fine_tune", interrupt)
+    vectors, data = files
+    assert cli.main(["train", f"cosinet:hidden=8,vectors={vectors}", str(data), "--out", str(tmp_path / "mine")]) == 130
+    assert "the same command goes on from the last checkpoint" in capsys.readouterr().err
