@@ -36,7 +36,7 @@ from as2core.lookup import (
     load_ranker,
     read_candidates,
 )
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, print_table, show_progress, show_training
 from as2core.version import __version__
 
 RANKER_HELP = "A catalog name, a version's name, or its directory."
@@ -61,14 +61,18 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code and never raises."""
     _configure_logging()
+    code = _run(argv)
+    with ignore_closed_pipe():
+        sys.stdout.flush()
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         command = typer.main.get_command(build())
         code = command.main(args=argv, prog_name="as2", standalone_mode=False)
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:  # the reader of our output, `head` perhaps, has what it wants
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         if os.environ.get("AS2_DEBUG"):
             traceback.print_exc()

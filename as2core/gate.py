@@ -115,6 +115,8 @@ def _read_requirement(file: Path, number: int, row: Mapping[str, object]) -> Req
     limit = row.get("at_least") if against is None else row.get("max_loss", 0.0)
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not isinstance(is_sure, bool):
         raise BadSetting(f"{where}: at_least and max_loss are numbers, sure is true or false")
+    if not 0 <= limit <= 1:  # nan is not, either
+        raise BadSetting(f"{where}: {limit:g} is no share: at_least and max_loss are from 0 to 1, as 0.8 for 80 %")
     return Requirement(
         measure, float(limit if against is None else -limit), None if against is None else str(against), is_sure
     )
@@ -125,8 +127,8 @@ def check_gate(
     results: Mapping[str, Evaluation],
     unranked: Mapping[str, Mapping[str, float]],
 ) -> list[Check]:
-    """Of the first of `results`. `unranked`: measure -> question id -> value of the order in the data. Raises
-    BadSetting for a ranker that was not evaluated."""
+    """Of the first of `results`. `unranked`: measure -> question id -> value of the order in the data, empty where it
+    has none. Raises BadSetting for a ranker that was not evaluated."""
     first = next(iter(results))
     return [_check(r, first, results, unranked) for r in requirements]
 
@@ -141,6 +143,8 @@ def _check(
     if r.against is not None:
         if r.against != UNRANKED and r.against not in results:
             raise BadSetting(f"the gate compares with {r.against!r}: name it on the command line, too")
+        if r.against == UNRANKED and not unranked:
+            raise BadSetting(f"the gate compares with {UNRANKED!r}, and the data has no order: take another ranker")
         others = unranked[r.measure] if r.against == UNRANKED else results[r.against].per_question[r.measure]
         values = {qid: value - others[qid] for qid, value in values.items()}
         name = f"{name} minus {r.against}"

@@ -16,7 +16,7 @@ from as2core.cascade.trace import Trace
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions, load_ranker
 from as2core.metrics import order
-from as2core.rankers.base import ChoosesEngine, HasNetwork, KeepsTrace, Ranker, TracesTogether
+from as2core.rankers.base import ChoosesEngine, HasNetwork, KeepsTrace, Ranker, TracesTogether, require_any_question
 from as2core.relevance import Relevance, score_relevance
 from as2core.types import Candidate
 
@@ -44,6 +44,7 @@ class Reranker:
         if name == ACTIVE and ACTIVE not in list_versions():
             model = f"{SHIPPED}{colon}{settings}"
         self.ranker: Ranker = load_ranker(model)
+        require_any_question(self.ranker, model)
         if device is not None:
             if isinstance(self.ranker, ChoosesEngine):
                 self.ranker.use("torch")

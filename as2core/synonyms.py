@@ -61,6 +61,10 @@ class Synonyms:
         """From a file of such lines in UTF-8. Raises UnreadableFile, BadSetting."""
         try:
             return cls.parse(file.read_text(encoding="utf-8"))
+        except BadSetting as e:
+            raise BadSetting(f"{file}: {e}") from None
+        except FileNotFoundError:
+            raise UnreadableFile(f"{file}: there is no such file") from None
         except (OSError, UnicodeDecodeError) as e:
             raise UnreadableFile(f"{file}: cannot be read as text: {e}") from e
 
@@ -112,7 +116,7 @@ def _read_line(entry: str, number: int, meaning_of: dict[str, tuple[str, str]]) 
     """Add its words to `meaning_of`. Raises BadSetting."""
     words, arrow, meaning = (part.strip() for part in entry.partition(ARROW))
     if not arrow or not meaning or ARROW in meaning:
-        raise BadSetting(f"line {number}, “{entry[:60]}”: write a line as “word {ARROW} meaning”")
+        raise BadSetting(f"line {number}: “{entry[:60]}”: write a line as “word {ARROW} meaning”")
     for word in (w.strip() for w in words.split(",")):
         _check(word, meaning, number)
         first = meaning_of.setdefault(word.casefold(), (word, meaning))

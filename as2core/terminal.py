@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
+from typing import TextIO
 
 from as2core.types import Json, OnProgress, Progress
 
@@ -25,7 +27,23 @@ Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 def echo(text: str = "") -> None:
     """A line of the result. On a terminal without control characters: a document's text must not steer it."""
-    sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
+    with ignore_closed_pipe():
+        sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
+
+
+@contextmanager
+def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
+    """If the reader of our output, `head` perhaps, has what it wants and is gone, the rest goes nowhere: the command
+    still writes its files and has its exit code."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+
+
+def count(n: int, noun: str) -> str:
+    """`1,300 questions`, `1 question`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def print_note(text: str) -> None:

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
-from as2core.commands.options import JsonFlag
+from as2core.commands.options import JsonFlag, Seed
 from as2core.data.source import read_lines
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
+Kind = Literal[
+    "cascade", "generative", "cross-encoder", "cosinet", "rel-cnn", "compare-aggregate", "fusion", "calibration"
+]
+Conflicts = Literal["majority", "latest", "adjudicated", "leave-out"]
 POLL_SECONDS = 0.5
 BASELINES = {"retrieval": "not reranked", "words": "by words (BM25)", "shipped": "shipped"}
 
@@ -31,13 +35,11 @@ class NotAdapted(As2Error):
 
 def adapt(
     corpus: CorpusName = None,
-    kind: Annotated[
-        str, Option(help="The kind of ranker to adapt: cascade, generative, calibration or another.")
-    ] = "cascade",
+    kind: Annotated[Kind, Option(help="The kind of ranker to adapt.")] = "cascade",
     base: Annotated[str, Option(help="The version to start from.")] = "active",
     annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
     since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",
-    conflicts: Annotated[str, Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
+    conflicts: Annotated[Conflicts, Option(help="How conflicts among labels are resolved.")] = "majority",
     presumed: Annotated[
         int | None, Option(help="Unlabelled candidates per question counted as incorrect; 10 by default.")
     ] = None,
@@ -54,7 +56,7 @@ def adapt(
     replay: Annotated[float | None, Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
     epochs: Annotated[int | None, Option(min=1, help="Passes over the labels; by default those of the kind.")] = None,
     learning_rate: Annotated[float | None, Option(help="Peak rate; by default that of the kind.")] = None,
-    seed: Annotated[int, Option(help="Makes the run repeatable.")] = 0,
+    seed: Seed = 0,
     remark: Annotated[str, Option("--note", help="What the new version is for.")] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the training data, and train nothing.")] = False,
     promote: Annotated[bool, Option(help="Promote the version unless it is worse or forgets too much.")] = False,

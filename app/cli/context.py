@@ -52,11 +52,22 @@ def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
     return max(own, key=lambda c: c.id) if own else views[0]
 
 
-def ensure_corpus(wb: "Workbench", name: str) -> "CorpusView":
-    """The corpus of that name, created if there is none."""
+@contextmanager
+def ensure_corpus(wb: "Workbench", name: str) -> Iterator["CorpusView"]:
+    """The corpus of that name, created if there is none. A new one that gets no document is not left behind: it would
+    be the default of every command."""
     from app.corpora import corpora
 
+    existing = None
     with suppress(corpora.UnknownCorpus):
-        return corpora.find_corpus(wb, name)
-    print_note(f"new corpus {name!r}")
-    return corpora.create_corpus(wb, name)
+        existing = corpora.find_corpus(wb, name)
+    corpus = existing or corpora.create_corpus(wb, name)
+    try:
+        yield corpus
+    finally:
+        with suppress(As2Error):  # what went wrong before is to be reported
+            view = corpora.get_corpus(wb, corpus.id)
+            if existing is None and (view.documents or view.questions):
+                print_note(f"new corpus {name!r}")
+            elif existing is None:
+                corpora.delete_corpus(wb, corpus.id)

@@ -25,8 +25,7 @@ def ingest(
 
     files = list(find_files(paths))
     with workbench() as wb:
-        into = ensure_corpus(wb, corpus)
-        with show_progress("reading") as on_progress:
+        with ensure_corpus(wb, corpus) as into, show_progress("reading") as on_progress:
             result = documents.ingest(wb, into.id, files, on_progress=on_progress)
         for name, reason in result.failed:
             print_note(f"as2: {name}: {reason}")
@@ -39,7 +38,7 @@ def ingest(
                 f"{into.name}: {result.added} added, {result.updated} updated, {result.unchanged} unchanged, "
                 f"{len(result.failed)} failed; {result.sentences} sentences in {result.seconds:.1f} s"
             )
-        if result.job_id is not None:
+        if result.job_id is not None and (result.added or result.updated):
             print_note("Vectors are computed in the background. Until then, search matches words only.")
         if result.failed:
             raise Exit(1)

@@ -2,17 +2,24 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Exit, Option, Typer
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
-from as2core.terminal import echo, print_json, print_note, show_progress
+from as2core.terminal import count, echo, ignore_closed_pipe, print_json, print_note, show_progress
 
 if TYPE_CHECKING:
     from app.exchange.report import ImportView
+
+ImportFormat = Literal[
+    "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
+]  # fmt: skip
+ExportFormat = Literal["jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs", "triplets"]
 
 labels = Typer(help="Import and export labels.", no_args_is_help=False)
 
@@ -28,20 +35,14 @@ def import_(
         ),
     ] = None,
     fmt: Annotated[
-        str,
-        Option(
-            "--format",
-            help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets, asnq, selqa, "
-            "selqa-tsv, qed, natural-questions, yahooqa.",
-        ),
+        ImportFormat,
+        Option("--format", help="auto finds it by the content."),
     ] = "auto",
     annotator: Annotated[str, Option(help="Annotator name for labels without one.")] = "import",
     split: Annotated[
-        str,
-        Option(
-            help="The split of a set that is already split: train, dev or test; otherwise it is split automatically."
-        ),
-    ] = "",
+        Literal["train", "dev", "test"] | None,
+        Option(help="The split of a set that is already split; otherwise it is split automatically."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
@@ -55,7 +56,9 @@ def import_(
         into = find_corpus(wb, corpus).id if corpus is not None else None
         try:
             with show_progress(f"importing {file.name}"):
-                report = imports.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split)
+                report = imports.import_labels(
+                    wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split or ""
+                )
         except imports.ImportInterrupted as stop:
             print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")
             raise
@@ -75,13 +78,11 @@ def import_(
 
 def _describe(report: "ImportView") -> str:
     additions = report.describe_additions()
-    verdicts = f"{report.verdicts:,} new verdicts, " if report.verdicts else ""
-    labels = (
-        f"{report.new:,} new labels, {verdicts}{report.same:,} the same as before, {report.conflicting:,} conflicting"
-    )
+    verdicts = f"{count(report.verdicts, 'new verdict')}, " if report.verdicts else ""
+    labels = f"{count(report.new, 'new label')}, {verdicts}{report.same:,} the same as before"
     parts = (
-        f"{labels}, {len(report.malformed):,} malformed lines",
-        f"{report.questions:,} questions",
+        f"{labels}, {report.conflicting:,} conflicting, {count(len(report.malformed), 'malformed line')}",
+        count(report.questions, "question"),
         additions and f"{additions} in {report.corpus!r}",
         report.describe_textless(),
         report.describe_moved(),
@@ -93,19 +94,24 @@ def _describe(report: "ImportView") -> str:
 def export(
     file: Annotated[Path, Argument(metavar="FILE", help="Where to write; - for standard output.")],
     corpus: CorpusName = None,
-    fmt: Annotated[str, Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run, pairs or triplets.")] = "jsonl",
+    fmt: Annotated[ExportFormat, Option("--format", help="The format.")] = "jsonl",
     annotator: Annotated[str | None, Option(help="Only this annotator's labels.")] = None,
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports
     from app.ranking.synonyms import read_synonyms
 
+    if not is_dash(file):
+        check_outputs([file])
     with workbench() as wb:
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator, synonyms=read_synonyms(wb, of.id))
-    if str(file) == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        questions = exports.labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl")
+    if is_dash(file):
+        with ignore_closed_pipe():
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
     else:
         file.write_bytes(content)
-        print_note(f"{of.name}: {len(content)} bytes of {fmt} in {file}")
+        labels = sum(c.label is not None or bool(c.annotations) for q in questions for c in q.candidates)
+        print_note(f"{of.name}: {count(len(questions), 'question')} with {count(labels, 'label')} as {fmt} in {file}")

@@ -7,13 +7,13 @@ from typer import Option
 from app.cli.adapt import follow
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
-from as2core.terminal import echo, print_json, print_table
+from as2core.terminal import count, echo, print_json, print_table
 
 
 def propose(
     corpus: CorpusName = None,
     number: Annotated[int, Option(min=1, help="How many questions to propose.")] = 20,
-    seed: Annotated[int | None, Option(help="Seed for drawing sentences; random by default.")] = None,
+    seed: Annotated[int | None, Option(min=0, help="Seed for drawing sentences; random by default.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Propose questions made of a corpus's sentences; accept or reject them on the Data page."""
@@ -27,7 +27,7 @@ def propose(
         print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.listed})
         return
     echo(
-        f"{job.result['proposed']} questions proposed from {job.result['tried']} sentences; "
+        f"{count(job.result['proposed'], 'question')} proposed from {count(job.result['tried'], 'sentence')}; "
         f"{view.waiting} waiting for review"
     )
     rows = [{"question": p.text, "place": p.place, "sentence": p.sentence} for p in view.listed]

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Context, Exit, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import refuse_dash
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Progress
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from app.compare.gates import Report
 
 versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
+ExportFormat = Literal["hf", "cross-encoder", "onnx", "as2"]
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 
 
@@ -151,7 +153,7 @@ def delete(name: Name, as_json: JsonFlag = False) -> None:
 def export(
     name: Name,
     folder: Annotated[Path, Argument(metavar="DIR", help="A new folder.")],
-    to: Annotated[str, Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    to: Annotated[ExportFormat, Option(help="The format.")] = "hf",
     depth: Annotated[
         int | None, Option("--exit", metavar="LAYER", help="The exit that a cascade ends at; the last by default.")
     ] = None,
@@ -160,6 +162,7 @@ def export(
     """Write a version for other programs."""
     from app.versions import management
 
+    refuse_dash(folder)
     with workbench(starter=False) as wb:
         files = management.export(wb, name, to, folder, depth=depth)
     print_json({"files": [str(f) for f in files]}) if as_json else echo(

@@ -19,7 +19,7 @@ from app.versions.evaluations import has_evaluation, load_or_evaluate
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.data.catalog import apply_setting
+from as2core.data.catalog import apply_setting, has_order
 from as2core.errors import BadSetting, UnknownData
 from as2core.evaluation import Evaluation
 from as2core.gate import Check, Gate, GateFailed, check_gate, read_gate
@@ -124,7 +124,8 @@ def _check(wb: Workbench, view: VersionView, title: str, gate: Gate, report: Rep
         results[side] = load_or_evaluate(
             wb, name, questions, data=gate.data, setting=gate.setting, on_progress=on_progress
         )
-    checks = check_gate(gate.requirements, results, measure_each_unranked(questions))
+    in_order = measure_each_unranked(questions) if has_order(gate.data) else {}
+    checks = check_gate(gate.requirements, results, in_order)
     notes = note_trained_on(wb, view.name, [q.text for q in questions])
     return GateResult(title, gate.data, tuple(checks), tuple(notes))
 

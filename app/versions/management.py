@@ -58,7 +58,9 @@ def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> Vers
 
 def _check_name(name: str) -> str:
     name = " ".join(storable(name).split())
-    if not NAME.fullmatch(name) or name == "active":
+    if name == "active":
+        raise BadSetting("'active' stands for the version in use and cannot be a version's name: choose another")
+    if not NAME.fullmatch(name):
         raise BadSetting(f"{name!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
     if name in CATALOG:
         raise BadSetting(f"{name!r} is the name of a ranker of the catalog: choose another")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag, Setting
+from as2core.commands.options import JsonFlag, Seed, Setting
+from as2core.commands.outputs import check_output_folder, check_outputs, is_dash, open_output
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress
 from as2core.types import Json, OnProgress, Progress, Question
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ Set = Annotated[
         metavar="SET", help="A file in any supported format, a BEIR folder, or a shipped set such as starter-dev."
     ),
 ]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; on an error none is left behind.")]
+Out = Annotated[
+    Path, typer.Argument(metavar="OUT", help="The file to write, whole or not at all; - is standard output.")
+]
 Split = Annotated[str | None, typer.Option(help="The split of a BEIR folder or of YahooQA's file; test by default.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first malformed line.")]
 
@@ -66,7 +70,7 @@ def stats(
     if as_json:
         print_json({"set": set_, "setting": setting, "read": read, **asdict(result)})
         return
-    echo(f"{set_}: {report.lines:,} lines, {len(report):,} problems" + _describe_left_out(report))
+    echo(f"{set_}: {count(report.lines, 'line')}, {count(len(report), 'problem')}" + _describe_left_out(report))
     echo()
     print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNTED)
     echo()
@@ -108,7 +112,11 @@ def convert(
     from as2core.data.catalog import matches_setting, stream_questions
 
     first, step = _read_part(part)
-
+    if to == "beir":
+        check_output_folder(out)
+    else:
+        _check_out(out, set_, as_json)
+    output = open_output(out)
     with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         some = islice((q for q in questions if matches_setting(q, setting)), first, None, step)
@@ -118,7 +126,7 @@ def convert(
             _check_any(selection, set_, report)
             beir.write(in_memory, out, split=split or "test")
         else:
-            _write(selection, out, to, set_, report)
+            _write(selection, output, to, set_, report)
     _print_result(selection, out, report, as_json)
 
 
@@ -137,7 +145,7 @@ def build(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The file of Natural Questions, ASNQ or SQuAD.")],
     out: Out,
     candidates: Annotated[int, typer.Option(min=1, help="asnq++: candidates for each question.")] = 1300,
-    seed: Annotated[int, typer.Option(help="asnq++: seed for sampling negatives.")] = 0,
+    seed: Seed = 0,
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -146,6 +154,8 @@ def build(
     from as2core.data.catalog import stream_questions
     from as2core.data.source import Report
 
+    _check_out(out, source, as_json)
+    output = open_output(out)
     with show_progress(f"building {kind}") as on_progress:
         if kind == "asnq++":
             first, _ = stream_questions(source, strict=strict)
@@ -162,13 +172,13 @@ def build(
             questions = report.count_questions(streams[kind](source, report))
         fmt = "asnq" if kind.startswith("asnq") and ".jsonl" not in out.name else "jsonl"
         watched = _Watched(questions, on_progress, fmt)
-        _write(watched, out, fmt, source, report)
+        _write(watched, output, fmt, source, report)
     _print_result(watched, out, report, as_json)
 
 
 def vectors(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The documents of a corpus.", exists=True)],
-    out: Out,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Embed the passages of documents into a file that a shipped corpus brings along, for search by meaning at once."""
@@ -179,6 +189,7 @@ def vectors(
     from as2core.retrieval.vector_file import VectorFile
     from as2core.text import split_sentences
 
+    check_outputs([out], [folder])
     documents = [d for file in sorted(folder.glob("*")) for d in read_documents(file)]
     texts = [p.text for d in documents for p in split_passages(d.id, split_sentences(d.text), title=d.title)]
     if not texts:
@@ -188,7 +199,7 @@ def vectors(
     if as_json:
         print_json({"file": str(out), "documents": len(documents), "passages": len(texts)})
     else:
-        echo(f"{len(texts):,} passages of {len(documents):,} documents -> {out}")
+        echo(f"{count(len(texts), 'passage')} of {count(len(documents), 'document')} -> {out}")
 
 
 class _Watched:
@@ -209,21 +220,33 @@ class _Watched:
             if part is None:
                 self.left_out[describe_unwritable(self._fmt)] += 1
                 continue
-            if unlabelled := len(q.candidates) - len(part.candidates):
-                self.left_out["candidates without a label"] += unlabelled
+            if n := len(q.candidates) - len(part.candidates):
+                unlabelled = sum(c.label is None for c in q.candidates)
+                parts = {"candidates without a label": unlabelled, "candidates without a text": n - unlabelled}
+                self.left_out += Counter(parts)  # without those of which there are 0
             self.questions += 1
             self.candidates += len(part.candidates)
             yield part
 
     def describe_left_out(self) -> str:
-        return "".join(f"; {n:,} {what} left out" for what, n in self.left_out.items())
+        parts = [(n, what.partition("s ")) for what, n in self.left_out.items()]
+        return "".join(f"; {count(n, noun)} {which} left out" for n, (noun, _, which) in parts)
 
 
-def _write(questions: _Watched, out: Path, to: str, what: str, report: Report) -> None:
+def _check_out(out: Path, source: str, as_json: bool) -> None:
+    """Raises BadSetting."""
+    if not is_dash(out):
+        check_outputs([out], [source])
+    elif as_json:
+        raise BadSetting("--json and the data cannot both go to standard output: name a file in place of -")
+
+
+def _write(
+    questions: _Watched, output: AbstractContextManager[Callable[[str], object]], to: str, what: str, report: Report
+) -> None:
     from as2core.data.catalog import WRITERS
-    from as2core.data.source import open_writer
 
-    with open_writer(out) as write:
+    with output as write:
         for text in WRITERS[to](questions):
             write(text)
         _check_any(questions, what, report)
@@ -241,9 +264,10 @@ def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -
         counts = {"questions": watched.questions, "candidates": watched.candidates, "left_out": watched.left_out}
         print_json({"file": out, **counts, "read": read})
         return
-    echo(
-        f"{out}: {watched.questions:,} questions, {watched.candidates:,} candidates, from {report.lines:,} lines, "
-        f"{len(report):,} problems{_describe_left_out(report)}{watched.describe_left_out()}"
+    (print_note if is_dash(out) else echo)(
+        f"{out}: {count(watched.questions, 'question')}, {count(watched.candidates, 'candidate')}, "
+        f"from {count(report.lines, 'line')}, {count(len(report), 'problem')}"
+        f"{_describe_left_out(report)}{watched.describe_left_out()}"
     )
 
 

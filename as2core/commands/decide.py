@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.options import JsonFlag, Seed, Titles
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, show_progress
@@ -37,7 +38,7 @@ class Rule:
     measure: Annotated[Literal["P@1", "RR", "AP"], typer.Option(help="P@1 needs the fewest labels.")] = "P@1"
     level: Annotated[float, typer.Option(help="How certain a verdict has to be.")] = 0.95
     tolerance: Annotated[float, typer.Option(help="A difference that does not matter.")] = 0.02
-    seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ def decide(
         raise BadSetting("your labels need a file: --labels FILE; or --simulate if DATA is labelled")
     if means.simulate and means.labels is not None:
         raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
+    check_outputs([means.labels], [data, a, b])
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
+    if means.simulate:
+        _check_labels(questions, data)
     pairs = pair_up(questions, _score(a, questions), _score(b, questions), hide_labels=means.simulate)
     probabilities = _estimate_probabilities(means.proxy, questions) if means.proxy else None
     start = Decision.start(pairs, settings, probabilities)
@@ -122,18 +126,34 @@ class Record:
         write_text("".join(lines), self.file)
 
     def _read(self, file: Path) -> None:
-        from as2core.deciding.decision import Item
+        from as2core.data.source import MALFORMED, describe_problem, read_lines
 
-        places = {(q.qid, c.id): i for q in self.questions.values() for i, c in enumerate(q.candidates)}
+        number, acts = 1, []
         try:
-            source, *rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-            acts = [(Item(r["qid"], places[r["qid"], r["id"]], float(r["probability"])), r["label"]) for r in rows]
-        except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableFile(f"{file}: not the labels of this decision ({error!r}): give another file") from None
-        if source != self.source:
-            raise BadSetting(f"{file} has the labels of another decision, {source}: give another file")
+            lines = read_lines(file) or [(1, "{}")]
+            source = json.loads(lines[0][1])
+            others = {name: source[name] for name in self.source}
+            if others == self.source:
+                for number, line in lines[1:]:  # noqa: B007, it is named by the error
+                    acts.append(self._read_act(json.loads(line)))
+        except MALFORMED as error:
+            reason = f"line {number}: {describe_problem(error)}"
+            raise UnreadableFile(f"{file}: {reason}; not the labels of this decision: give another file") from None
+        if others != self.source:
+            raise BadSetting(f"{file} has the labels of another decision, {others}: give another file")
         self.acts = acts
         self._replay()
+
+    def _read_act(self, record: Mapping[str, Any]) -> tuple[Item, int | None]:
+        """Raises one of MALFORMED."""
+        from as2core.deciding.decision import Item
+
+        qid, docid, probability = record["qid"], record["id"], float(record["probability"])
+        candidates = self.questions[qid].candidates if qid in self.questions else ()
+        for i, c in enumerate(candidates):
+            if c.id == docid:
+                return Item(qid, i, probability), record["label"]
+        raise ValueError(f"the data has no candidate {docid!r} of question {qid!r}")
 
 
 def pair_up(
@@ -149,6 +169,18 @@ def pair_up(
         labels = [UNKNOWN if hide_labels or c.label is None else c.label for c in q.candidates]
         pairs.append(OrderPair.of_scores(q.qid, a[q.qid], b[q.qid], np.array(labels)))
     return pairs
+
+
+def _check_labels(questions: Sequence[Question], data: str) -> None:
+    """Say how many candidates have no label to answer with. Raises BadSetting if none has one."""
+    labels = [c.label for q in questions for c in q.candidates]
+    if not (missing := labels.count(None)):
+        return
+    if missing == len(labels):
+        raise BadSetting(
+            f"none of the {missing:,} candidates of {data} has a label, so they cannot answer: use --labels"
+        )
+    print_note(f"candidates of {data} without a label, which count as incorrect: {missing:,} of {len(labels):,}")
 
 
 def _score(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from as2core.commands.options import JsonFlag, Setting, Titles
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
-from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -41,13 +42,10 @@ class Files:
         Path | None, typer.Option(metavar="FILE", help="Show it by your own slices as well (TOML).")
     ] = None
 
-    def check(self) -> None:
-        """Before hours of ranking. Raises BadSetting for a file that cannot be written."""
-        for file in (self.run, self.qrels, self.per_question, self.report):
-            if file and file.is_dir():
-                raise BadSetting(f"{file} is a folder: name a file in it")
-            if file and not file.parent.is_dir():
-                raise BadSetting(f"{file}: there is no folder {file.parent}")
+    def check(self, *inputs: str | Path | None) -> None:
+        """Raises BadSetting for a file that cannot be written, or that is one of these inputs."""
+        outputs = (self.run, self.qrels, self.per_question, self.report)
+        check_outputs(outputs, (*inputs, self.gate, self.slice_file))
 
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
         """() where none are to be shown. Raises UnreadableFile, BadSetting."""
@@ -75,12 +73,14 @@ class Reading:
         from as2core.synonyms import Synonyms
 
         synonyms = Synonyms.read(self.synonyms) if self.synonyms else Synonyms()
-        questions = apply_setting(read_questions(data, titles=self.titles), self.setting)[: self.limit]
+        whole = read_questions(data, titles=self.titles)
+        if whole:
+            _require_label(whole, data)
+        questions = apply_setting(whole, self.setting)[: self.limit]
         if not questions:
             where = f"{data} has no question in the setting {self.setting!r}"
             raise BadSetting(f"{where}: try --setting raw, or other data")
-        if all(c.label is None for q in questions for c in q.candidates):
-            raise BadSetting(f"no candidate of {data} has a label: label some, or compare two rankers with as2 decide")
+        _require_label(questions, data)
         return list(synonyms.expand_all(questions))
 
     def describe(self, data: str) -> str:
@@ -88,9 +88,29 @@ class Reading:
         return f"{data}, {self.setting}{'' if self.titles else ', without titles'}{synonyms}"
 
 
+def _require_label(questions: Sequence[Question], data: str) -> None:
+    """Raises BadSetting."""
+    if all(c.label is None for q in questions for c in q.candidates):
+        raise BadSetting(f"no candidate of {data} has a label: label some, or compare two rankers with as2 decide")
+
+
+def _require_ranker(rankers: list[str]) -> list[str]:
+    """Of one argument alone typer would say that RANKER is missing, which may be the one that was given."""
+    if not rankers:
+        raise typer.BadParameter("give a RANKER and DATA")
+    return rankers
+
+
 def eval_(
     rankers: Annotated[
-        list[str], typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
+        list[str],
+        typer.Argument(
+            metavar="RANKER",
+            help="A catalog name, a version's name, or its directory.",
+            default_factory=list,
+            callback=_require_ranker,
+            show_default=False,
+        ),
     ],
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
@@ -103,10 +123,11 @@ def eval_(
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
-    from as2core.metrics import measure_each_unranked
+    from as2core.data.catalog import has_order
+    from as2core.metrics import average, measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
-    files.check()
+    files.check(data, reading.synonyms, *rankers)
     if not 0 < difference <= 1:
         raise BadSetting(f"--difference {difference:g}: give one above 0 and at most 1, such as 0.02")
     if files.run and len(rankers) > 1:
@@ -118,30 +139,35 @@ def eval_(
     results = {spec: _evaluate(spec, questions, data, reading.setting) for spec in rankers}
     source = {"data": data, "setting": reading.setting, "titles": reading.titles}
     source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
-    checks = check_gate(requirements, results, measure_each_unranked(questions))
+    in_order = measure_each_unranked(questions) if has_order(data) else {}
+    checks, unranked = check_gate(requirements, results, in_order), average(in_order)
     tests = _test_all(results, difference)
-    if as_json:
-        print_json(_describe_all(source, questions, results, tests, slices) | ({"gate": checks} if checks else {}))
-    else:
-        _print_all(reading.describe(data), questions, results, slices)
-        _print_tests(tests, difference)
-        _print_checks(checks)
     _write_files(files, questions, results)
     if files.report:
-        _write_report(files.report, source, questions, results, tests, checks)
+        _write_report(files.report, source, questions, results, tests, checks, unranked)
+    if as_json:
+        document = _describe_all(source, questions, results, tests, slices, unranked)
+        print_json(document | ({"gate": checks} if checks else {}))
+    else:
+        _print_all(reading.describe(data), questions, results, slices, unranked)
+        _print_tests(tests, difference)
+        _print_checks(checks)
     enforce(checks)
 
 
 def _print_all(
-    where: str, questions: Sequence[Question], results: dict[str, Evaluation], slices: Sequence[Slice]
+    where: str,
+    questions: Sequence[Question],
+    results: dict[str, Evaluation],
+    slices: Sequence[Slice],
+    unranked: dict[str, float],
 ) -> None:
-    from as2core.metrics import measure_unranked
-
     for spec, result in results.items():
         _print_result(spec, result, questions, where)
         _print_slices(result, slices)
-    values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
-    echo(f"no reranking, the order in the data: {values}")
+    if unranked:
+        values = ", ".join(f"{name} {value:.3f}" for name, value in unranked.items())
+        echo(f"no reranking, the order in the data: {values}")
 
 
 def _print_tests(tests: Tests, difference: float) -> None:
@@ -163,21 +189,29 @@ def _write_report(
     results: dict[str, Evaluation],
     tests: Tests,
     checks: Sequence[Check],
+    unranked: dict[str, float],
 ) -> None:
     from as2core.commands.eval_report import write_report
     from as2core.data.source import write_text
-    from as2core.metrics import measure_unranked
 
     rankers = [{"ranker": spec, **_describe(r, questions)} for spec, r in results.items()]
     about = {**source, "questions": len(questions)}
-    write_text(write_report(about, rankers, measure_unranked(questions), _list_tests(tests), checks), file)
+    write_text(write_report(about, rankers, unranked, _list_tests(tests), checks), file)
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
     from as2core.evaluation import evaluate
+    from as2core.rankers.base import NeedsQuestions
 
     with show_progress(f"{spec} on {data}") as on_progress:
-        return evaluate(load_ranker(spec), questions, setting=setting, on_progress=on_progress)
+        ranker = load_ranker(spec)
+        result = evaluate(ranker, questions, setting=setting, on_progress=on_progress)
+    if isinstance(ranker, NeedsQuestions) and ranker.missing:
+        print_note(
+            f"{spec}: candidates that are not in the run and come last: {ranker.missing:,}; "
+            "trec_eval counts them as not retrieved"
+        )
+    return result
 
 
 def _pair_up(results: dict[str, Evaluation]) -> list[tuple[str, str]]:
@@ -220,16 +254,14 @@ def _describe_all(
     results: dict[str, Evaluation],
     tests: Tests,
     slices: Sequence[Slice],
+    unranked: dict[str, float],
 ) -> dict[str, object]:
     """The JSON: of one ranker its own, of several a list of them with the paired tests."""
-    from as2core.metrics import measure_unranked
-
     each = [{"ranker": spec, **cite(spec), **_describe(r, questions, slices)} for spec, r in results.items()]
-    unranked = measure_unranked(questions)
     if len(each) == 1:
         identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
-        return {**identity, **source, **each[0], "unranked": unranked}
-    return {**source, "rankers": each, "unranked": unranked, "comparisons": _list_tests(tests)}
+        return {**identity, **source, **each[0], "unranked": unranked or None}
+    return {**source, "rankers": each, "unranked": unranked or None, "comparisons": _list_tests(tests)}
 
 
 def _list_tests(tests: Tests) -> list[dict[str, Any]]:
@@ -309,14 +341,15 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
 
     measured = _count_measured(result)
     some = "" if measured == result.questions else f", {measured} with a label,"
-    echo(f"{spec} on {where}: {result.questions} questions{some} in {result.seconds:.1f} s")
+    echo(f"{spec} on {where}: {count(result.questions, 'question')}{some} in {result.seconds:.1f} s")
     intervals = compute_intervals(result.per_question)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])
     if unlabelled := _count_unlabelled(questions):
         limits = bounds(questions, result.scores)
         ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
-        echo(f"{unlabelled:,} candidates carry no label and count as not correct; with theirs it could be {ranges}")
+        what = count(unlabelled, "candidate")
+        echo(f"{what} without a label count as not correct; with all labels it could be {ranges}")
     for cut in (c for c in result.cuts if c.dropped):
         echo(
             f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from as2core.gate import Check
+from as2core.metrics import MEASURES
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#1d2430}
@@ -23,14 +24,16 @@ def write_report(
     comparisons: Sequence[Mapping[str, object]],
     checks: Sequence[Check],
 ) -> str:
-    """`rankers` and `comparisons` as in the command's JSON. Every name is escaped."""
+    """`rankers` and `comparisons` as in the command's JSON; `unranked` is empty where the data has no order. Every name
+    is escaped."""
     about = ", ".join(f"{name}: {value}" for name, value in source.items())
     parts = [f"<h1>Evaluation</h1><p>{escape(about)}</p>"]
     if checks:
         rows = [(c.requirement, _format(c.value), _mark(c.is_met)) for c in checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
-    for measure in unranked:
-        parts += [f"<h2>{escape(measure)}</h2>", _table_of_measure(measure, rankers, unranked[measure], comparisons)]
+    for measure in MEASURES:
+        table = _table_of_measure(measure, rankers, unranked.get(measure), comparisons)
+        parts += [f"<h2>{escape(measure)}</h2>", table]
     return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Evaluation</title><style>{STYLE}</style>' + (
         "".join(parts) + "</html>\n"
     )
@@ -43,7 +46,7 @@ class Markup(str):
 def _table_of_measure(
     measure: str,
     rankers: Sequence[Mapping[str, object]],
-    unranked: float,
+    unranked: float | None,
     comparisons: Sequence[Mapping[str, object]],
 ) -> str:
     rows: list[Row] = []
@@ -51,7 +54,8 @@ def _table_of_measure(
         low, high = r["intervals"][measure]  # type: ignore[index]
         mean = float(r[measure])  # type: ignore[arg-type]
         rows.append((r["ranker"], _format(mean), _format(low), _format(high), _draw(mean, low, high)))
-    rows.append(("no reranking", _format(unranked), "", "", ""))
+    if unranked is not None:
+        rows.append(("no reranking", _format(unranked), "", "", ""))
     html = _table(("ranker", "mean", "low", "high", "95 % interval"), rows)
     columns = ("difference", "low", "high", "p", "holm", "effect", "detectable", "sample_size")
     tests = [(f"{c['a']} minus {c['b']}", *(_format(c[measure][name]) for name in columns)) for c in comparisons]  # type: ignore[index]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from as2core.commands.options import JsonFlag, bundle_options
+from as2core.commands.options import JsonFlag, Seed, bundle_options
+from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
-from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_table, show_progress
 from as2core.types import Candidate, Question
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class SamplingOptions:
     """How texts are drawn."""
 
     each: Annotated[int, typer.Option(min=1, help="Write at most this many for each.")] = 1
-    seed: Annotated[int, typer.Option(help="The same seed gives the same texts.")] = 0
+    seed: Seed = 0
     top_k: Annotated[int, typer.Option(min=1, help="Sample from this many of the most likely tokens ...")] = 40
     top_p: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="... that make up this share of their probability.")
@@ -85,6 +86,7 @@ def questions(
     from as2core.generation.questions import generate_questions, rule_writer, sampling_writer
     from as2core.generation.sampling import Sampling
 
+    check_outputs([training.out], [file, training.add_to])
     sources = read_candidates(file)
     texts = [c.text for c in sources]
     before = training.read_questions()
@@ -107,7 +109,8 @@ def questions(
                     "questions": rows, **({"file": summary} if summary else {})})  # fmt: skip
         return
     if summary:
-        echo(f"{training.out}: {summary['questions']:,} questions, {summary['generated']:,} of them generated")
+        total = count(int(summary["questions"]), "question")
+        echo(f"{training.out}: {total}, {summary['generated']:,} of them generated")
         return
     print_table(rows, ["question", "id", "passage", "log_p", "rank"])
 

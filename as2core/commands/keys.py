@@ -64,10 +64,17 @@ def add(context: typer.Context, name: KeyName, folder: KeysDir = None, as_json: 
 @keys.command()
 def revoke(context: typer.Context, name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
     """Revoke a key; a running server refuses it at once."""
-    from as2core.serving.keys import revoke_key
+    from as2core.serving.keys import read_keys, revoke_key
 
+    before = read_keys(_find(folder)).get(name)
+    is_repeated = before is not None and bool(before.revoked)
     key = revoke_key(_find(folder), name, datetime.now(UTC))
-    print_json({"name": key.name, "revoked": key.revoked}) if as_json else echo(f"{name} is revoked")
+    if as_json:
+        print_json({"name": key.name, "revoked": key.revoked})
+    else:
+        echo(f"{name} was revoked already, {key.revoked}" if is_repeated else f"{name} is revoked")
+    if is_repeated:
+        return
     _report(context, "revoke an API key", name)
 
 

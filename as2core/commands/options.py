@@ -18,6 +18,8 @@ Setting = Annotated[
     ),
 ]
 
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+
 Titles = Annotated[
     bool,
     typer.Option(

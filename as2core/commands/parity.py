@@ -11,7 +11,7 @@ import typer
 from as2core.commands.options import JsonFlag, Titles
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
-from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.terminal import count, echo, print_json, print_table, show_progress
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def parity(
         source = {"ranker": ranker, "data": data, "titles": titles}
         print_json({**source, "forms": [asdict(row) for row in rows]})
         return
-    echo(f"{ranker}{'' if form else ' in torch'} and other forms of it, on {len(questions):,} questions of {data}:")
+    size = count(len(questions), "question")
+    echo(f"{ranker}{'' if form else ' in torch'} and other forms of it, on {size} of {data}:")
     print_table(
         [
             {

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.outputs import refuse_dash
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
@@ -71,6 +72,7 @@ def reproduce(
     from as2core.experiments.catalog import reproduce as run
     from as2core.experiments.report.page import describe_experiment, to_json, write_page
 
+    refuse_dash(out)
     out = out or (RESULTS if RESULTS.parent.is_dir() else None)
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)  # before the run: a wrong place fails at once

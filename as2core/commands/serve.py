@@ -46,7 +46,7 @@ def serve(
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
-        import uvicorn
+        from uvicorn import Config
 
         from as2core.hosts import HostGuard, parse_hosts
         from as2core.serving.connections import ImpatientProtocol
@@ -54,6 +54,7 @@ def serve(
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.rankers import ACTIVE, ServedRankers
         from as2core.serving.routes import build
+        from as2core.serving.shutdown import SignalledServer
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
@@ -72,8 +73,9 @@ def serve(
         guarded = HostGuard(
             build(rankers, embedder=ServedEmbedder(embedder), keys=key_ring), address, parse_hosts(allowed_hosts)
         )
-        config = uvicorn.Config(guarded, http=ImpatientProtocol, log_level="warning")
-        uvicorn.Server(config).run(sockets=[listening])
+        server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
+        server.run(sockets=[listening])
+    server.end_process()
 
 
 def _listen(address: str, port: int) -> socket.socket:

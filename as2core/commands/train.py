@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag, Titles
+from as2core.commands.outputs import refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_questions
 from as2core.metrics import MEASURES
-from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress, show_training
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def train(
         Literal["auto", "bfloat16", "float32"],
         typer.Option(help="The encoder's products; auto: the ranker's own, bfloat16 only where the device has it."),
     ] = "auto",
-    seed: Annotated[int | None, typer.Option(help="Seed for initial weights and question order; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of initial weights and order; 0 by default.")] = None,
     teacher: Annotated[
         str | None, typer.Option(metavar="RANKER", help="A ranker whose scores a cascade or cross-encoder learns, too.")
     ] = None,
@@ -63,6 +64,7 @@ def train(
     as_json: JsonFlag = False,
 ) -> None:
     """Train a ranker on labelled questions."""
+    refuse_dash(out)
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
@@ -74,7 +76,7 @@ def train(
         print_json({"path": out, "card": card})
         return
     seconds = 60 * card["minutes"]
-    echo(f"{out}: {ranker} trained on {card['questions']:,} questions of {data} in {seconds:.0f} s")
+    echo(f"{out}: {ranker} trained on {count(card['questions'], 'question')} of {data} in {seconds:.0f} s")
     if metrics := card["metrics"]:
         print_table([{"measure": n, metrics["data"]: metrics[n]} for n in MEASURES], ["measure", metrics["data"]])
 
@@ -150,6 +152,19 @@ def _load_teacher(
     return teach
 
 
+def _merge_settings(changes: Mapping[str, Setting], others: Sequence[str]) -> dict[str, Setting]:
+    """As `_train` takes them. Raises BadSetting for one that is given by both."""
+    from as2core.rankers.specs import read_pairs
+    from as2core.training.settings import TrainSettings
+
+    fields = read_pairs("training", others, asdict(TrainSettings()))
+    options = {name: value for name, value in changes.items() if value is not None}
+    for name in sorted(set(fields) & set(options)):
+        flag = "--dtype" if name == "bf16" else f"--{name.replace('_', '-')}"
+        raise BadSetting(f"{flag} and --with {name}= set the same: give one of them")
+    return {**fields, **options}
+
+
 def _train(
     data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]
 ) -> Card | None:
@@ -160,7 +175,6 @@ def _train(
 
     from as2core.data.lazy_questions import digest_questions
     from as2core.evaluation import evaluate
-    from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
     from as2core.rankers.word_ranker import WordRanker
     from as2core.training.fine_tune import describe_run, fine_tune, is_first_process, override
@@ -168,8 +182,7 @@ def _train(
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
-    values = {"seed": 0, **read_pairs("training", others, asdict(TrainSettings()))}
-    values.update((k, v) for k, v in changes.items() if v is not None)
+    values = {"seed": 0, **_merge_settings(changes, others)}
     questions, dev = data.read()
     seed = override(TrainSettings(), seed=values["seed"]).seed
     torch.manual_seed(seed)
@@ -185,7 +198,11 @@ def _train(
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
     with show_training() as on_event:
         control = RunControl(on_event)
-        result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
+        try:
+            result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
+        except KeyboardInterrupt:
+            print_note("the same command goes on from the last checkpoint, or from the start if there is none yet")
+            raise
     if not is_first_process():
         return None
     metrics = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from as2core.commands.options import JsonFlag
+from as2core.commands.outputs import check_outputs, refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -30,14 +31,14 @@ def tune(
     ),
     max_loss: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Maximum loss of the measure by dropping.", show_default="0.005"),
+        typer.Option(min=0.0, help="Maximum loss of the measure by dropping; 0.005 by default."),
     ] = None,
     measure: Annotated[
-        Literal["AP", "RR", "P@1"] | None, typer.Option(help="The measure to protect.", show_default="AP")
+        Literal["AP", "RR", "P@1"] | None, typer.Option(help="The measure to protect; AP by default.")
     ] = None,
     how: Annotated[
         Literal["logistic", "search"] | None,
-        typer.Option(help="How a fusion's weights are found.", show_default="logistic"),
+        typer.Option(help="How a fusion's weights are found; logistic by default."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
     out: Annotated[
@@ -51,6 +52,8 @@ def tune(
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.fusion import FusionRanker
 
+    refuse_dash(out)
+    refuse_dash(picture)
     questions = apply_setting(read_questions(data), "clean")[:limit]
     if not questions:
         raise BadSetting(f"{data} has no question with a correct and an incorrect candidate: nothing to tune by")
@@ -63,6 +66,7 @@ def tune(
         elif isinstance(model, CascadeRanker) and len(model.exits) > 1:
             if how is not None:
                 raise BadSetting("--how finds a fusion's weights, and a cascade has none: leave it out")
+            check_outputs([out, picture], [data, ranker])
             tuning = _tune_schedule(model, questions, measure or "AP", on_progress)
             loss = 0.005 if max_loss is None else max_loss
             result = _describe_tuning(tuning, loss, ranker)

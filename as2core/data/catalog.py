@@ -26,7 +26,7 @@ from as2core.data import (
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
 from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, is_packed, name_source, read_bytes
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 SHIPPED = ("starter", "handbook")  # folders of corpora/
 SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED for split in ("train", "dev", "test"))
@@ -61,7 +61,12 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "pairs": pairs.to_pair_lines,
     "triplets": pairs.to_triplet_lines,
 }
-_NEEDED = {"wikiqa": "a candidate", "triplets": "both a correct and an incorrect candidate"}  # for a line to be written
+UNORDERED = ("triplets",)  # a question's correct sentence is always before its incorrect ones
+_NEEDED = {  # for a line to be written
+    "wikiqa": "a candidate",
+    "pairs": "a labelled candidate with a text",
+    "triplets": "both a correct and an incorrect candidate",
+}
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL"
@@ -89,6 +94,11 @@ def load_questions(
     """
     questions, report = stream_questions(spec, strict=strict, corpora=corpora, split=split)
     return QuestionSet(list(questions), report)
+
+
+def has_order(spec: str) -> bool:
+    """Whether the order of a question's candidates says anything. Raises UnreadableFile."""
+    return not is_file(spec) or sniff(Path(spec)) not in UNORDERED
 
 
 def open_questions(spec: str | Path, *, min_bytes: float = LARGE_BYTES) -> tuple[Sequence[Question], Report]:
@@ -202,9 +212,15 @@ def select_writable(question: Question, fmt: str) -> Question | None:
     """The question with the candidates that a format's file holds of it; None where it holds nothing."""
     if fmt in ("jsonl", "beir"):
         return question
-    candidates = tuple(c for c in question.candidates if fmt == "wikiqa" or c.label is not None)
-    is_writable = candidates and (fmt != "triplets" or (question.positives and question.negatives))
-    return replace(question, candidates=candidates) if is_writable else None
+    part = replace(question, candidates=tuple(c for c in question.candidates if _is_writable(question, c, fmt)))
+    is_writable = part.candidates and (fmt != "triplets" or (part.positives and part.negatives))
+    return part if is_writable else None
+
+
+def _is_writable(question: Question, candidate: Candidate, fmt: str) -> bool:
+    if fmt == "wikiqa":
+        return True
+    return candidate.label is not None and (fmt not in ("pairs", "triplets") or pairs.has_texts(question, candidate))
 
 
 def describe_unwritable(fmt: str) -> str:

@@ -2,7 +2,7 @@
 
 `datasets.load_dataset("json", data_files=...)` reads them with the column names its losses expect. Read back, the
 ids of questions and sentences are digests of their texts; a sentence that appears twice in a question keeps its two
-labels in pairs, while triplets merge them.
+labels in pairs, while triplets merge them. Candidates without a text, and questions without one, are not written.
 """
 
 from collections import Counter
@@ -14,17 +14,24 @@ from as2core.types import Candidate, Question
 PAIR, TRIPLET = ("sentence1", "sentence2", "label"), ("anchor", "positive", "negative")
 
 
+def has_texts(question: Question, candidate: Candidate) -> bool:
+    """Whether a line can hold them both."""
+    return bool(question.text.strip() and candidate.text.strip())
+
+
 def to_pair_lines(questions: Iterable[Question]) -> Iterator[str]:
     """`{"sentence1": question, "sentence2": sentence, "label": 1 or 0}` for every labelled candidate."""
     for q, c in iterate_labels(questions):
-        yield json_line(dict(zip(PAIR, (q.text, c.text, c.label), strict=True)))
+        if has_texts(q, c):
+            yield json_line(dict(zip(PAIR, (q.text, c.text, c.label), strict=True)))
 
 
 def to_triplet_lines(questions: Iterable[Question]) -> Iterator[str]:
     """`{"anchor": question, "positive": sentence, "negative": sentence}`, each correct one with each incorrect one."""
     for q in questions:
-        for good in (c for c in q.candidates if c.label == 1):
-            for bad in (c for c in q.candidates if c.label == 0):
+        candidates = [c for c in q.candidates if has_texts(q, c)]
+        for good in (c for c in candidates if c.label == 1):
+            for bad in (c for c in candidates if c.label == 0):
                 yield json_line(dict(zip(TRIPLET, (q.text, good.text, bad.text), strict=True)))
 
 

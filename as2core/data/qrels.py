@@ -52,28 +52,44 @@ def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray]
 
 
 def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """The scores of a run for these questions, `{qid: (n,)}`; candidates that it does not have come last. Raises
-    UnreadableFile for a malformed line, and BadSetting for a question that it has no candidate of."""
+    """The scores of a run for these questions, `{qid: float32 (n,)}`; NaN for candidates that it does not have. Equal
+    scores are told apart by the rank column, then by the order of the lines. Raises UnreadableFile for a malformed
+    line and for a document that a question has twice, and BadSetting for a question that it has no candidate of."""
     report = Report(source, strict=True)
     columns = ("qid", "Q0", "docid", "rank", "score", "tag")
-    run: dict[str, dict[str, float]] = {}
-    for _, (qid, docid, value) in stream_fields(source, report, columns, _parse_run, split=str.split):
-        run.setdefault(qid, {})[docid] = value
+    run: dict[str, dict[str, tuple[float, float]]] = {}
+    for line, (qid, docid, place) in stream_fields(source, report, columns, _parse_run, split=str.split):
+        row = run.setdefault(qid, {})
+        if docid in row:
+            report.add(line, f"document {docid!r} appears twice for question {qid!r}")
+        row[docid] = place
     scores = {}
     for q in questions:
         row = run.get(q.qid, {})
         if not any(c.id in row for c in q.candidates):
             raise BadSetting(f"{report.name} ranks no candidate of question {q.qid!r}: give a run of these questions")
-        last = min(row.values()) - 1
-        scores[q.qid] = np.array([row.get(c.id, last) for c in q.candidates])
+        values = _separate_ties(row)
+        scores[q.qid] = np.array([values.get(c.id, np.nan) for c in q.candidates], dtype=np.float32)
     return scores
 
 
-def _parse_run(fields: list[str]) -> tuple[str, str, float]:
-    value = float(fields[4])
-    if not math.isfinite(value):
+def _separate_ties(row: Mapping[str, tuple[float, float]]) -> dict[str, np.float32]:
+    """The scores of a question's `{docid: (score, rank)}`: as they are, but a score that is not below the one before it
+    in the order becomes the next 32-bit number below that."""
+    scores: dict[str, np.float32] = {}
+    last = np.float32(np.inf)
+    for docid, (score, _) in sorted(row.items(), key=lambda item: (-np.float32(item[1][0]), item[1][1])):
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        scores[docid] = last
+    return scores
+
+
+def _parse_run(fields: list[str]) -> tuple[str, str, tuple[float, float]]:
+    score = float(fields[4])
+    if not math.isfinite(score):
         raise ValueError(f"the score {fields[4]} is not a finite number")
-    return unescape_id(fields[0]), unescape_id(fields[2]), value
+    rank = float(fields[3]) if fields[3].isdecimal() else math.inf  # trec_eval does not read this column
+    return unescape_id(fields[0]), unescape_id(fields[2]), (score, rank)
 
 
 def _escape_id(name: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import PrivateAttr
-
 from as2core.reranker import Reranker
 from as2core.types import Candidate
+
+try:
+    from langchain_core.documents import BaseDocumentCompressor, Document
+    from pydantic import PrivateAttr
+except ImportError as e:
+    raise ImportError(f"this needs {e.name}: pip install 'as2core[langchain]'", name=e.name) from e
 
 
 class As2Rerank(BaseDocumentCompressor):

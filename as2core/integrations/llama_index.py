@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-from pydantic import PrivateAttr
-
 from as2core.errors import BadSetting
 from as2core.reranker import Reranker
 from as2core.types import Candidate
+
+try:
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+    from pydantic import PrivateAttr
+except ImportError as e:
+    raise ImportError(f"this needs {e.name}: pip install 'as2core[llama-index]'", name=e.name) from e
 
 
 class As2Rerank(BaseNodePostprocessor):

@@ -19,6 +19,7 @@ from as2core.cascade.attribution import Attribution
 from as2core.cascade.engine import Engine
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, Trace
+from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Candidate, OnProgress, Progress, Question
 
@@ -288,9 +289,11 @@ def list_hosts(ranker: Ranker) -> tuple[str, ...]:
 
 
 class NeedsQuestions(ABC):
-    """Scores only questions that it was shown before, as whole records."""
+    """Scores only questions that it was shown before, as whole records. `missing`: how many of their candidates it has
+    no score for, and puts last."""
 
     name: str
+    missing: int
 
     @abstractmethod
     def bind(self, questions: Sequence[Question]) -> None:
@@ -304,6 +307,15 @@ def needs_questions(ranker: Ranker) -> bool:
     """Whether it, or one that it is made of, has to be shown the questions first."""
     parts = ranker.rankers if isinstance(ranker, MadeOfRankers) else ()
     return isinstance(ranker, NeedsQuestions) or any(map(needs_questions, parts))
+
+
+def require_any_question(ranker: Ranker, spec: str) -> None:
+    """Raises BadSetting for a ranker that cannot rank whatever it is asked."""
+    if needs_questions(ranker):
+        raise BadSetting(
+            f"{spec} ranks the questions of a run alone, and no other: use it in as2 eval, as2 decide, "
+            "as2 train --teacher or Compare"
+        )
 
 
 def bind_questions(ranker: Ranker, questions: Sequence[Question]) -> None:

@@ -1,7 +1,9 @@
 """A ranking that another program made, as a ranker: the file of a TREC run, whatever wrote it.
 
 A run knows questions and candidates by their ids, a ranker by their texts; so it is bound to the questions before it
-scores. Candidates that it does not have come last. Scores are read as 32-bit numbers, as trec_eval reads them.
+scores. Candidates that it does not have come last, where trec_eval counts them as not retrieved. Scores are read as
+32-bit numbers, as trec_eval reads them; equal ones are told apart by the rank column, which trec_eval does not read (it
+goes by document id).
 """
 
 from __future__ import annotations
@@ -24,18 +26,21 @@ ENDINGS = (".run", ".trec")
 class RunRanker(NeedsQuestions):
     def __init__(self, file: Path, *, name: str = "run") -> None:
         self.file, self.name = file, name
+        self.missing = 0
         self._scores: dict[str, dict[str, float]] = {}  # question -> candidate's id -> score
 
     def bind(self, questions: Sequence[Question]) -> None:
         """Raises UnreadableFile, and BadSetting for a question that the run has no candidate of, or two questions of
         one text that it scores otherwise."""
-        rows, scores = read_run(self.file, questions), dict[str, dict[str, float]]()
+        rows, scores, missing = read_run(self.file, questions), dict[str, dict[str, float]](), 0
         for q in questions:
-            own = scores.setdefault(q.text, {})
-            for c, score in zip(q.candidates, rows[q.qid].tolist(), strict=True):
+            own, is_missing = scores.setdefault(q.text, {}), np.isnan(rows[q.qid])
+            missing += int(is_missing.sum())
+            values = np.where(is_missing, _find_last(rows[q.qid]), rows[q.qid])
+            for c, score in zip(q.candidates, values.tolist(), strict=True):
                 if own.setdefault(c.id, score) != score:
                     raise BadSetting(f"{self.file} scores candidate {c.id!r} of {q.text!r} twice, under two ids")
-        self._scores = scores
+        self._scores, self.missing = scores, missing
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Raises BadSetting for a question that it is not bound to."""
@@ -47,8 +52,14 @@ class RunRanker(NeedsQuestions):
                 f"{self.file} is a run, which ranks the questions of one set alone, and {question[:60]!r} is none of "
                 "them: use it in as2 eval, as2 decide, as2 train --teacher or Compare"
             )
-        last = min(own.values()) - 1
+        last = _find_last(np.array(list(own.values()), dtype=np.float32))
         return np.array([own.get(c.id, last) for c in candidates], dtype=np.float32)
+
+
+def _find_last(scores: np.ndarray) -> np.float32:
+    """A score below all of these, also where 1 is too little to make a difference to them."""
+    least = np.float32(np.nanmin(scores))
+    return min(least - np.float32(1), np.nextafter(least, np.float32(-np.inf)))
 
 
 def is_run(path: Path) -> bool:

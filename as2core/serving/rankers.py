@@ -13,7 +13,7 @@ import numpy as np
 from as2core.errors import As2Error, DamagedModel, UnknownRanker
 from as2core.lookup import cite, list_versions, load_ranker
 from as2core.metrics import order
-from as2core.rankers.base import Ranker
+from as2core.rankers.base import Ranker, require_any_question
 from as2core.relevance import Relevance, score_relevance
 from as2core.serving.bodies import Model
 from as2core.synonyms import Synonyms
@@ -120,7 +120,9 @@ class ServedRankers:
         self._active = None  # `follow` tries again
 
     def _load(self, spec: str) -> None:
-        self._loaded[spec] = self.load(spec), self._describe(spec, spec)
+        ranker = self.load(spec)
+        require_any_question(ranker, spec)
+        self._loaded[spec] = ranker, self._describe(spec, spec)
 
     def _describe(self, spec: str, source: str) -> Model:
         card = self.cite(source)

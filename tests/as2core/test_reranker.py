@@ -118,3 +118,9 @@ def _with(ranker):
 def test_input_that_is_no_text_is_refused_with_its_place(call, message):
     with pytest.raises(BadSetting, match=message):
         call(as2core.Reranker("bm25"))
+
+
+def test_a_run_ranks_no_question_of_others_and_is_refused(tmp_path):
+    (tmp_path / "m.run").write_text("q Q0 a 1 1 x\n")
+    with pytest.raises(BadSetting, match=r"m\.run ranks the questions of a run alone"):
+        as2core.Reranker(str(tmp_path / "m.run"))

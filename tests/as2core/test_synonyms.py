@@ -47,7 +47,7 @@ def test_without_synonyms_a_question_stays_as_it_is():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("whale = VX-90", "line 1, “whale = VX-90”: write a line as “word => meaning”"),
+        ("whale = VX-90", "line 1: “whale = VX-90”: write a line as “word => meaning”"),
         ("\nwhale =>", "line 2"),
         ("=> VX-90", "line 1: a word is missing"),
         ("whale, => VX-90", "line 1: a word is missing"),
@@ -66,7 +66,7 @@ def test_a_line_that_cannot_be_read_is_named(text, said):
 def test_all_lines_that_cannot_be_read_are_named():
     with pytest.raises(BadLines) as e:
         Synonyms.parse("whale => VX-90\nwhale = VX-90\n=> VX-90")
-    assert [p.partition(":")[0] for p in e.value.problems] == ["line 2, “whale = VX-90”", "line 3"]
+    assert [p.partition(":")[0] for p in e.value.problems] == ["line 2", "line 3"]
     assert str(e.value) == "; ".join(e.value.problems)
 
 
@@ -79,9 +79,12 @@ def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path):
     (tmp_path / "words.txt").write_text("whale => VX-90\n", encoding="utf-8")
     assert Synonyms.read(tmp_path / "words.txt").meanings == (("whale", "VX-90"),)
     (tmp_path / "words.bin").write_bytes(b"\xff\xfe\x00")
-    for name in ("words.bin", "none.txt"):
-        with pytest.raises(UnreadableFile, match=name):
+    for name, reason in (("words.bin", "cannot be read as text"), ("none.txt", "there is no such file")):
+        with pytest.raises(UnreadableFile, match=f"{name}: {reason}"):
             Synonyms.read(tmp_path / name)
+    (tmp_path / "bad.txt").write_text("whale\n", encoding="utf-8")
+    with pytest.raises(BadSetting, match=r"bad\.txt: line 1: “whale”: write a line as"):
+        Synonyms.read(tmp_path / "bad.txt")
 
 
 def test_questions_keep_all_but_their_text():

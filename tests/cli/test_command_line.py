@@ -38,6 +38,13 @@ def texts(tmp_path):
         (["eval", "bm25", "starter-dev", "--limit", "0"], 2, "--limit"),
         (["eval", "bm52", "starter-dev"], 1, "no ranker 'bm52'"),
         (["eval", "bm25:k2=1", "starter-dev"], 1, "bm25 has no setting 'k2=1'"),
+        (["eval", "bm25"], 2, "give a RANKER and DATA"),
+        (["labels", "export", "-", "--format", "xml"], 2, "'xml' is not one of 'jsonl'"),
+        (["labels", "import", "x", "--format", "xml"], 2, "'xml' is not one of 'auto'"),
+        (["labels", "import", "x", "--split", "half"], 2, "'half' is not one of 'train'"),
+        (["adapt", "--kind", "grand"], 2, "'grand' is not one of 'cascade'"),
+        (["adapt", "--conflicts", "ours"], 2, "'ours' is not one of 'majority'"),
+        (["versions", "export", "cascade", "x", "--to", "xml"], 2, "'xml' is not one of 'hf'"),
         (["eval", "bm25", "nowhere.jsonl"], 1, "nowhere.jsonl"),
         (["rank", "Why?", "--candidates", "nowhere.txt"], 1, "nowhere.txt"),
         (["transfer"], 1, "--data-dir"),
@@ -122,12 +129,29 @@ def wait_until_reading(pid: int) -> None:
     pytest.fail("the command never read its standard input")
 
 
-def test_a_reader_that_has_had_enough_is_no_error():
+def run_unread(*argv):
+    """The command, with a reader of its standard output that is gone."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-m", "as2core.cli", "rankers"], stdout=writing, stderr=subprocess.PIPE)
+    done = subprocess.run([sys.executable, "-m", "as2core.cli", *argv], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, b"")
+    return done
+
+
+@pytest.mark.parametrize("argv", [("rankers",), ("rankers", "--json"), ("--version",)])
+def test_a_reader_that_has_had_enough_is_no_error(argv):
+    done = run_unread(*argv)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_reader_that_has_had_enough_changes_no_exit_code_and_no_file(tmp_path, options):
+    gate, report = tmp_path / "gate.toml", tmp_path / "report.html"
+    gate.write_text('[[require]]\nmeasure = "AP"\nat_least = 1.0\n')
+    files = ("--report", str(report), "--gate", str(gate))
+    done = run_unread("eval", "rr", "wo", "starter-dev", "--limit", "20", "--slices", *files, *options)
+    assert done.returncode == 3 and b"the gate is not passed" in done.stderr
+    assert "missed" in report.read_text()
 
 
 def test_without_a_command_the_help_is_shown(as2):

@@ -100,7 +100,7 @@ def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
     ]
     jsonl.write(questions, tmp_path / "in.jsonl")
     code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.jsonl.gz", "--setting", "no-all-neg")
-    assert code == 0 and "1 questions, 2 candidates, from 2 lines, 0 problems" in out
+    assert code == 0 and "1 question, 2 candidates, from 2 lines, 0 problems" in out
     assert jsonl.read(tmp_path / "out.jsonl.gz")[0] == questions[:1]
     assert as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.tsv", "--to", "asnq")[0] == 0
     assert (tmp_path / "out.tsv").read_text() == "Who?\tShe.\t4\nWho?\tHe.\t1\nWhy?\tSo.\t1\n"
@@ -116,7 +116,7 @@ def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
         ("beir", 4, 6, {}),
         ("wikiqa", 3, 6, {"questions without a candidate": 1}),
         ("csv", 2, 4, {"questions without a labelled candidate": 2, "candidates without a label": 1}),
-        ("pairs", 2, 4, {"questions without a labelled candidate": 2, "candidates without a label": 1}),
+        ("pairs", 2, 4, {"questions without a labelled candidate with a text": 2, "candidates without a label": 1}),
         (
             "triplets",
             1,
@@ -134,23 +134,39 @@ def test_convert_counts_what_it_writes_and_what_the_format_has_no_place_for(
         for q, own in labels.items()
     ]
     jsonl.write(made, tmp_path / "in.jsonl")
-    argv = ("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", to)
-    code, out, _ = as2(*argv, "--json")
+    argv = ("data", "convert", tmp_path / "in.jsonl", "--to", to)
+    code, out, _ = as2(*argv, tmp_path / "out", "--json")
     document = json.loads(out)
     assert code == 0 and (document["questions"], document["candidates"]) == (questions, candidates)
     assert document["left_out"] == left_out and document["read"]["questions"] == 4
-    out = as2(*argv)[1]
-    assert f"{questions} questions, {candidates} candidates, from 4 lines" in out
-    assert all(f"; {n} {what} left out" in out for what, n in left_out.items())
+    out = as2(*argv, tmp_path / "again")[1]
+    assert f"{questions} question{'s' * (questions > 1)}, {candidates} candidates, from 4 lines" in out
+    parts = {what.replace("s ", " ", 1) if n == 1 else what: n for what, n in left_out.items()}
+    assert all(f"; {n} {what} left out" in out for what, n in parts.items())
     if to in ("csv", "wikiqa"):  # the header, and a row for each
         assert len((tmp_path / "out").read_text().splitlines()) == 1 + candidates
+
+
+@pytest.mark.parametrize(("to", "lines"), [("pairs", 2), ("triplets", 1)])
+def test_texts_that_are_empty_are_left_out_of_training_files_and_counted(as2, tmp_path, to, lines):
+    texts = (("1", "It is.", 1), ("2", "It is not.", 0), ("3", " ", 0), ("4", "", None), ("5", "", 1))
+    made = [
+        Question("a", "Who?", tuple(Candidate(*row[:2], row[2]) for row in texts)),
+        Question("b", "", (Candidate("6", "So.", 1), Candidate("7", "Not so.", 0))),
+    ]
+    jsonl.write(made, tmp_path / "in.jsonl")
+    code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", to)
+    assert code == 0 and "1 candidate without a label left out; 2 candidates without a text left out" in out
+    assert "1 question without" in out
+    code, out, _ = as2("data", "convert", tmp_path / "out", tmp_path / "again", "--to", "jsonl")
+    assert code == 0 and f"2 candidates, from {lines} line" in out
 
 
 def test_a_file_that_the_format_would_leave_empty_is_not_written(as2, tmp_path):
     jsonl.write([Question("b", "Why?", (Candidate("3", "So.", 0),))], tmp_path / "in.jsonl")
     code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", "triplets")
     assert code == 1 and not (tmp_path / "out").exists()
-    assert "no questions to write; 1 questions without both a correct and an incorrect candidate left out" in err
+    assert "no questions to write; 1 question without both a correct and an incorrect candidate left out" in err
 
 
 def test_parts_share_a_set_between_them(as2, tmp_path):

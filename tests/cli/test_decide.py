@@ -135,12 +135,31 @@ def test_labels_of_another_decision_are_refused_and_stay(as2, data, tmp_path, mo
     file.write_text("[1, 2\n")
     code, _, err = as2("decide", "jaccard", "rr", data, "--labels", file)
     assert code == 1 and "not the labels of this decision" in err and file.read_text() == "[1, 2\n"
+    first, label = before.splitlines()
+    for text, message in (
+        ('{"query": "who"}', "line 1: no 'a'"),
+        (f'{first}\n{{"qid": "q0"}}', "line 2: no 'id'"),
+        (f"{first}\n{label}\n{json.dumps(json.loads(label) | {'id': 'z'})}", "line 3: the data has no candidate 'z'"),
+        ("", "line 1: no 'a'"),
+    ):
+        file.write_text(text + "\n")
+        code, _, err = as2("decide", "jaccard", "rr", data, "--labels", file)
+        assert code == 1 and f"{file}: {message}" in err and file.read_text() == text + "\n"
 
 
-def test_labels_need_a_place_and_a_proxy_a_calibration(as2, data):
+def test_labels_need_a_place_and_a_proxy_a_calibration(as2, data, labelled):
     code, _, err = as2("decide", "jaccard", "rr", data)
     assert code == 1 and "--labels FILE" in err
-    code, _, err = as2("decide", "jaccard", "rr", data, "--simulate", "--proxy", "bm25")
+    code, _, err = as2("decide", "jaccard", "rr", labelled, "--simulate", "--proxy", "bm25")
     assert code == 1 and "no calibrated probabilities" in err
-    code, _, err = as2("decide", "jaccard", "rr", data, "--simulate", "--level", "1")
+    code, _, err = as2("decide", "jaccard", "rr", labelled, "--simulate", "--level", "1")
     assert code == 1 and "level 1" in err
+
+
+def test_labels_that_are_not_there_decide_nothing_and_those_that_lack_are_counted(as2, data, labelled):
+    code, out, err = as2("decide", "jaccard", "rr", data, "--simulate")
+    assert (code, out) == (1, "") and "none of the 120 candidates of" in err and "use --labels" in err
+    lines = labelled.read_text().splitlines()
+    labelled.write_text("\n".join([*lines[1:], data.read_text().splitlines()[0]]))
+    code, out, err = as2("decide", "jaccard", "rr", labelled, "--simulate")
+    assert code == 0 and "without a label, which count as incorrect: 3 of 120" in err

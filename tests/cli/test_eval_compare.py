@@ -169,6 +169,10 @@ def test_a_gate_that_is_passed_exits_with_0_and_one_that_is_not_with_3(as2, as2_
         ('[[require]]\nmeasure = "AP"', "either at_least, or against"),
         ('[[require]]\nmeasure = "AP"\nat_most = 1', "at_most"),
         ('[[require]]\nmeasure = "AP"\nat_least = "high"', "are numbers"),
+        ('[[require]]\nmeasure = "AP"\nat_least = 80', "requirement 1: 80 is no share"),
+        ('[[require]]\nmeasure = "AP"\nat_least = nan', "nan is no share"),
+        ('[[require]]\nmeasure = "AP"\nat_least = inf', "inf is no share"),
+        ('[[require]]\nmeasure = "AP"\nagainst = "jaccard"\nmax_loss = -0.1', "-0.1 is no share"),
         ('[[require]]\nmeasure = "AP"\nagainst = "bm25"', "name it on the command line"),
     ],
 )
@@ -214,5 +218,18 @@ def test_questions_without_a_label_are_counted_and_not_measured(as2, as2_json, d
         for c in q["candidates"]:
             c["label"] = None
     data.write_text("".join(json.dumps(q) + "\n" for q in lines))
-    code, _, err = as2("eval", "rr", data, "--setting", "raw")
-    assert code == 1 and "no candidate of " in err and "as2 decide" in err
+    for setting in ("raw", "clean"):
+        code, _, err = as2("eval", "rr", data, "--setting", setting)
+        assert code == 1 and "no candidate of " in err and "as2 decide" in err
+
+
+def test_triplets_have_no_order_that_a_ranker_could_be_compared_with(as2, as2_json, tmp_path):
+    file, report = tmp_path / "triplets.jsonl", tmp_path / "report.html"
+    file.write_text(json.dumps({"anchor": RIGHT, "positive": "bread and paris", "negative": RIGHT}) + "\n")
+    code, out, _ = as2("eval", "jaccard", file, "--report", report)
+    assert code == 0 and "no reranking" not in out + report.read_text() and "AP" in report.read_text()
+    assert as2_json("eval", "jaccard", file)["unranked"] is None
+    assert as2_json("eval", "jaccard", "rr", file)["unranked"] is None
+    gate = write_gate(tmp_path, '[[require]]\nmeasure = "AP"\nagainst = "no reranking"')
+    code, _, err = as2("eval", "jaccard", file, "--gate", gate)
+    assert code == 1 and "the data has no order: take another ranker" in err

@@ -25,6 +25,13 @@ def test_a_key_is_shown_once_listed_by_its_name_and_revoked(as2, as2_json):
     assert as2_json("keys")["keys"][0]["revoked"]
 
 
+def test_a_key_that_is_revoked_already_is_said_to_be(as2, as2_json):
+    as2("keys", "add", "reader")
+    assert as2("keys", "revoke", "reader")[1] == "reader is revoked\n"
+    when = as2_json("keys")["keys"][0]["revoked"]
+    assert as2("keys", "revoke", "reader")[1] == f"reader was revoked already, {when}\n"
+
+
 def test_without_keys_it_is_said_that_everybody_is_answered(as2, home):
     assert as2("keys")[1] == f"no keys in {home / 'keys'}: `as2 serve` answers everybody who reaches it\n"
 

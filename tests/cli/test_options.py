@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -31,3 +32,22 @@ def test_the_fields_of_a_record_are_options_of_their_own_and_the_command_gets_th
     assert run(cli, ["word", "--top-k", "0"]).exit_code == 2
     text = run(cli, ["--help"], env={"COLUMNS": "100"}).output
     assert "Draw a text." in text and "--top-k" in text and "Repeats a draw." in text and "--draw" not in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "decide rr wo starter-dev --simulate",
+        "generate questions -",
+        "generate passages why --generator generative",
+        "data build asnq++ in out",
+        "train cascade starter-dev --out version",
+        "adapt",
+        "propose",
+    ],
+)
+def test_a_seed_below_0_is_wrong_usage(as2, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AS2_HOME", str(tmp_path))
+    code, out, err = as2(*command.split(), "--seed", "-1")
+    assert (code, out) == (2, "") and "'--seed'" in err and "greater than or equal to 0" in err

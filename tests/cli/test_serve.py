@@ -6,8 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
+
+import pytest
 
 
 def test_a_server_answers_until_it_is_told_to_end(tmp_path):
@@ -27,6 +30,30 @@ def test_a_server_answers_until_it_is_told_to_end(tmp_path):
         assert server.stderr.read() == "stopped\n"
 
 
+@pytest.fixture
+def running(tmp_path):
+    """A server that answers."""
+    command = [Path(sys.executable).with_name("as2"), "serve", "--ranker", "bm25", "--port", "0"]
+    env = {**os.environ, "AS2_HOME": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as server:
+        address = server.stderr.readline().split()[1].removesuffix("/v1/rerank")
+        urllib.request.urlopen(f"{address}/health", timeout=120).close()
+        yield server
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.2])
+def test_a_second_ctrl_c_changes_nothing(running, pause):
+    for _ in range(5):
+        running.send_signal(signal.SIGINT)
+        time.sleep(pause)
+    assert (running.wait(timeout=120), running.stderr.read()) == (130, "stopped\n")
+
+
+def test_a_server_is_ended_by_sigterm_as_any_process_is(running):
+    running.send_signal(signal.SIGTERM)
+    assert (running.wait(timeout=120), running.stderr.read()) == (-signal.SIGTERM, "")
+
+
 def test_a_port_that_is_taken_is_said_at_once(as2):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, _, err = as2("serve", "--port", taken.getsockname()[1])
@@ -36,6 +63,14 @@ def test_a_port_that_is_taken_is_said_at_once(as2):
 def test_a_ranker_that_is_not_there_is_said_before_anything_is_served(as2):
     code, _, err = as2("serve", "--ranker", "grand", "--port", "0")
     assert code == 1 and "grand" in err and "/v1/rerank" not in err
+
+
+@pytest.mark.parametrize("spec", ["{}", "sequential:stages={}@1+bm25"])
+def test_a_run_that_can_answer_nothing_is_refused_before_anything_is_served(as2, tmp_path, spec):
+    file = tmp_path / "m.run"
+    file.write_text("q Q0 a 1 1 x\n")
+    code, _, err = as2("serve", "--ranker", spec.format(file), "--port", "0")
+    assert code == 1 and "ranks the questions of a run alone" in err and "/v1/rerank" not in err
 
 
 def test_the_app_does_not_start_with_a_damaged_log_in_and_names_the_line(tmp_path):

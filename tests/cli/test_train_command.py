@@ -75,9 +75,12 @@ def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, ca
     assert "nothing to train" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), "--with", "nois=0.1"]) == 1
     assert "known: epochs, learning_rate" in capsys.readouterr().err
-    for seed in (["--seed", "-1"], ["--with", f"seed={2**64}"]):
+    for seed in (["--seed", f"{2**64}"], ["--with", f"seed={2**64}"]):
         assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), *seed]) == 1
         assert "give a whole number from 0 to" in capsys.readouterr().err
+    for twice in (["--epochs", "1", "--with", "epochs=2"], ["--dtype", "float32", "--with", "bf16=false"]):
+        assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), *twice]) == 1
+        assert f"{twice[0]} and --with {twice[3].partition('=')[0]}= set the same" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(data)]) == 1
     assert "exists already" in capsys.readouterr().err
 
@@ -144,3 +147,13 @@ def test_a_dtype_that_the_device_has_not_is_refused(tiny_backbone, files, tmp_pa
         "float32": False,
     }
     assert cards["bfloat16"]["sha256"] != cards["float32"]["sha256"]  # the same seed, other products
+
+
+def test_ctrl_c_says_how_to_go_on(files, tmp_path, capsys, monkeypatch):
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("as2core.training.fine_tune.fine_tune", interrupt)
+    vectors, data = files
+    assert cli.main(["train", f"cosinet:hidden=8,vectors={vectors}", str(data), "--out", str(tmp_path / "mine")]) == 130
+    assert "the same command goes on from the last checkpoint" in capsys.readouterr().err

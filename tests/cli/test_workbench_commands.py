@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 
 import pytest
@@ -58,7 +59,7 @@ def label_file(tmp_path):
     return path
 
 
-def test_documents_go_in_once_and_a_second_time_changes_nothing(as2_json, articles):
+def test_documents_go_in_once_and_a_second_time_changes_nothing(as2, as2_json, articles):
     first = as2_json("ingest", articles, "--corpus", "mine")
     assert first["corpus"] == "mine"
     assert {k: first["result"][k] for k in ("added", "unchanged", "sentences")} == {
@@ -66,6 +67,7 @@ def test_documents_go_in_once_and_a_second_time_changes_nothing(as2_json, articl
         "unchanged": 0,
         "sentences": 5,
     }
+    assert "Vectors are computed" not in as2("ingest", articles, "--corpus", "mine")[2]
     again = as2_json("ingest", articles, "--corpus", "mine")
     assert {k: again["result"][k] for k in ("added", "updated", "unchanged")} == {
         "added": 0,
@@ -109,6 +111,18 @@ def test_files_of_one_name_are_refused_as_the_second_would_replace_the_first(as2
         assert f"{articles / 'bread.txt'} and {other / 'bread.txt'} would both be named 'bread.txt'" in err
     assert as2_json("ingest", articles, articles / "bread.txt")["result"]["added"] == 2  # the same file, meant once
     assert as2_json("ingest", tmp_path, "--corpus", "above")["result"]["added"] == 3
+
+
+def test_an_ingest_that_adds_nothing_leaves_no_corpus_that_every_command_would_take(as2, as2_json, articles, tmp_path):
+    as2("ingest", articles, "--corpus", "mine")
+    bad = tmp_path / "scan.pdf"
+    bad.write_bytes(b"not a pdf at all")
+    code, out, err = as2("ingest", bad, "--corpus", "new")
+    assert code == 1 and "0 added" in out and "new corpus" not in err
+    assert as2_json("ask", "When was Kestrel Tower finished?")["corpus"] == "mine"
+    code, _, err = as2("ingest", bad, "--corpus", "mine")
+    assert code == 1 and as2_json("reindex", "--corpus", "mine")["documents"] == 2
+    assert "new corpus 'new'" in as2("ingest", articles, "--corpus", "new")[2]
 
 
 def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
@@ -198,7 +212,8 @@ def test_what_is_not_there_is_said_in_one_line(as2, argv, said):
 def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_path):
     done = as2_json("labels", "import", label_file)
     assert (done["new"], done["questions"], done["malformed"]) == (2, 1, [])
-    assert as2("labels", "export", tmp_path / "out.jsonl")[0] == 0
+    code, _, err = as2("labels", "export", tmp_path / "out.jsonl")
+    assert code == 0 and "kestrel: 1 question with 2 labels as jsonl in " in err
     assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
 
 
@@ -206,8 +221,8 @@ def test_an_import_names_the_corpus_it_makes_and_what_it_adds_to_one(as2, as2_js
     as2("ingest", articles, "--corpus", "mine")
     code, out, err = as2("labels", "import", label_file, "--corpus", "mine")
     assert code == 0 and "new corpus" not in err
-    assert out.endswith("; 1 questions; 2 new sentences, 1 new document and 1 new question in 'mine'\n")
-    assert as2("labels", "import", label_file, "--corpus", "mine")[1].endswith("; 1 questions\n")
+    assert out.endswith("; 1 question; 2 new sentences, 1 new document and 1 new question in 'mine'\n")
+    assert as2("labels", "import", label_file, "--corpus", "mine")[1].endswith("; 1 question\n")
     assert "new corpus 'kestrel'\n" in as2("labels", "import", label_file)[2]
     again = as2_json("labels", "import", label_file)
     assert (again["corpus"], again["is_new_corpus"], again["new_documents"]) == ("kestrel 2", True, 1)
@@ -257,7 +272,7 @@ def test_candidates_without_a_text_are_counted_once_and_are_no_error(as2, as2_js
 def test_an_import_says_how_many_questions_it_moved_to_another_split(as2, label_file):
     assert "moved" not in as2("labels", "import", label_file, "--split", "train")[1]
     out = as2("labels", "import", label_file, "--corpus", "kestrel", "--split", "test")[1]
-    assert out.endswith("1 questions; moved from train to test: 1\n")
+    assert out.endswith("1 question; moved from train to test: 1\n")
 
 
 def test_labels_given_here_can_be_evaluated_on(as2, as2_json, label_file):
@@ -274,7 +289,7 @@ def test_too_few_labels_are_told_before_anything_starts(as2, label_file):
     code, out, err = as2("adapt")
     assert (code, out) == (1, "")
     assert "needed" in err
-    assert "seed=-1: give a whole number from 0 to" in as2("adapt", "--seed", "-1")[2]
+    assert f"seed={2**70}: give a whole number from 0 to" in as2("adapt", "--seed", 2**70)[2]
     assert as2("jobs")[1].count("retrain") == 0
 
 
@@ -294,7 +309,7 @@ def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
     code, out, err = as2("adapt", "--dry-run")
     assert (code, out) == (1, "") and ready["problems"][0] in err
     assert "already learnt" not in err
-    assert "cannot be adapted; what can: cascade" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
+    assert "'bm25' is not one of 'cascade'" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
 
 
 def test_an_annotator_without_labels_is_named_and_not_taken_for_an_empty_corpus(as2, as2_json, label_file):
@@ -608,7 +623,7 @@ def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
     assert code == 1 and "give a day as 2024-05-01" in err
 
 
-def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path):
+def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path, monkeypatch):
     as2("ingest", articles)
     for job in as2_json("jobs")["jobs"]:
         as2("jobs", "cancel", job["id"])
@@ -616,6 +631,10 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     view = as2_json("backup", tmp_path / "monday.tar")
     assert view["file"] == str(tmp_path / "monday.tar")
     as2("ingest", articles, "--corpus", "later")
+    for answer in ("n\n", ""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        code, _, err = as2("restore", tmp_path / "monday.tar")
+        assert code == 1 and "as2: nothing was restored (--yes does not ask)" in err
     assert as2("restore", tmp_path / "monday.tar", "--yes")[0] == 0
     code, _, err = as2("ask", "who", "--corpus", "later")
     assert code == 1 and "'later'" in err

@@ -171,3 +171,41 @@ def test_as2_eval_takes_each_of_them(tiny, tmp_path, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert [r["ranker"] for r in printed["rankers"]] == ["bm25", str(run), str(tmp_path / "bag")]
     assert printed["rankers"][1]["P@1"] == 1.0
+
+
+def write_trec(file, rows):
+    file.write_text("".join(f"{qid} Q0 {docid} {rank} {score} x\n" for qid, docid, rank, score in rows))
+    return str(file)
+
+
+def test_equal_scores_of_a_run_are_ordered_by_its_rank_column_then_by_its_lines(tmp_path):
+    zeros = [("q%201", "d3", 1, 0), ("q%201", "d0", 4, 0), ("q%201", "d2", 2, 0), ("q%201", "d1", 3, 0)]
+    result = evaluate(get(write_trec(tmp_path / "a.run", zeros)), SET[:1], setting="raw")
+    assert np.argsort(-result.scores["q 1"]).tolist() == [3, 2, 1, 0]
+    ranked_none = [("q%201", docid, "-", 1e9) for docid in ("d2", "d0", "d3")]  # where 1 makes no difference
+    result = evaluate(get(write_trec(tmp_path / "b.run", ranked_none)), SET[:1], setting="raw")
+    assert np.argsort(-result.scores["q 1"]).tolist() == [2, 0, 3, 1]
+    near = [("q%201", "d1", 2, 0.5), ("q%201", "d0", 1, 0.5), ("q%201", "d2", 3, 0.25), ("q%201", "d3", 4, -2)]
+    scores = evaluate(get(write_trec(tmp_path / "c.run", near)), SET[:1], setting="raw").scores["q 1"]
+    assert scores.tolist() == [0.5, np.nextafter(np.float32(0.5), np.float32(0)), 0.25, -2]
+
+
+def test_a_document_that_a_run_has_twice_is_named_with_its_line(tmp_path):
+    spec = write_trec(tmp_path / "a.run", [("q%201", "d0", 1, 3), ("q%201", "d1", 2, 2), ("q%201", "d0", 3, 1)])
+    with pytest.raises(UnreadableFile, match=r"a\.run: line 3: document 'd0' appears twice for question 'q 1'"):
+        evaluate(get(spec), SET[:1])
+
+
+def test_as2_eval_says_how_many_candidates_a_run_lacks(tmp_path, capsys):
+    from as2core.cli import main
+    from as2core.data import jsonl
+
+    data = tmp_path / "set.jsonl"
+    data.write_text(jsonl.dumps(SET[:1]))
+    run = write_trec(tmp_path / "cut.run", [("q%201", "d1", 1, 3), ("q%201", "d2", 2, 2)])
+    assert main(["eval", run, str(data)]) == 0
+    printed = capsys.readouterr()
+    note = "candidates that are not in the run and come last: 2; trec_eval counts them as not retrieved"
+    assert f"{run}: {note}" in printed.err and "AP       0.333" in printed.out
+    assert main(["eval", "bm25", str(data)]) == 0
+    assert note not in capsys.readouterr().err

@@ -1,0 +1,25 @@
+"""The choices that --help lists are those that the services take."""
+
+from typing import get_args
+
+import pytest
+
+from app.adapt import label_selection
+from app.adapt.settings import KINDS
+from app.cli import adapt, labels, versions
+from app.exchange import exports, imports
+from as2core.export import FORMATS
+
+
+@pytest.mark.parametrize(
+    ("choices", "known"),
+    [
+        (labels.ImportFormat, ("auto", *imports.IMPORTS)),
+        (labels.ExportFormat, exports.FORMATS),
+        (adapt.Kind, KINDS),
+        (adapt.Conflicts, label_selection.CONFLICTS),
+        (versions.ExportFormat, FORMATS),
+    ],
+)
+def test_the_choices_of_an_option_are_those_of_its_service(choices, known):
+    assert list(get_args(choices)) == list(known)
