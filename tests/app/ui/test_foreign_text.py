@@ -22,6 +22,7 @@ def test_markup_is_escaped_for_html():
     ("text", "markdown"),
     [
         ("$5 and $9", r"\$5 and \$9"),
+        ("a -- b --c", "a -\u2060- b --c"),  # else the browser makes a dash of it
         ("![a](b)", r"\!\[a\](b)"),
         (":red[x]", r"\:red\[x\]"),
         ("**b** _i_ `c`", r"\*\*b\*\* \_i\_ \`c\`"),
