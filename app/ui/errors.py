@@ -4,6 +4,7 @@ The id is at the start of the traceback's line in the log.
 """
 
 import logging
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,15 +14,19 @@ from typing import ParamSpec
 import streamlit as st
 
 from app.ui import signin
-from app.ui.text import plain
+from app.ui.text import capitalize, plain
+from app.workbench.people import NotAllowed
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
+_FIRST_WORD = re.compile(r"^[a-z]+(?=[ ,:])")  # a name of a file or of a version has other characters, too
 
 
 def show(error: Exception) -> None:
     message = plain(str(error))
+    if not isinstance(error, NotAllowed):  # which begins with a person's name
+        message = _FIRST_WORD.sub(lambda m: capitalize(m[0]), message)
     if not isinstance(error, As2Error):
         error_id = secrets.token_hex(4)
         log.error("[%s] %s", error_id, error, exc_info=error)
