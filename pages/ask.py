@@ -123,7 +123,7 @@ def draw_result(current: result.Result) -> None:
 
     with answer_slot.container():
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
-                             own_label=mine.get(first.sentence_id), label=labels.get(first.sentence_id))  # fmt: skip
+                             own_label=mine.get(first.sentence_id), labels=labels)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)

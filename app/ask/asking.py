@@ -46,9 +46,10 @@ MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
 class Answer:
     """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
     and `is_answer` are those of `rate_candidates`; `answered` is whether the best counts as an answer, which means
-    nothing unless `is_calibrated`. `read`: the question as search and rankers read it. `hints` are sentences for the
-    reader on the question (its length, its language). `typed`: the question as typed, where its spelling was corrected,
-    else "". `awaits_vectors` as in `retrieval.Retrieval`."""
+    nothing unless `is_calibrated`. `max_probability`: no candidate of this version can have more. `read`: the question
+    as search and rankers read it. `hints` are sentences for the reader on the question (its length, its language).
+    `typed`: the question as typed, where its spelling was corrected, else "". `awaits_vectors` as in
+    `retrieval.Retrieval`."""
 
     question: str
     read: str
@@ -57,6 +58,7 @@ class Answer:
     probability: np.ndarray
     is_answer: np.ndarray
     is_calibrated: bool
+    max_probability: float
     hints: tuple[str, ...]
     typed: str
     awaits_vectors: bool
@@ -225,6 +227,11 @@ def rate_logits(ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray)
     return (alone, is_answer) if shares is None else (shares, is_answer | (shares >= MIN_PROBABILITY))
 
 
+def find_max_probability(ranker: CalibratesScores) -> float:
+    """What `share_out` shares out."""
+    return 1.0 if ranker.answer_calibration is None else ranker.answer_calibration[1]
+
+
 def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
     probability, is_answer = rate_candidates(ranker, result.trace)
@@ -236,6 +243,7 @@ def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestio
         probability=probability,
         is_answer=is_answer,
         is_calibrated=ranker.is_calibrated,
+        max_probability=find_max_probability(ranker),
         hints=_list_hints(result.read, model),
         typed=typed if tokenize(result.question) != tokenize(typed) else "",
         awaits_vectors=result.awaits_vectors,
@@ -274,7 +282,7 @@ def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[s
     if result.left_out:
         notes.append(
             f"{result.left_out:,} more sentences of the retrieved documents were not ranked: the limit is "
-            f"{result.limits.candidates}."
+            f"{result.limits.candidates:,}."
         )
     return tuple(n for n in notes if n)
 
