@@ -125,7 +125,8 @@ def draw_facts(view: AskView) -> None:
 
 def describe_seconds(total: float, retrieval: float) -> str:
     """`1.2 s; retrieval took 0.3 s of it`, and never `0.0 s`."""
-    if total < MIN_SHOWN_SECONDS:
-        return f"under {MIN_SHOWN_SECONDS} s"
-    part = f"under {MIN_SHOWN_SECONDS} s" if retrieval < MIN_SHOWN_SECONDS else f"{retrieval:.1f} s"
-    return f"{total:.1f} s; retrieval took {part} of it"
+    whole, part = (
+        f"under {MIN_SHOWN_SECONDS}\u00a0s" if seconds < MIN_SHOWN_SECONDS else f"{seconds:.1f}\u00a0s"
+        for seconds in (total, retrieval)
+    )
+    return whole if total < MIN_SHOWN_SECONDS else f"{whole}; retrieval took {part} of it"

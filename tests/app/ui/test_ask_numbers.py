@@ -165,7 +165,7 @@ def test_the_address_gives_drop_shares_or_nothing(text, values):
      (1.24, 0.31, "1.2 s; retrieval took 0.3 s of it")],
 )  # fmt: skip
 def test_no_time_is_called_none(total, retrieval, text):
-    assert describe_seconds(total, retrieval) == text
+    assert describe_seconds(total, retrieval).replace("\u00a0", " ") == text
 
 
 def test_how_far_search_by_meaning_is_has_one_wording():
