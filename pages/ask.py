@@ -123,7 +123,7 @@ def draw_result(current: result.Result) -> None:
 
     with answer_slot.container():
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
-                             own_label=mine.get(first.sentence_id), label=labels.get(first.sentence_id))  # fmt: skip
+                             own_label=mine.get(first.sentence_id), labels=labels)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(first.sentence_id, arrangement.first, "answer")
         draw_document_link(frame, first.document_id, first.position)
@@ -176,7 +176,7 @@ def draw_above(answer: Answer) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-        if answer.read != answer.question:
+        if answer.has_synonyms:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"Read as: {plain(answer.read)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")

@@ -3,7 +3,8 @@ its sentences by rule."""
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -18,6 +19,9 @@ from db.repositories import questions as rows
 MAX_SENTENCES = 60  # of a document that are turned into questions
 DOCUMENTS_PER_EXAMPLE = 5  # most sentences give no question
 PREFERRED_WORDS = 9  # a short question says little of its document, a long one is hard to read
+_ENDS = re.compile(r"[.!][\"'”’)\]]*$")  # a text without marks is cut by its length: that is no sentence
+_PLURAL = re.compile(r"(\w+ (?:are|were|have) )([A-Z])([a-z]+s)(?= [a-z]|\?)")
+_BARE_NAME = re.compile(r"Wh(?:o|at) (?:is|are|was|were)(?: [A-Z][\w'’-]*)+\?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,24 @@ def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:
     documents = corpus_rows.find_documents(s, corpus_id, "", DOCUMENTS_PER_EXAMPLE * n)
     texts: dict[int, list[str]] = {d.id: [] for d in documents}
     for sentence in corpus_rows.list_sentences(s, list(texts)):
-        if len(texts[sentence.document_id]) < MAX_SENTENCES:
+        if len(texts[sentence.document_id]) < MAX_SENTENCES and _ENDS.search(sentence.text):
             texts[sentence.document_id].append(sentence.text)
-    lowercase = lowercase_words(t for own in texts.values() for t in own)
-    by_document = ([q for t in own for q in ask_by_rule(t, lowercase)] for own in texts.values())
+    every = [t for own in texts.values() for t in own]
+    lowercase, names = lowercase_words(every), {name for t in every for name in _find_names(t)}
+    questions = ([_lower_plural(q, names) for t in own for q in ask_by_rule(t, lowercase)] for own in texts.values())
+    by_document = ([q for q in own if not _BARE_NAME.fullmatch(q)] for own in questions)
     best = (min(own, key=lambda q: abs(len(q.split()) - PREFERRED_WORDS)) for own in by_document if own)
     return list(dict.fromkeys(best))[:n]
+
+
+def _find_names(text: str) -> list[str]:
+    """The words with a capital inside the sentence."""
+    return re.findall(r"(?<=[a-z,] )[A-Z][\w'-]*", text)
+
+
+def _lower_plural(question: str, names: Collection[str]) -> str:
+    """A plural has a capital because it began its sentence, unless it is a name elsewhere."""
+    match = _PLURAL.match(question)
+    if match is None or match[2] + match[3] in names:
+        return question
+    return f"{match[1]}{match[2].lower()}{match[3]}{question[match.end() :]}"

@@ -4,6 +4,7 @@ Frequent words tell languages apart well (Ingle 1976; Grefenstette 1995, "Compar
 schemes"), but a question may have none: "filter cleaning interval" is English, too. So a question counts as English
 unless something speaks against it: mostly other letters than Latin ones; frequent words of other languages, more of
 them than English ones; words with accents where no English word stands; or many words, none of them a frequent one.
+The last two need some different words: one typed again and again is no language.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from as2core.text import STOP_WORDS, tokenize
 MAX_OTHER_LETTERS = 0.4  # share of the letters that are not Latin ones: a name in another script is quoted in English
 MAX_COMMON_SHARE = 0.4  # of words that names have, too: "Rio de la Plata length"
 MAX_WORDS_WITHOUT_ENGLISH = 9
+MIN_DIFFERENT_WORDS = 3  # to judge by what is missing
 
 # Question words and verbs that neither names nor English have: one is enough where English words are not more.
 _TELLING = frozenset(
     """wer wie wo wann warum welche welcher welches wieviel wurde gibt sind wird wofür womit
+    ist kostet kosten heißt bedeutet kann muss darf wieso weshalb woher wohin wozu
     quoi quel quelle quels quelles pourquoi combien où quand était sont
     quién qué cuál cuáles cuándo cuánto cuántos cuántas dónde cómo quien cual cuando donde porque fue está
     quale quali quando quanto quanti quante perché perche è stato
@@ -60,7 +63,7 @@ _ENGLISH = STOP_WORDS | frozenset(
     explain show tell find make use work need after before because if while until since per via vs like get give
     someone something anyone anything people year time day""".split()
 )
-_AMBIGUOUS = frozenset("a i in an am as on no so do me he we us s t d m".split())  # words of other languages as well
+_AMBIGUOUS = frozenset("a i in an am as on no so do me he we us s t d m was".split())  # in other languages, too
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]*[\"”»“]")
 
 
@@ -78,10 +81,11 @@ def is_english(question: str) -> bool:
     common = sum(w in _COMMON and w not in _TELLING for w in words)
     if telling and telling + common > english:
         return False
-    if english or len(words) < 2:
+    different = len(set(words))
+    if english or different < MIN_DIFFERENT_WORDS:
         return True
     accented = sum(w.islower() and not w.isascii() for w in question.split())  # in capitals it may be a name
-    return max(1, MAX_COMMON_SHARE * len(words)) >= max(common, accented) and len(words) <= MAX_WORDS_WITHOUT_ENGLISH
+    return max(1, MAX_COMMON_SHARE * len(words)) >= max(common, accented) and different <= MAX_WORDS_WITHOUT_ENGLISH
 
 
 def _is_latin(letter: str) -> bool:

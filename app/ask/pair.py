@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.ask.asking import AskView, rate_candidates
+from app.ask.asking import AskView, find_max_probability, rate_candidates
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
@@ -90,8 +90,9 @@ def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRec
     probability, is_answer = rate_candidates(cascade, ranking.trace)
     is_calibrated = cascade.is_calibrated
     return replace(
-        view, trace=ranking.trace, probability=probability, is_answer=is_answer, is_calibrated=is_calibrated
-    ), ()
+        view, trace=ranking.trace, probability=probability, is_answer=is_answer, is_calibrated=is_calibrated,
+        max_probability=find_max_probability(cascade),
+    ), ()  # fmt: skip
 
 
 def _score(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ...]]:

@@ -43,11 +43,6 @@ class CorpusView:
     created: datetime
     is_shipped: bool = False
 
-    @property
-    def vectors_ready(self) -> int:
-        """Per cent of the passages that have a vector; 100 only when all have."""
-        return 100 * self.vectors_done // self.vectors_total if self.vectors_total else 100
-
 
 def list_corpora(wb: Workbench) -> list[CorpusView]:
     """In the order they were created."""

@@ -25,6 +25,7 @@ from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.landing import shipped
 from app.ui.text import count, plain
+from app.ui.wording import describe_vectors
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
@@ -216,11 +217,7 @@ def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:
 
 def _draw_vectors(corpus: CorpusView) -> None:
     if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
-        st.caption(describe_vectors(corpus))
-
-
-def describe_vectors(corpus: CorpusView) -> str:
-    return f"Search by meaning: {corpus.vectors_ready} % ready. Below 90 %, search matches words only."
+        st.caption(describe_vectors(corpus.vectors_done, corpus.vectors_total))
 
 
 def _show_version(wb: Workbench) -> str:

@@ -7,9 +7,10 @@ import streamlit as st
 from app.jobs import queue
 from app.jobs.process import read_failure
 from app.jobs.queue import JobView
+from app.ranking.retrieval import MIN_VECTOR_SHARE, MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
-from app.ui.text import count
+from app.ui.text import count, percent
 from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome, find_outcome
 from app.workbench.workbench import Workbench
 from as2core.metrics import PairedTest
@@ -64,6 +65,14 @@ def format_p(p: float) -> str:
     if p < 0.001:
         return "p < 0.001"
     return f"p = {p:.3f}" if p < 0.01 or 0.045 <= p < 0.055 else f"p = {p:.2f}"
+
+
+def describe_vectors(done: int, total: int) -> str:
+    """How far search by meaning is, wherever that is said; 100 % only when all passages have a vector."""
+    text = f"Search by meaning: {100 * done // max(1, total)} % of the vectors are ready"
+    if MeaningState(done, total).is_used:
+        return f"{text}."
+    return f"{text}; until {percent(MIN_VECTOR_SHARE)}, the search goes by words alone."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

@@ -83,7 +83,7 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
     html = markup(ask_question())
     answer = html.index('class="as2-answer"')
     assert answer < html.index("as2-standings") < html.index("as2-costs", answer)
-    assert re.search("Almost certainly the answer <span [^>]*>95 %</span>", html)
+    assert re.search("Almost certainly the answer <span [^>]*>95\u00a0%</span>", html)
     assert "The hall was finished in 1889.</mark>" in html
     assert (
         '<span class="as2-near">It was built for the World&#x27;s Fair, and few people came to see it.</span>' in html
@@ -97,7 +97,13 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     assert "No answer found in this corpus" in html
     [link] = [x.proto for x in at.get("page_link") if x.proto.label.endswith("Add a synonym")]
     assert "view=synonyms" in link.query_string
-    assert "This sentence comes closest, but its score is lower" in html and "27 %" not in html
+    assert "This sentence comes closest, but its score is lower" in html
+    assert "Share among the candidates 27\u00a0%." in html and "Probability 27" not in html
+
+
+def test_the_percentage_says_how_high_it_can_be(wb, monkeypatch):
+    monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.83))
+    assert "At most 83 % for this version" in markup(ask_question())
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
@@ -325,7 +331,7 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
 
 def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):
     at = ask_question()
-    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled this sentence.")
+    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled it for this wording.")
     at = at.button(key="as2_label_answer_correct").click().run()
     assert find_place(at, "as2_queue") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
 
@@ -429,7 +435,7 @@ def test_an_error_the_reader_can_mend_is_shown_as_its_text(wb, monkeypatch):
 
     monkeypatch.setattr(FakeModels, "version", refuse)
     at = open_ask({"q": QUESTION})
-    assert at.error[0].value == r"no weights of \$x\$\: run \`as2 models\`"
+    assert at.error[0].value == r"No weights of \$x\$\: run \`as2 models\`"
     assert not at.exception
 
 
@@ -475,8 +481,8 @@ def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at = button(at, "Ask").click().run()
     at.session_state["_as2_result"][1].generative.exception(timeout=60)  # the run is stored after the answer
-    assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
+    assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip()
     assert "q" not in at.query_params
     assert "This question is too long for a link" in texts(at)
     recent = open_ask().button(key="as2_recent_0")  # where the line says that it is
-    assert recent.click().run().session_state["_as2_question"] == ("why " * 2000).strip() + "?"
+    assert recent.click().run().session_state["_as2_question"] == ("why " * 2000).strip()

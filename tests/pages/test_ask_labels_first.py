@@ -54,7 +54,7 @@ def test_asked_again_the_sentence_labelled_correct_is_the_answer_and_the_models_
     assert "Labelled correct by you" in html
     assert re.search(r"By the model: (rank \d+|dropped after layer \d, rank \d+)\.", html)
     assert expanders(at)[0] == "The model’s own answer: “The hall was finished in 1889.”"
-    assert re.search("Almost certainly the answer <span [^>]*>95 %</span>", markup(at))
+    assert re.search("Almost certainly the answer <span [^>]*>95\u00a0%</span>", markup(at))
     assert sentence_ids(at)[0] == OTHER
     assert list(at.dataframe[0].value["cascade"])[1] == 1  # the ranks stay the model's
     assert "Labelled correct instead" not in texts(at)
@@ -98,6 +98,13 @@ def test_a_sentence_labelled_correct_is_an_answer_though_the_model_alone_finds_n
     kind, _, html = card(ask_question(**asked))
     assert kind == "as2-answer as2-answer-labelled"
     assert "Labelled correct; the model alone finds no answer" in html and "No answer found" not in html
+
+
+def test_where_another_sentence_is_labelled_correct_only_the_model_finds_no_answer(wb, me):
+    asked = {"q": "When was the oldest hall painted?"}
+    view = view_of(ask_question(**asked))
+    label(wb, me, OTHER, question_id=view.question_id)
+    assert "The model finds no answer" in card(ask_question(**asked, labels="off"))[2]
 
 
 def test_of_several_labelled_correct_the_model_orders_and_the_others_are_named(wb, me):

@@ -12,6 +12,7 @@ from fake_models import FakeEmbedder, FakeGenerative
 from app.corpora import indexing
 from app.jobs.attempt import run_queued
 from app.labels import annotation, guidelines
+from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import DamagedModel
@@ -185,10 +186,7 @@ def test_without_vectors_the_answer_says_how_far_they_are_and_offers_another_sea
     at = ask_question()
     total = wb.index(stored.WORKS).count()
     [bar] = at.get("progress")
-    needed = -(-9 * total // 10)
-    assert bar.proto.text == (
-        f"Search by meaning is ready for 0 of {total} passages. It starts at {needed}; until then words alone decide."
-    )
+    assert bar.proto.text == describe_vectors(0, total)
     assert all(c.vector_rank is None for c in view_of(at).candidates)
     at.button(key="as2_prepare").click().run()
     run_queued(wb, RUNNERS)

@@ -16,6 +16,7 @@ from app.exchange import exports, imports
 from app.labels import annotation
 from app.ranking.synonyms import read_synonyms, write_synonyms
 from app.ui.data import documents as documents_ui
+from app.ui.wording import describe_vectors
 from app.versions import promotion
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
@@ -45,14 +46,14 @@ def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
     at = open_data()
     at.text_input(key="data_new_name").input("Works")
     at = button(at, "Create").click().run()
-    assert "there is already a corpus 'Works': choose another name" in texts(at)
+    assert "There is already a corpus 'Works': choose another name" in texts(at)
 
 
 def test_a_corpus_is_renamed_and_stays_in_use(wb):
     at = open_data({"corpus": "Works"}).button(key=f"data_rename_{WORKS}").click().run()
     at.text_input(key="data_rename_name").set_value("towers")
     at = button(at, "Rename").click().run()
-    assert "there is already a corpus 'Towers': choose another name" in texts(at)
+    assert "There is already a corpus 'Towers': choose another name" in texts(at)
     at.text_input(key="data_rename_name").set_value("Factories")
     at = button(at, "Rename").click().run()
     assert names(wb) == ["Towers", "Factories"]
@@ -92,7 +93,7 @@ def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch
     at, count, counted = open_data(), corpora.list_corpora, []
     monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or count(wb))
     shown = [p.proto.text for p in at.run().get("progress")]
-    assert shown == ["Search by meaning: 0 % ready. Below 90 %, search matches words only."] * 2
+    assert shown == [describe_vectors(0, 1)] * 2
     assert len(counted) == 2
 
 
@@ -355,7 +356,7 @@ def test_a_corpus_without_a_name_is_refused_with_what_is_missing(wb):
     at = open_data()
     at.text_input(key="data_new_name").input("  ")
     at = button(at, "Create").click().run()
-    assert "a corpus needs a name: type one" in texts(at)
+    assert "A corpus needs a name: type one" in texts(at)
     assert names(wb) == ["Towers", "Works"]
 
 

@@ -62,7 +62,7 @@ def test_an_emptied_question_is_not_accepted_and_the_page_says_why(wb, at):
     at.text_input(key=f"data_proposal_{FIRST}_text").input("")
     at = at.button(key=f"data_proposal_{FIRST}_accept").click().run()
     assert count_decisions(wb) == (0, 0)
-    assert "the question is empty" in texts(at)
+    assert "The question is empty" in texts(at)
 
 
 def test_a_viewer_reads_proposals_and_decides_none(wb):

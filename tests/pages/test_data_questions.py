@@ -44,7 +44,7 @@ def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(wb, 
 
 def test_an_empty_list_is_refused_and_a_viewer_brings_none(wb, at):
     at = at.button(key="data_typed_add").click().run()
-    assert "there is no question yet" in texts(at)
+    assert "Nothing was added. There is no question yet: type one per line." in texts(at)
     stored.set_role(wb, "viewer")
     at = at.run()
     assert at.button(key="data_typed_add").disabled
@@ -124,7 +124,7 @@ def test_a_label_given_while_one_decides_is_not_deleted_unseen(wb, at, ann):
     label(wb, ann)
     at = at.button(key="data_question_delete_confirm").click().run()
     assert TOWER in stored.questions(wb, TOWERS)
-    assert "the question has 1 label now, not 0: look at it again" in texts(at)
+    assert "The question has 1 label now, not 0: look at it again" in texts(at)
     assert "This also deletes 1 label (1 by ann)" in texts(at)
 
 

@@ -13,21 +13,35 @@ VERDICTS = (
     (0.75, "Very likely the answer"),
     (0.6, "Probably the answer"),
     (0.45, "Possibly the answer"),
-    (0.0, "Uncertain: read the next candidates, too"),
+    (0.1, "Uncertain: read the next candidates, too"),
+    (0.0, "Unlikely: read the next candidates, too"),
 )
 
 BELOW_ANSWERS = (
     "This sentence comes closest, but its score is lower than that of most answers. The percentages in the table only "
     "compare the candidates with each other."
 )
-PROBABILITY_HELP = (
-    "About this share of answers with the same percentage were correct, on the questions it was fitted on"
-)
+NO_ANSWER, NONE_BY_THE_MODEL = "No answer found in this corpus", "The model finds no answer"
+MIN_SHOWN_SECONDS = 0.1  # of a question; what is below is not told more exactly
 
 
 def describe_probability(probability: float) -> str:
     """How often such an answer is right, in words."""
     return next(words for floor, words in VERDICTS if round(probability, 2) >= floor)  # as the percentage is
+
+
+def explain_probability(answer: Answer, probability: float) -> str:
+    """What the percentage means, and how high it can be."""
+    text = "About this share of answers with the same percentage were correct, on the questions it was fitted on."
+    if not probability <= answer.max_probability < 1:
+        return text
+    most = percent(answer.max_probability)
+    return f"{text} At most {most} for this version: so many of these questions had an answer that was found."
+
+
+def render_percent(share: float) -> str:
+    """Never broken over two lines."""
+    return percent(share).replace(" ", "\u00a0")
 
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
@@ -60,11 +74,12 @@ def draw_answer(
     mark: str = "",
     own_label: str = "",
     is_confirmed: bool = False,
+    none: str = NO_ANSWER,
 ) -> None:
     """The best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it.
     `name` tells screen readers whose answer it is, where there is more than one. `mark`: HTML of a note on it;
     `own_label`: HTML of the reader's label, which takes no line of its own, so that no button moves when it is given;
-    `is_confirmed`: it is labelled correct."""
+    `is_confirmed`: it is labelled correct; `none`: what is said where nothing speaks for it."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     kind, label, note = "as2-answer", "Answer", ""
     if not view.is_calibrated:
@@ -78,9 +93,10 @@ def draw_answer(
             verdict = alone.capitalize() if own_label else f"Labelled correct; {alone}"  # which says it already
         else:
             kind, label = "as2-answer as2-answer-none", "No answer"
-            verdict, meter, note = "No answer found in this corpus", "", BELOW_ANSWERS
+            verdict, meter, note = none, "", BELOW_ANSWERS
     else:
-        verdict = f'{describe_probability(probability)} <span title="{PROBABILITY_HELP}">{percent(probability)}</span>'
+        title = explain_probability(view, probability)
+        verdict = f'{describe_probability(probability)} <span title="{title}">{render_percent(probability)}</span>'
         meter = render_meter(probability)
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     kind += " as2-answer-labelled" if is_confirmed else ""
@@ -103,5 +119,14 @@ def draw_facts(view: AskView) -> None:
     amount = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
     if view.trace.first is not None:
         amount = f"{view.trace.first.survivors:,} of {amount}"
-    facts = f"Ranked {amount} in {total:.1f} s; retrieval took {view.seconds.get('retrieve', 0.0):.2f} s of it."
+    facts = f"Ranked {amount} in {describe_seconds(total, view.seconds.get('retrieve', 0.0))}."
     st.caption(" ".join([facts, *map(plain, view.notes)]))
+
+
+def describe_seconds(total: float, retrieval: float) -> str:
+    """`1.2 s; retrieval took 0.3 s of it`, and never `0.0 s`."""
+    whole, part = (
+        f"under {MIN_SHOWN_SECONDS}\u00a0s" if seconds < MIN_SHOWN_SECONDS else f"{seconds:.1f}\u00a0s"
+        for seconds in (total, retrieval)
+    )
+    return whole if total < MIN_SHOWN_SECONDS else f"{whole}; retrieval took {part} of it"

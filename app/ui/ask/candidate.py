@@ -6,11 +6,11 @@ import streamlit as st
 
 from app.ask import explanation
 from app.ask.asking import AskView
-from app.ui.ask.answer import render_context
+from app.ui.ask.answer import render_context, render_percent
 from app.ui.ask.drop_reason import Standing, describe_drop, list_standings
 from app.ui.ask.score_words import load_attribution
 from app.ui.ask.word_scores import draw_word_scores
-from app.ui.text import percent, plain
+from app.ui.text import plain
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
@@ -31,7 +31,9 @@ def draw_candidate(
     scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
-        parts.append(f"Probability {percent(float(view.probability[position]))}.".replace(" %", "\u00a0%"))
+        best = int(run.ranking()[0])  # where it is no answer, no candidate is called probable
+        name = "Probability" if view.is_answer[best] else "Share among the candidates"
+        parts.append(f"{name} {render_percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")

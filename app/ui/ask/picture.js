@@ -8,7 +8,7 @@
 export const RETURNED = 5;
 const MAX_BAND_LINES = 200;
 const HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5,
-  AXIS_PIXELS = 26;
+  AXIS_PIXELS = 26, LOST_ASIDE_PIXELS = 16, LOST_DOWN_PIXELS = 20;
 const COLOURS = { right: "var(--as2-green)", returned: "var(--as2-blue)", lost: "var(--as2-orange)", dropped: "#7d818a" };
 
 export function escapeText(text) {
@@ -214,17 +214,17 @@ function drawLost(ways, at) {
   const free = at.isNarrow ? 0 : Math.max(0, ...placeLabels(ways, at).heights) + 2.5 * LINE_PIXELS;  // below the labels
   const heights = spread(lost.map((w) => {
     const { x, y } = w.stops.at(-1);
-    return x === at.exits.at(-1) ? Math.max(y + 16, free) : y + 16;
+    return x === at.exits.at(-1) ? Math.max(y + LOST_DOWN_PIXELS, free) : y + LOST_DOWN_PIXELS;
   }), at.bottom, LOST_GAP_PIXELS);
   return lost.map((w, i) => {
     const { x, y, rank } = w.stops.at(-1);
     const what = w.fate.endsWith("at the end") ? `correct, but rank ${rank}` : `correct answer dropped here, rank ${rank}`;
     const words = at.isNarrow ? "" : what;
-    const gap = x === at.exits.at(-1) ? AXIS_PIXELS + 6 : 10;  // beside the numbers of the axis
+    const gap = x === at.exits.at(-1) ? AXIS_PIXELS + 6 : LOST_ASIDE_PIXELS;  // beside the numbers of the axis
     const isLeft = x + 2 + gap + words.length * CHAR_PIXELS > at.width;
     return `<g class="lost-here" data-column="${w.end}">`
       + `<path class="cross" d="M${round(x) - 5} ${round(y) - 5}l10 10m0-10l-10 10"/>`
-      + `<text x="${round(x + (isLeft ? -10 : gap))}" y="${round(heights[i])}"${isLeft ? ' text-anchor="end"' : ""}>${words}</text></g>`;
+      + `<text x="${round(x + (isLeft ? -LOST_ASIDE_PIXELS : gap))}" y="${round(heights[i])}"${isLeft ? ' text-anchor="end"' : ""}>${words}</text></g>`;
   }).join("");
 }
 

@@ -3,7 +3,7 @@
 const PAD = 16, LINE = 18, PNG_SCALE = 2;
 
 /** Inline what the page's style sheet says: a file has neither our style sheet nor our variables. */
-const STYLED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity", "font-size", "font-weight",
+const STYLED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin", "opacity", "font-size", "font-weight",
   "text-anchor", "paint-order"];
 
 export function exportPicture({ find, record, drawn }) {

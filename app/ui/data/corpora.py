@@ -14,10 +14,11 @@ from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
 from app.ui.job import WAIT_SECONDS
-from app.ui.page import Frame, announce, describe_vectors, use_corpus
+from app.ui.page import Frame, announce, use_corpus
 from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.ui.uploads import offer_upload
+from app.ui.wording import describe_vectors
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
@@ -75,7 +76,8 @@ def _draw_vectors(wb: Workbench, corpus_id: int) -> None:
     corpus = _find_corpus(wb, corpus_id)
     if corpus is None or corpus.vectors_done >= corpus.vectors_total:
         st.rerun()
-    st.progress(corpus.vectors_done / corpus.vectors_total, text=describe_vectors(corpus))
+    text = describe_vectors(corpus.vectors_done, corpus.vectors_total)
+    st.progress(corpus.vectors_done / corpus.vectors_total, text=text)
 
 
 def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:

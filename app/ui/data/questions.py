@@ -9,11 +9,13 @@ import streamlit as st
 
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
+from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
 from app.ui.errors import guarded
 from app.ui.page import Frame
-from app.ui.text import count, plain, shorten
+from app.ui.text import capitalize, count, plain, shorten
+from as2core.errors import BadSetting
 
 MAX_LISTED = 5  # of the questions that existed already
 _REPORT = "_data_added_questions"
@@ -62,6 +64,9 @@ def _draw_report(report: AddedQuestionsView) -> None:
 def _add(frame: Frame, key: str) -> None:
     st.session_state.pop(_REPORT, None)
     lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]
-    report = questions.add_questions(frame.wb, frame.corpus.id, lines, by=frame.annotator.id)
+    try:
+        report = questions.add_questions(frame.wb, frame.corpus.id, lines, by=frame.annotator.id)
+    except (BadSetting, EmptyQuestion) as error:
+        raise BadSetting(f"Nothing was added. {capitalize(str(error))}.") from error
     st.session_state[_REPORT] = (frame.corpus.id, report)
     st.session_state[key] = ""

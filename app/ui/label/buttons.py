@@ -51,7 +51,7 @@ def draw_label_state(frame: Frame, view: AskView, sentence: int, *, mine: str | 
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-state-{where}"
     ):
         if not mine:
-            st.caption("You have not labelled this sentence.", width="content")
+            st.caption("You have not labelled it for this wording.", width="content")
             return
         signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
         st.caption(signed, width="content")

@@ -23,8 +23,10 @@ STEPS = {
 HANDBOOK_STEPS = {
     "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No model knows "
     "these words, so most first answers are wrong.",
-    "label": "Say which sentences answer: one key, one label. Or skip this: Adapt has prepared labels to accept.",
-    "adapt": "Retrain, and see which answers turned from wrong to right. Then promote the result, and ask again.",
+    "label": "Say which sentences answer a question: one key, one label. Or skip this step: Adapt has labels that were "
+    "prepared for you.",
+    "adapt": "Retrain on the labels, and see what changed for questions that were not among them. Some answers become "
+    "correct, not all: “Ask one of them, before and after side by side” opens one that did.",
 }
 
 

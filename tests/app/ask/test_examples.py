@@ -96,6 +96,21 @@ def test_no_sentence_that_makes_a_question_means_no_example(wb):
     assert list_examples(wb, corpus.id).questions == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "examples"),
+    [
+        ("alpha steam heat beta pump is the valve gate of delta", ()),  # no mark: cut by its length
+        ("Müller is a plumber from the north.", ()),
+        ("Extinguishers are replaced after ten years of use.", ("What are extinguishers replaced after?",)),
+        ("The Vikings came. Vikings are known for Greenland. We met Vikings.", ("What are Vikings known for?",)),
+    ],
+)
+def test_a_made_question_reads_as_one_that_somebody_would_ask_or_is_left_out(wb, text, examples):
+    corpus = corpora.create_corpus(wb, "house")
+    documents.ingest(wb, corpus.id, [("house.txt", text.encode())])
+    assert list_examples(wb, corpus.id).questions == examples
+
+
 def test_questions_that_people_answered_come_first(wb, towers, asked, give_signs, ann):
     give_signs(ann, "+")
     assert list_examples(wb, towers.id).questions == (asked.question,)

@@ -31,6 +31,8 @@ BLE range
 van Gogh sunflowers year"""
 OTHER = """Wie hoch ist der Eiffelturm?
 Warum?
+Was kostet ein Essen?
+Was ist das?
 Wann wurde der Turm fertig?
 Quelle est la hauteur de la tour Eiffel ?
 Qui a construit la tour Eiffel ?
@@ -63,6 +65,10 @@ Tháp Eiffel cao bao nhiêu mét?
 @pytest.mark.parametrize("question", ENGLISH.splitlines())
 def test_english_questions_keywords_and_names_get_no_hint(question):
     assert is_english(question)
+
+
+def test_one_word_again_and_again_is_no_language():
+    assert is_english("pump " * 1000)
 
 
 @pytest.mark.parametrize("question", OTHER.splitlines())

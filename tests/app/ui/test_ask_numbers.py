@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.ui.ask.answer import describe_probability, percent
+from app.ui.ask.answer import describe_probability, describe_seconds, percent
 from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
+from app.ui.wording import describe_vectors
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape, head_flops, layer_flops
@@ -33,7 +34,7 @@ def a_trace(scores):
 @pytest.mark.parametrize(
     ("probability", "words"),
     [(0.97, "Almost certainly the answer"), (0.75, "Very likely the answer"), (0.5, "Possibly the answer"),
-     (0.2, "Uncertain: read the next candidates, too")],
+     (0.1, "Uncertain: read the next candidates, too"), (0.004, "Unlikely: read the next candidates, too")],
 )  # fmt: skip
 def test_a_probability_has_words(probability, words):
     assert describe_probability(probability) == words
@@ -156,3 +157,18 @@ def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
 )  # fmt: skip
 def test_the_address_gives_drop_shares_or_nothing(text, values):
     assert parse_percents(text, 5) == values
+
+
+@pytest.mark.parametrize(
+    ("total", "retrieval", "text"),
+    [(0.04, 0.01, "under 0.1 s"), (1.24, 0.02, "1.2 s; retrieval took under 0.1 s of it"),
+     (1.24, 0.31, "1.2 s; retrieval took 0.3 s of it")],
+)  # fmt: skip
+def test_no_time_is_called_none(total, retrieval, text):
+    assert describe_seconds(total, retrieval).replace("\u00a0", " ") == text
+
+
+def test_how_far_search_by_meaning_is_has_one_wording():
+    words = "Search by meaning: 89 % of the vectors are ready; until 90 %, the search goes by words alone."
+    assert describe_vectors(89, 100) == words
+    assert describe_vectors(199, 200) == "Search by meaning: 99 % of the vectors are ready."

@@ -6,10 +6,12 @@ from app.labels.items import ListRow, QuestionItem
 from app.labels.queues import Seat
 from app.labels.strategies import Assignment
 from app.ranking.retrieval import RetrievedSentence
+from app.ui import errors
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
 from app.ui.label.question_list import ListDesk
 from app.ui.text import WORD_JOINER, count, escape, plain, shorten
+from as2core.errors import As2Error
 
 
 def test_markup_is_escaped_for_html():
@@ -22,6 +24,7 @@ def test_markup_is_escaped_for_html():
     ("text", "markdown"),
     [
         ("$5 and $9", r"\$5 and \$9"),
+        ("a -- b --c", "a -\u2060- b --c"),  # else the browser makes a dash of it
         ("![a](b)", r"\!\[a\](b)"),
         (":red[x]", r"\:red\[x\]"),
         ("**b** _i_ `c`", r"\*\*b\*\* \_i\_ \`c\`"),
@@ -66,3 +69,12 @@ def test_a_sentence_of_a_document_without_a_title_says_so():
     item = QuestionItem(1, "How high is it?", (row,), "", Assignment("tops"), False, "", "")
     desk = ListDesk(Seat(1, 1, "tops"), item)
     assert "<small>Untitled document · row 1</small>" in rows._row(desk, item, 0, scores=True)
+
+
+def test_an_error_begins_with_a_capital_letter_unless_it_begins_with_a_name(monkeypatch):
+    shown = []
+    monkeypatch.setattr(errors.st, "error", lambda message, icon: shown.append(message))
+    for message in ("a corpus needs a name", "line 4: no letter", "rr twice", "the-file is none"):
+        errors.show(As2Error(message))
+    assert [text.replace("\\", "") for text in shown] == [
+        "A corpus needs a name", "Line 4: no letter", "rr twice", "the-file is none"]  # fmt: skip

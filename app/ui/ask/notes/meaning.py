@@ -10,14 +10,12 @@ from app.ask.asking import Answer
 from app.corpora import indexing
 from app.jobs import queue
 from app.ranking import retrieval
-from app.ranking.retrieval import MeaningState
 from app.ui.ask import result
 from app.ui.errors import guarded
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import count
-from app.ui.wording import describe_wait
+from app.ui.wording import describe_vectors, describe_wait
 from app.workbench.workbench import Workbench
 
 
@@ -44,7 +42,7 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
     state = retrieval.measure_meaning(wb, corpus_id)
     if state.is_used != was_used or state.is_complete:
         st.rerun()
-    st.progress(state.done / max(1, state.total), text=describe_meaning(state))
+    st.progress(state.done / max(1, state.total), text=describe_vectors(state.done, state.total))
     jobs = [j for j in queue.list_active(wb) if j.kind == "embed" and j.corpus_id == corpus_id]
     if not jobs:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -53,11 +51,3 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
                       on_click=guarded(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
     elif why := describe_wait(wb, jobs[0]):
         st.caption(why)
-
-
-def describe_meaning(state: MeaningState) -> str:
-    """A passage is up to five sentences."""
-    ready = f"ready for {state.done:,} of {count(state.total, 'passage')}"
-    if state.is_used:
-        return f"Search by meaning is {ready}; the rest is found by its words."
-    return f"Search by meaning is {ready}. It starts at {state.needed:,}; until then words alone decide."

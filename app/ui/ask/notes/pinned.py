@@ -6,6 +6,7 @@ meanwhile take effect when the question is asked again, or with **Apply labels**
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import streamlit as st
 
@@ -14,10 +15,18 @@ from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
 from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.ui import url
 from app.ui.ask import result
-from app.ui.ask.answer import BELOW_ANSWERS, draw_answer, draw_card, render_context
+from app.ui.ask.answer import (
+    BELOW_ANSWERS,
+    NO_ANSWER,
+    NONE_BY_THE_MODEL,
+    draw_answer,
+    draw_card,
+    render_context,
+    render_percent,
+)
 from app.ui.ask.notes.overlooked import describe_rank
 from app.ui.page import Frame
-from app.ui.text import capitalize, escape, join, name_document, percent, plain, shorten
+from app.ui.text import capitalize, escape, join, name_document, plain, shorten
 from as2core.cascade.attribution import Attribution
 from as2core.cascade.trace import CascadeTrace
 
@@ -75,13 +84,14 @@ def draw_arranged(
     attribute: Callable[[int], Attribution | None] = lambda position: None,
     *,
     own_label: str | None = None,
-    label: str | None = None,
+    labels: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
     """The first sentence of the arrangement, and the model's own answer where that is another. `me`: the viewer's name.
     `attribute`: the words that carried the score of the candidate at a position. `own_label`: what the viewer has
-    labelled the sentence that comes first, `label`: what anybody has, so that a correct sentence that the model alone
-    takes for none is not called no answer."""
+    labelled the sentence that comes first. `labels` of this question by sentence id, as the viewer may see them: where
+    one is correct, only the model finds no answer."""
     own, first = arrangement.own, arrangement.first
+    none = NONE_BY_THE_MODEL if arrangement.top or CORRECT in labels.values() else NO_ANSWER
     if arrangement.top:
         top, *more = arrangement.top
         also = render_also(more)
@@ -95,46 +105,47 @@ def draw_arranged(
             draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
     elif arrangement.is_own:
         note = {UNSURE: "you are unsure"}.get(own_label or "", f"labelled {own_label} by you" if own_label else "")
+        label = labels.get(answer.candidates[own].sentence_id)
         is_overlooked = label == CORRECT and not answer.is_answer[own]
         is_confirmed = own_label == CORRECT or is_overlooked
-        draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=is_confirmed)
+        draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=is_confirmed, none=none)
     else:
-        _draw_remaining(answer, run, arrangement, me, None if first is None else attribute(first))
+        _draw_remaining(answer, arrangement, me, None if first is None else attribute(first), none)
     for dispute in arrangement.disputed[:1]:
         text = plain(shorten(dispute.sentence.text, MAX_TEXT_CHARS))
         st.caption(f":material/group: People disagree on “{text}”: it stays where the model ranks it.")
     if not arrangement.is_own:
-        _draw_own(answer, arrangement, me)
+        _draw_own(answer, arrangement, me, none)
 
 
 def _draw_remaining(
-    answer: Answer, run: CascadeTrace, arrangement: Arrangement, me: str, attribution: Attribution | None
+    answer: Answer, arrangement: Arrangement, me: str, attribution: Attribution | None, none: str
 ) -> None:
     """The best candidate that nobody labelled incorrect, if there is one."""
     rejected = arrangement.rejected
     if arrangement.answer is None:
         note = f"All {len(rejected):,} candidates that reached the last exit are labelled incorrect."
         best = render_context(answer.candidates[arrangement.own], quiet=True)
-        draw_card("as2-answer as2-answer-none", "No answer", "No answer found in this corpus", "", best, note)
+        draw_card("as2-answer as2-answer-none", "No answer", none, "", best, note)
         return
     better = "What the model ranks higher is" if len(rejected) > 1 else "The model’s own answer is"
     note = f"{better} {describe_label(rejected[0].pin, me, lower=True)}.{render_source(rejected[0].pin)}"
     kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
     if answer.is_calibrated and not answer.is_answer[arrangement.answer]:
-        kind, label, verdict = f"{kind} as2-answer-none", "No answer", "No answer found in this corpus"
+        kind, label, verdict = f"{kind} as2-answer-none", "No answer", none
         note += f" {BELOW_ANSWERS}"
     elif answer.is_calibrated:
-        verdict += f" <span>probability {percent(float(answer.probability[arrangement.answer]))}</span>"
+        verdict += f" <span>probability {render_percent(float(answer.probability[arrangement.answer]))}</span>"
     context = render_context(answer.candidates[arrangement.answer], quiet=label == "No answer", attribution=attribution)
     draw_card(kind, label, verdict, "", context, note)
 
 
-def _draw_own(answer: Answer, arrangement: Arrangement, me: str) -> None:
+def _draw_own(answer: Answer, arrangement: Arrangement, me: str, none: str) -> None:
     own = answer.candidates[arrangement.own]
     label = next((x.pin for x in arrangement.rejected if x.position == arrangement.own), None)
     with st.expander(f"The model’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
         mark = "" if label is None else f"<b>{describe_label(label, me)}</b>"
-        draw_answer(answer, arrangement.own, name="the model’s own", mark=mark)
+        draw_answer(answer, arrangement.own, name="the model’s own", mark=mark, none=none)
 
 
 def render_also(more: Sequence[PinnedSentence]) -> str:
