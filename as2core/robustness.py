@@ -13,7 +13,7 @@ import numpy as np
 
 from as2core.metrics import order
 from as2core.rankers.base import Ranker, known_words
-from as2core.spelling import add_question_mark, correct_spelling
+from as2core.spelling import correct_spelling
 from as2core.types import Candidate, Question
 
 NOISE = "( see also the note on this page )"
@@ -48,7 +48,7 @@ class _SpellingCorrected:
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         question = correct_spelling(question, [c.text for c in candidates], self._known_words)
-        return self._ranker.score(add_question_mark(question), candidates)
+        return self._ranker.score(question, candidates)
 
 
 def robustness(

@@ -1,4 +1,4 @@
-"""Corrects typos in a question, and adds the question mark that a ranker expects.
+"""Corrects typos in a question, and adds the question mark.
 
 A ranker reads a misspelt word as pieces without meaning. A word is corrected only if it is neither in the candidates
 nor among the ranker's known words, and is one edit (Damerau, 1964: two letters exchanged, one missing, one too many,
@@ -40,16 +40,8 @@ def correct_spelling(question: str, texts: Sequence[str], known_words: Collectio
             return word
         return right.upper() if word.isupper() else right.capitalize() if word[0].isupper() else right
 
-    return _LETTERS.sub(correct, question).rstrip()
-
-
-def add_question_mark(question: str) -> str:
-    """With the mark behind its last word; as it is where it ends in another mark, or in another script."""
-    return f"{question}?" if question and question[-1].isascii() and question[-1].isalnum() else question
-
-
-def drop_question_mark(question: str) -> str:
-    return question.removesuffix("?").rstrip()
+    text = _LETTERS.sub(correct, question).rstrip()
+    return f"{text}?" if text and text[-1].isascii() and text[-1].isalnum() else text
 
 
 def _edit_lengths_and_order(word: str) -> Iterator[str]:

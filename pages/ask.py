@@ -176,7 +176,7 @@ def draw_above(answer: Answer) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-        if answer.has_synonyms:
+        if answer.read != answer.question:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"Read as: {plain(answer.read)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")

@@ -16,9 +16,7 @@ from sqlalchemy import Row
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.spelling import add_question_mark
 from as2core.types import Candidate, Json, Question
-from db.models import ASKED
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 
@@ -120,11 +118,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
             if r.sentence_id is not None
             and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
         )
-        view = consensus.LabelledQuestion.build(group[0], candidates, own, labels)
-        if view.origin != ASKED:
-            return view
-        text = add_question_mark(view.question.text)  # as Ask ranks it
-        return replace(view, question=replace(view.question, text=text))
+        return consensus.LabelledQuestion.build(group[0], candidates, own, labels)
 
     groups = groupby(candidates, key=lambda r: r.question_id)
     return [label_question(question_id, list(group)) for question_id, group in groups]

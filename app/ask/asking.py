@@ -14,7 +14,7 @@ import numpy as np
 
 from app.ask.language import is_english
 from app.ask.questions import find_or_add
-from app.ask.same_question import find_same_questions, find_stored_question
+from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
 from app.labels import annotation
 from app.ranking import scoring
@@ -30,11 +30,12 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
 from as2core.rankers.base import CalibratesScores, share_out
 from as2core.rankers.cascade import CascadeRanker
-from as2core.spelling import add_question_mark, correct_spelling
+from as2core.spelling import correct_spelling
 from as2core.text import tokenize
 from as2core.types import OnProgress, Progress
 from db.models import ASKED
 from db.repositories import corpora as corpus_rows
+from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
@@ -71,11 +72,6 @@ class Answer:
     def best(self) -> int | None:
         """The position of the top candidate by the trace, None without candidates."""
         return int(self.trace.ranking()[0]) if self.candidates else None
-
-    @property
-    def has_synonyms(self) -> bool:
-        """Whether it was read with the meaning of a word; an added question mark is nothing to tell."""
-        return self.read not in (self.question, add_question_mark(self.question))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,12 +172,9 @@ def ask(
             urgency.enter_context(ANSWERS.hold())
             urgency.enter_context(QUESTIONS.take(partial(_report_wait, on_progress)))
         model = loading.load_version(wb, settings.get("version", "active"))
-        wording, origin = _look_up(wb, corpus_id, typed)
-        is_typed = not as_typed and (origin == ASKED or wording != typed)
 
         def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
-            text = text if as_typed or wording else _correct_spelling(wb, corpus_id, text, sentences, model)
-            return add_question_mark(text) if is_typed else text
+            return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
 
         early_run = None if early is None else _make_early_run(model, typed, early, urgency)
         result = scoring.rank_question(
@@ -190,7 +183,7 @@ def ask(
     if on_progress and not store_later:
         on_progress(Progress(2, 3, "storing the scores"))
     ranking_ended = time.perf_counter()
-    question_id = _find_or_add_question(wb, corpus_id, _drop_added_mark(result.question, typed))
+    question_id = _find_or_add_question(wb, corpus_id, result.question)
     store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=settings.get("by"))
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
@@ -236,7 +229,7 @@ def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestio
     ranker = scoring.as_cascade(model)
     probability, is_answer = rate_candidates(ranker, result.trace)
     return Answer(
-        question=_drop_added_mark(result.question, typed),
+        question=result.question,
         read=result.read,
         candidates=result.candidates,
         trace=result.trace,
@@ -248,11 +241,6 @@ def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestio
         typed=typed if tokenize(result.question) != tokenize(typed) else "",
         awaits_vectors=result.awaits_vectors,
     )
-
-
-def _drop_added_mark(question: str, typed: str) -> str:
-    """What is stored and shown: the mark is for the rankers alone."""
-    return question if typed.endswith("?") else question.removesuffix("?")
 
 
 def _report_wait(on_progress: OnProgress | None, ahead: int) -> None:
@@ -308,20 +296,16 @@ def _correct_spelling(
     wb: Workbench, corpus_id: int, text: str, sentences: Sequence[RetrievedSentence], model: loading.LoadedVersion
 ) -> str:
     """By the words of what was retrieved, the corpus's synonyms, and those the ranker knows."""
+    with wb.read() as s:
+        if rows.find_question(s, corpus_id, text):
+            return text
     texts = [*(f.text for f in sentences), *{f.title for f in sentences}, *read_synonyms(wb, corpus_id).words]
     return correct_spelling(text, texts, scoring.as_cascade(model).known_words)
 
 
-def _look_up(wb: Workbench, corpus_id: int, text: str) -> tuple[str, str]:
-    """The wording of the stored question, white space aside, and where it comes from; "" if there is none."""
-    with wb.read() as s:
-        question = find_stored_question(s, corpus_id, text)
-        return ("", "") if question is None else (" ".join(question.text.split()), question.origin)
-
-
 def _find_or_add_question(wb: Workbench, corpus_id: int, text: str) -> int:
     with wb.read() as s:
-        if question := find_stored_question(s, corpus_id, text):
+        if question := rows.find_question(s, corpus_id, text):
             return question.id
     with wb.write() as s:
         lock_corpus(s, corpus_id)

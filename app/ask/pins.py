@@ -17,7 +17,6 @@ from app.labels.judgements import Judgement, read_judgements
 from app.ranking.retrieval import RetrievedSentence
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
-from as2core.spelling import drop_question_mark
 from db.repositories import corpora as corpus_rows
 
 
@@ -25,7 +24,7 @@ from db.repositories import corpora as corpus_rows
 class Pin:
     """A judged sentence. `label` is None where people disagree evenly. `by`: who gave that label; nobody where a
     verdict alone says so. `question` is the text it was labelled for; `is_same_wording`: that of the question asked,
-    white space and a final question mark aside. `is_current`: the label has not changed since."""
+    white space aside. `is_current`: the label has not changed since."""
 
     sentence_id: int
     label: str | None
@@ -104,7 +103,7 @@ def compare_pins(pins: Mapping[int, Pin], present: Mapping[int, Pin]) -> dict[in
 
 
 def _make_pin(sentence_id: int, judgement: Judgement, earlier: EarlierQuestion, question: str) -> Pin:
-    is_same = drop_question_mark(earlier.text).split() == drop_question_mark(question).split()
+    is_same = earlier.text.split() == question.split()
     return Pin(sentence_id, judgement.label, judgement.by, earlier.text, is_same)
 
 

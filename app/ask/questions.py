@@ -9,14 +9,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from app.ask.same_question import find_stored_question
 from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.ranking import score_job
 from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
-from as2core.spelling import drop_question_mark
 from db.models import ASKED
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
@@ -42,7 +40,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
     repeats and existing questions are skipped. All are stored or none. Raises BadSetting, EmptyQuestion if there is
     none, UnknownCorpus, NotAllowed for a viewer."""
     questions = [_normalise_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    texts = list({drop_question_mark(q): q for q in reversed(questions)}.values())[::-1]  # the first wording of each
+    texts = list(dict.fromkeys(questions))
     if not texts:
         raise EmptyQuestion("there is no question yet: type one per line")
     if len(texts) > MAX_ADDED_QUESTIONS:
@@ -51,7 +49,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
     with wb.write(durable=True) as s:
         people.require(s, by, "add questions")
         lock_corpus(s, corpus_id)
-        existing = {t: q.queued for t in texts if (q := find_stored_question(s, corpus_id, t)) is not None}
+        existing = {t: q.queued for t in texts if (q := rows.find_question(s, corpus_id, t)) is not None}
         for text in texts:
             find_or_add(s, corpus_id, text, LISTED, wb.clock())
     added, entered = len(texts) - len(existing), list(existing.values()).count(False)
@@ -78,7 +76,7 @@ def _normalise_line(number: int, line: str) -> str:
 def find_or_add(s: Session, corpus_id: int, text: str, origin: str, now: datetime) -> tuple[int, bool]:
     """The id of the question of this wording, and whether it is new. One that was only asked enters the label queues
     when it comes from elsewhere."""
-    if question := find_stored_question(s, corpus_id, text):
+    if question := rows.find_question(s, corpus_id, text):
         question.queued = question.queued or origin != ASKED
         return question.id, False
     name = f"{_PREFIXES[origin]}-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"

@@ -12,13 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from sqlalchemy.orm import Session
-
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.spelling import drop_question_mark
 from as2core.wording import MIN_COSINE, LooseForm, find_exact_form, find_loose_form, may_ask_alike
-from db.models import Question
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 
@@ -51,22 +47,15 @@ class _Memory:
         self.loose.setdefault(find_loose_form(text), []).append(question_id)
 
 
-def find_stored_question(s: Session, corpus_id: int, text: str) -> Question | None:
-    """The one of that wording; else the one that differs in the final question mark alone."""
-    bare = drop_question_mark(text)
-    others = (other for other in (text, bare, f"{bare}?"))
-    return next((q for other in others if (q := question_rows.find_question(s, corpus_id, other)) is not None), None)
-
-
 def find_same_questions(
     wb: Workbench, corpus_id: int, text: str, *, by_meaning: bool = True
 ) -> tuple[EarlierQuestion, ...]:
-    """First the stored one of this very wording, a final question mark aside. Then, of those that a person labelled at
-    some time, those of the same exact form, and those of the same loose form with nearly the same vector, the nearest
-    first. `by_meaning` False leaves the last out, for a corpus without vectors."""
+    """First the stored one of this very wording. Then, of those that a person labelled at some time, those of the same
+    exact form, and those of the same loose form with nearly the same vector, the nearest first. `by_meaning` False
+    leaves the last out, for a corpus without vectors."""
     memory = _follow(wb, corpus_id)
     with wb.read() as s:
-        own = find_stored_question(s, corpus_id, text)
+        own = question_rows.find_question(s, corpus_id, text)
     own_ids = [] if own is None else [own.id]
     ids = [i for i in reversed(memory.exact.get(find_exact_form(text), ())) if i not in own_ids]
     if by_meaning:

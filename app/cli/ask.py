@@ -60,7 +60,7 @@ def ask(
             view = ask(wb, source.id, question, on_progress=on_progress)
         if view.typed:
             print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
-        if view.has_synonyms:
+        if view.read != view.question:
             print_note(f"read as: {view.read}")
         for note in (*view.hints, *view.notes):
             print_note(note)

@@ -7,7 +7,6 @@ import numpy as np
 from app.workbench.workbench import Workbench
 from as2core.evaluation import evaluate
 from as2core.rankers.bm25 import BM25Ranker
-from as2core.spelling import drop_question_mark
 from as2core.types import Candidate, Question
 from db.repositories import questions as question_rows
 
@@ -34,12 +33,10 @@ def measure_retrieval(
     wb: Workbench, corpus_id: int, questions: Sequence[Question], setting: str
 ) -> tuple[str, dict[str, float]]:
     """RETRIEVAL and the means of that order; or WORDS and those of BM25, the search by words, where not all candidates
-    were retrieved, as those of imported lists. The questions are without synonyms; they are stored as they were typed,
-    with or without the question mark."""
-    texts = {drop_question_mark(q.text): q.text for q in questions} | {q.text: q.text for q in questions}
+    were retrieved, as those of imported lists. The questions are as they were asked, without synonyms."""
     with wb.read() as s:
-        matches = question_rows.list_retrieval_ranks(s, corpus_id, list(texts))
-    retrieval = RetrievalOrder({(texts[row.question], row.text): row.retrieval_rank for row in matches})
+        matches = question_rows.list_retrieval_ranks(s, corpus_id, [q.text for q in questions])
+    retrieval = RetrievalOrder({(row.question, row.text): row.retrieval_rank for row in matches})
     is_retrieved = all(retrieval.knows(q.text, q.candidates) for q in questions)
     name, ranker = (RETRIEVAL, retrieval) if is_retrieved else (WORDS, BM25Ranker())
     return name, evaluate(ranker, questions, setting=setting).metrics

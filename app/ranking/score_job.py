@@ -17,9 +17,7 @@ from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.spelling import add_question_mark
 from as2core.types import Json
-from db.models import ASKED
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 
@@ -75,8 +73,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
         job.step_back()
         left = describe_remaining(job.seconds() - began, done, total)
         job.progress(done / total, f"{done} of {total} questions ranked{left}")
-        text = add_question_mark(question.text) if question.origin == ASKED else question.text  # as Ask ranks it
-        result = scoring.rank_question(wb, corpus_id, text, model)
+        result = scoring.rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
             scoring.score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from as2core.spelling import add_question_mark, correct_spelling, drop_question_mark
+from as2core.spelling import correct_spelling
 
 TEXTS = ["The Eiffel Tower was finished in 1889.", "Microbes live there.", "Halley saw the comet."]
 KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "compete"})
@@ -12,8 +12,8 @@ KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "comp
     ("typed", "read"),
     [
         ("When was the Eifel Tower finished?", "When was the Eiffel Tower finished?"),  # one missing
-        ("when was the tower finihsed", "when was the tower finished"),  # two exchanged, no mark
-        ("WHEN WAS THE EIFFFEL TOWER FINISHED", "WHEN WAS THE EIFFEL TOWER FINISHED"),  # one too many
+        ("when was the tower finihsed", "when was the tower finished?"),  # two exchanged, no mark
+        ("WHEN WAS THE EIFFFEL TOWER FINISHED", "WHEN WAS THE EIFFEL TOWER FINISHED?"),  # one too many
         ("Who saw the cimet?", "Who saw the comet?"),  # one wrong, of the texts
         ("Which birdge?", "Which bridge?"),  # known, though in no text
         ("Which Birdge-Tower?", "Which Bridge-Tower?"),
@@ -58,18 +58,4 @@ def test_a_word_with_a_dotted_capital_i_is_known():
 
 
 def test_of_known_words_the_one_with_the_same_letters_comes_first():
-    assert correct_spelling("Can I brnig my dog", [], {"brig", "bring"}) == "Can I bring my dog"
-
-
-@pytest.mark.parametrize(
-    ("typed", "read"),
-    [
-        ("when was the tower finished", "when was the tower finished?"),
-        ("Name some microbes.", "Name some microbes."),
-        ("埃菲尔铁塔什么时候建成", "埃菲尔铁塔什么时候建成"),
-        ("", ""),
-    ],
-)
-def test_a_question_mark_is_added_where_a_word_ends_the_question(typed, read):
-    assert add_question_mark(typed) == read
-    assert drop_question_mark(read) == typed
+    assert correct_spelling("Can I brnig my dog", [], {"brig", "bring"}) == "Can I bring my dog?"

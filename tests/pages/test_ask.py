@@ -481,8 +481,8 @@ def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at = button(at, "Ask").click().run()
     at.session_state["_as2_result"][1].generative.exception(timeout=60)  # the run is stored after the answer
-    assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip()
+    assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params
     assert "This question is too long for a link" in texts(at)
     recent = open_ask().button(key="as2_recent_0")  # where the line says that it is
-    assert recent.click().run().session_state["_as2_question"] == ("why " * 2000).strip()
+    assert recent.click().run().session_state["_as2_question"] == ("why " * 2000).strip() + "?"

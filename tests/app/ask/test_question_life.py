@@ -122,7 +122,7 @@ def test_a_question_without_a_word_is_refused_wherever_it_comes_from(wb, towers,
         with pytest.raises(As2Error, match=r"line 1: .* no letter or digit"):
             questions.add_questions(wb, towers.id, [text], by=ann.id)
     assert list_rows(wb, towers) == []
-    assert asking.ask(wb, towers.id, "1889").read == "1889?"
+    assert asking.ask(wb, towers.id, "1889").question == "1889?"
 
 
 def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_and_origin(wb, towers, ann, bob, clock):
