@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import stored
+import streamlit as st
 from app_pages import button, markup, open_page, texts
 from sqlalchemy import select
 
@@ -596,11 +597,31 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
     stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
     assert "label: 0 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
-    stored.set_split(wb, BRIDGE, "")
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 1)
+    label(wb, me, (1, 1))
+    label(wb, me, (2, 3))
+    assert open_page("adapt").button(key="adapt_start").disabled
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # the test question is measured on, the others have a correct one
     at = open_label({"queue": "random"})
     assert "Enough for a first retrain:" in texts(at)
     assert "adapt" in [p.proto.page for p in at.get("page_link")]
+    st.cache_data.clear()
+    assert not open_page("adapt").button(key="adapt_start").disabled
+
+
+def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):
+    checks, check = [], readiness.check_readiness
+    monkeypatch.setattr(readiness, "check_readiness", lambda *a: checks.append(1) or check(*a))
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    stored.set_split(wb, BRIDGE, "test")
+    for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
+        assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
+        label(wb, me, pair, label_name)
+    for _ in range(2):
+        assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1
+    label(wb, me, (1, 4), "incorrect")
+    assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
+    annotation.withdraw(wb, question_id=1, sentence_id=1, annotator_id=me.id)
+    assert not readiness.count_labels(wb, stored.TOWERS).is_enough
 
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
