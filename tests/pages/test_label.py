@@ -462,9 +462,73 @@ def test_rows_that_others_look_at_are_closed(wb, ann):
     queues.item_at(wb, BRIDGE, TRAINS, ann.id)
     at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
-    assert "others have them or they have enough labels: 1 row." in texts(at)
+    assert "labelled by you. 1 grey row is closed: others are at work there.</p>" in markup(at)
     press(at, "rest")
     assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
+
+
+def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
+    label(wb, ann, FIRST)
+    label(wb, ann, SECOND, "incorrect")
+    at = open_page("label", {"mode": "list", "queue": "tops", "question": str(BRIDGE)})
+    assert "2 grey rows are closed: labelled by ann.</p>" in markup(at)
+
+
+def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
+    annotation.give_label(wb, question_id=BRIDGE, sentence_id=1, annotator_id=me.id, label="incorrect")
+    assert "5 candidates, 4 of them ranked; 1 labelled by you</p>" in markup(opened_list(queue="tops"))
+
+
+def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it(wb):
+    advice = "a retrain gains most from that"
+    at = opened_list(queue="uncertain")
+    assert advice in texts(at)
+    at = at.selectbox(key="label_queue").set_value("tops").run()  # for evaluations
+    assert advice not in texts(at)
+    at.selectbox(key="label_queue").set_value("unlabelled").run()
+    stored.set_split(wb, BRIDGE, "test")
+    at = open_page("label", {"mode": "list", "queue": "uncertain", "question": str(BRIDGE)})
+    assert "Kept apart" in markup(at) and advice not in texts(at)
+
+
+def test_a_reload_opens_the_list_that_was_left_also_where_its_queue_offers_it_no_more(wb):
+    at = open_page("label")
+    question = front(at)[0]
+    assert at.query_params["question"] == str(question)
+    at = press(at, "incorrect")
+    again = open_page("label", {"question": str(question)})
+    assert front(again)[0] == question
+    assert again.session_state["_label_desk"].rows[0].label == "incorrect"
+    again = press(again, "forward")  # moving on changes the address
+    assert front(again)[0] != question
+    assert again.query_params["question"] == str(front(again)[0])
+    at = at.selectbox(key="label_queue").set_value("tops").run()  # another queue begins with its own first
+    assert at.query_params["question"] == str(front(at)[0])
+    assert "question" not in at.segmented_control(key="label_mode").set_value("one").run().query_params
+
+
+@pytest.mark.parametrize("address", ["999999", "x", "-1", "3.4"])
+def test_an_address_without_a_question_of_the_queues_opens_the_queue(wb, address):
+    assert front(open_page("label", {"question": address}))[0] in (1, 2, BRIDGE)
+
+
+def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
+    seat = Seat(stored.TOWERS, me.id, "tops")
+    assert queues.reopen_question(wb, seat, BRIDGE).question_id == BRIDGE
+    assert queues.reopen_question(wb, replace(seat, questions=(1,)), BRIDGE) is None
+    assert queues.reopen_question(wb, replace(seat, corpus_id=stored.WORKS), BRIDGE) is None
+    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    assert queues.reopen_question(wb, seat, BRIDGE) is None
+
+
+def test_an_address_does_not_choose_what_chance_chooses(wb, me):
+    seat = Seat(stored.TOWERS, me.id, "random")
+    assert queues.reopen_question(wb, seat, BRIDGE) is None
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
+    item = queues.next_question(wb, replace(seat, queue="uncertain"))
+    assert item.assignment.control
+    assert queues.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
+    assert queues.next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
