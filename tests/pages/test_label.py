@@ -632,12 +632,14 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock):
+def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
+    assert "labels a minute" not in texts(at.run())  # three say nothing
+    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
     at = at.run()
     assert "12.0 labels a minute." in texts(at)
     assert "to go" not in texts(at)  # a forecast in hours frightens
