@@ -105,8 +105,8 @@ def find_words(text: str) -> list[tuple[int, int]]:
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for its line ends, each of which became a
-    blank: a sentence in an export or a picture is one line.
+    """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for line ends, which are blanks in it: a
+    sentence in an export or a picture is one line.
 
     A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
     """

@@ -78,10 +78,11 @@ def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
         return desk
     if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
-        opened = url.get_numbers("question")[:1] if url.has_moved("question", settling=url.SETTLING_SECONDS) else ()
+        has_moved = url.has_moved("question", settling=url.SETTLING_SECONDS)
+        question = next(iter(url.get_numbers("question")), None) if has_moved else None
         with slot, st.spinner("Finding the next item …"):
-            if mode == LIST and opened:  # a reload, a link, Back or Forward: the list that was open there
-                desk = ListDesk.resume(frame.wb, seat, *opened, skips)
+            if mode == LIST and question is not None:  # a reload, a link, Back or Forward: the list that was open there
+                desk = ListDesk.resume(frame.wb, seat, question, skips)
             else:
                 desk = DESKS[mode].start(frame.wb, seat, skips)
         state["_label_desk"] = desk

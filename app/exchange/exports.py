@@ -34,7 +34,7 @@ FORMATS = {
     "beir": "corpus, queries and qrels, zipped",
     "run": "the ranking of the version in use: qid Q0 docid rank score tag",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
-    "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of sentence-transformers",
+    "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
 }
 NEEDS = {  # format -> without which its file would be empty
     **dict.fromkeys(("csv", "qrels", "pairs"), "Needs a sentence labelled correct or incorrect."),

@@ -343,7 +343,8 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
 
 
 def _measure_pace(times: list[datetime]) -> float | None:
-    """Labels a minute in the session that lasts until the first of `times`, newest first; None before MIN_PACE_LABELS."""
+    """Labels a minute in the session that lasts until the first of `times`, newest first; None before MIN_PACE_LABELS
+    labels."""
     steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise(times)))
     seconds = (times[0] - steps[-1][1]).total_seconds() if steps else 0.0
     return len(steps) / seconds * 60 if len(steps) >= MIN_PACE_LABELS and seconds > 0 else None

@@ -226,11 +226,11 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
     return item if any(r.free for r in item.rows) else None
 
 
-def _find_labellers(s: Session, question_id: int, closed: Collection[int], overlap: int) -> tuple[str, ...]:
+def _find_labellers(s: Session, question_id: int, sentence_ids: Collection[int], overlap: int) -> tuple[str, ...]:
     """Who labelled those of these sentences that have as many labels as are wanted, by name."""
     names: dict[int, set[str]] = {}
-    for row in rows.list_labels_of_questions(s, [question_id]) if closed else ():
-        if row.sentence_id in closed:
+    for row in rows.list_labels_of_questions(s, [question_id]) if sentence_ids else ():
+        if row.sentence_id in sentence_ids:
             names.setdefault(row.sentence_id, set()).add(row.annotator)
     return tuple(sorted({name for group in names.values() if len(group) >= overlap for name in group}))
 

@@ -13,7 +13,8 @@ _BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 def pdf_text(content: bytes) -> tuple[str, str]:
-    """`(title or "", plain text)`; a title that says nothing about the document is none. A word divided at a line's end is joined, a sentence goes on over the page's end.
+    """`(title or "", plain text)`. A title that says nothing about the document is none. A word divided at a line's end
+    is joined, a sentence goes on over the page's end.
 
     Raises UnreadableFile when it is damaged, needs a password, or holds pictures only.
     """

@@ -666,7 +666,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
     assert open_page("adapt").button(key="adapt_start").disabled
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # the test question is measured on, the others have a correct one
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
     assert "Enough for a first retrain:" in texts(at)
     assert "adapt" in [p.proto.page for p in at.get("page_link")]

@@ -70,15 +70,15 @@ def _describe_extent(item: QuestionItem) -> str:
     """How many candidates are there to label, why the ranks are among more or fewer, if they are, and why some rows
     are closed."""
     labels, total = sum(r.label is not None for r in item.rows), len(item.rows)
-    ranked, missing = sum(r.rank is not None for r in item.rows), item.run_size - total
+    with_rank, missing = sum(r.rank is not None for r in item.rows), item.run_size - total
     parts = [f"{labels} of {count(total, 'candidate')} labelled by you"]
-    if 0 < ranked < total:
-        parts = [f"{count(total, 'candidate')}, {ranked:,} of them ranked; {labels:,} labelled by you"]
+    if 0 < with_rank < total:
+        parts = [f"{count(total, 'candidate')}, {with_rank:,} of them ranked; {labels:,} labelled by you"]
     if missing > 0:
         parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")
-    if closed := sum(not r.free for r in item.rows):
+    if grey := sum(not r.free for r in item.rows):
         why = f"labelled by {escape(', '.join(item.labelled_by))}" if item.labelled_by else "others are at work there"
-        parts.append(f"{count(closed, 'grey row is', 'grey rows are')} closed: {why}.")
+        parts.append(f"{count(grey, 'grey row is', 'grey rows are')} closed: {why}.")
     return parts[0] if len(parts) == 1 else f"{parts[0]}. {' '.join(parts[1:])}"
 
 
