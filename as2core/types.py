@@ -52,12 +52,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its candidates in their original order (document order, not rank)."""
+    """A question with its candidates in their original order (document order, not rank). `split`: which part of a
+    divided set it is, train, dev or test; "" where nothing says."""
 
     qid: str
     text: str
     candidates: tuple[Candidate, ...] = ()
     kind: str = ""
+    split: str = ""
 
     def drop_titles(self) -> Self:
         """The question with candidates without titles."""

@@ -3,14 +3,15 @@
 import streamlit as st
 
 from app.ui import navigation, url
-from app.ui.data import corpora, documents, labels, proposals, question_list, questions, synonyms
+from app.ui.data import corpora, documents, label_list, labels, proposals, question_list, questions, synonyms
 from app.ui.page import page
 
 frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
 VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms", "questions": "Questions",
-         "proposals": "Proposals", "labels": "Labels"}  # fmt: skip
-DRAWN_FOR_A_CORPUS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals}
+         "proposals": "Proposals", "list": "Labels", "labels": "Import and export"}  # fmt: skip
+CORPUS_VIEWS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals,
+                "list": label_list}  # fmt: skip
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
     url.put(doc=None, search=None, sentence=None, **dict.fromkeys(navigation.QUESTION))
@@ -20,8 +21,9 @@ if view == "corpora":
 elif view == "labels":
     labels.draw(frame)
 elif frame.corpus is not None:
-    DRAWN_FOR_A_CORPUS[view].draw(frame)
+    CORPUS_VIEWS[view].draw(frame)
 else:
     st.info("There is no corpus yet. Create one under Corpora.", icon=":material/folder_open:")
 corpora.dialogs(frame)
 question_list.draw_dialog(frame)
+label_list.draw_dialog(frame)

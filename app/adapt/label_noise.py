@@ -29,6 +29,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.labels.consensus import BINARY, resolve_labels
 from app.ranking import scoring
+from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
@@ -36,6 +37,7 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
+from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Json, OnProgress, Question
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
@@ -176,12 +178,13 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
     label_of = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
     usable = [r for r in candidates if label_of.get((r.question_id, r.sentence_id)) in BINARY]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
+    synonyms = read_synonyms(wb, corpus_id)
     features: list[np.ndarray] = []
     for _, group in groupby(usable, key=lambda r: r.question_id):
         job.step_back()
         job.progress(len(features) / len(usable), f"{len(features)} labels read")
         rows = list(group)
-        question = rows[0].question
+        question = synonyms.expand(rows[0].question)
         texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
         vectors = embedder.embed([question, *(c.titled_text for c in texts)])
         scores = [] if generative is None else [np.asarray(generative.score(question, texts))]
@@ -214,13 +217,14 @@ def filter_labels(
     questions: Sequence[Question],
     *,
     seed: int = 0,
+    synonyms: Synonyms | None = None,
     train_judge: TrainJudge | None = None,
     on_progress: OnProgress | None = None,
 ) -> FilteredLabels:
     """The questions without the labels that are more likely wrong than right; all of them if few labels are wrong, or
-    if that cannot be estimated. Every candidate has to be labelled. `train_judge` trains a copy of the judge on the
-    first or the second half of the questions; without it the judge alone decides. An exception from `on_progress` stops
-    it."""
+    if that cannot be estimated. Every candidate has to be labelled. The judge reads the questions with the `synonyms`.
+    `train_judge` trains a copy of it on the first or the second half of the questions so read; without it the judge
+    alone decides. An exception from `on_progress` stops it."""
     from sklearn.metrics import log_loss
 
     everything = FilteredLabels(tuple(questions))
@@ -233,7 +237,8 @@ def filter_labels(
     except TooFewLabels:
         return everything
     features: list[np.ndarray] = []
-    for some in _trace_in_batches(judge, questions, on_progress):
+    read = synonyms.expand_all(questions) if synonyms else questions
+    for some in _trace_in_batches(judge, read, on_progress):
         features += some
         sure = _find_sure(judge, features)
         bound = bound_wrong_share(labels, sure)
@@ -245,7 +250,7 @@ def filter_labels(
     rate = estimate_wrong_share(p, labels, sure)
     if rate < MIN_WRONG_SHARE:
         return replace(everything, rate=rate)
-    if train_judge is not None and (more := _trace_with_other_half(train_judge, questions, on_progress)):
+    if train_judge is not None and (more := _trace_with_other_half(train_judge, read, on_progress)):
         both = [np.hstack(pair) for pair in zip(features, more, strict=True)]
         p_both = _predict_correct(both, labels, groups, seed)
         if log_loss(labels, p_both) < log_loss(labels, p):

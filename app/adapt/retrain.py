@@ -85,9 +85,9 @@ class _Retrain:
             on_progress = self.reporter.begin("calibration", "calibrating the probabilities")
             result = training.calibrate_result(result, self._calibration_questions, on_progress)
         after = self.measuring.measure_new(result.ranker, questions)
-        crossed = self._cross_fit(ranker, self._plan_folds(labels.questions))
+        cross_fit_result = self._cross_fit(ranker, self._plan_folds(labels.questions))
         benchmarks = self.measuring.evaluate_benchmarks(result.ranker, self.benchmarks)
-        report = self._report(BeforeAfter(before, after), crossed, benchmarks, labels, result)
+        report = self._report(BeforeAfter(before, after), cross_fit_result, benchmarks, labels, result)
         self.reporter.begin("saving", "saving the version")
         report = self._save(report, result)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
@@ -157,9 +157,14 @@ class _Retrain:
             return label_noise.FilteredLabels(train)
         self.measuring.wait_for_engine(judge)
         judges = _Judges(self, judge)
-        with self.measuring.cache_logits(judge, "check", train):
+        with self.measuring.cache_logits(judge, "check", self.snapshot.read(train)):
             labels = label_noise.filter_labels(
-                judge, train, seed=self.settings.seed, train_judge=judges.train, on_progress=judges.report_scoring
+                judge,
+                train,
+                seed=self.settings.seed,
+                synonyms=self.snapshot.synonyms,
+                train_judge=judges.train,
+                on_progress=judges.report_scoring,
             )
         self.reporter.pace.finish_early("check")  # it ends as soon as few labels can be wrong
         if labels.left_out:
@@ -195,16 +200,16 @@ class _Retrain:
     def _report(
         self,
         held_out: BeforeAfter[Measurement],
-        crossed: CrossFit,
+        cross_fit_result: CrossFit,
         benchmarks: dict[str, BeforeAfter[Evaluation]],
         labels: label_noise.FilteredLabels,
         result: training.TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
-        evaluations = crossed.add_to(held_out.map(lambda m: m.evaluation))
+        both = cross_fit_result.add_to(held_out.map(lambda m: m.evaluation))
         figures = {data: sides.map(lambda e: e.metrics) for data, sides in benchmarks.items()}
-        before, after = evaluations.before, evaluations.after
-        all_questions = (*self.snapshot.parts.held_out, *crossed.questions)
+        before, after = both.before, both.after
+        all_questions = (*self.snapshot.parts.held_out, *cross_fit_result.questions)
         questions = tuple(q for q in all_questions if q.qid in after.per_question["AP"])
         return RetrainReport(
             version="",
@@ -213,7 +218,7 @@ class _Retrain:
             before=before.metrics,
             after=after.metrics,
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
-            intervals=evaluations.map(lambda e: compute_intervals(e.per_question)),
+            intervals=both.map(lambda e: compute_intervals(e.per_question)),
             per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
             baselines=self.measuring.measure_baselines(
                 self.corpus_id, self.settings.version_kind, questions, self.snapshot.read(questions), before.metrics
@@ -222,7 +227,7 @@ class _Retrain:
             reliability=held_out.map(lambda m: m.reliability),
             frozen=figures.pop(FROZEN, None),
             frozen_others=figures,
-            labels=_count_labels(self.snapshot, len(crossed.questions)),
+            labels=_count_labels(self.snapshot, len(cross_fit_result.questions)),
             left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,

@@ -78,7 +78,7 @@ def _is_measured(session: Session, corpus_id: int, version: int) -> bool:
     return last is not None and last.settings.get("version") == version
 
 
-def find_waiting(wb: Workbench) -> registry.VersionView | None:
+def find_waiting_version(wb: Workbench) -> registry.VersionView | None:
     """The newest version made from the active one that nothing speaks against, and that is neither promoted nor
     rejected; None if there is none. One that is better goes before one without a clear difference."""
     active = registry.get_active(wb)

@@ -116,7 +116,7 @@ def embed_questions(
     """Unit vectors of questions `(n, width)`, each embedded once; None if `known_only` and some are not yet."""
     if known_only and not (wb.settings.local / "vectors.npz").exists():
         return None
-    cache = VectorCache(wb.models.embedder, wb.settings.local)
+    cache = VectorCache(wb.models.embedder, wb.settings.local, wb.models.embedder_weights())
     if not known_only:
         cache.embed(texts, on_progress)
     return cache.get(texts) if cache.has_all(texts) else None

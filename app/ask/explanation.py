@@ -4,28 +4,21 @@ cached with the loaded version."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
-from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from app.ask.asking import AskView
 from app.ranking import scoring
+from app.ranking.ranker_cache import RankerCache
 from app.versions import loading
 from app.workbench.workbench import Workbench
 from as2core.cascade.attribution import Attribution
 from as2core.rankers.base import Explanation
 
 MAX_CACHED = 256  # explanations of a loaded version
-T = TypeVar("T")
-Key = tuple[str, ...]
 
-_caches: WeakKeyDictionary[object, OrderedDict[Key, object]] = WeakKeyDictionary()
-_lock = Lock()
+_explanations = RankerCache(MAX_CACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,7 @@ def attribute_score(wb: Workbench, view: AskView, position: int) -> Attribution:
     ranker = scoring.as_cascade(loading.load_version(wb, view.version))
     [candidate] = scoring.as_candidates([view.candidates[position]])
     key = ("score", view.read, candidate.title, candidate.text)
-    return _get_or_compute(ranker, key, lambda: ranker.attribute(view.read, candidate))
+    return _explanations.get_or_compute(ranker, key, lambda: ranker.attribute(view.read, candidate))
 
 
 def compare_words(wb: Workbench, view: AskView, position: int) -> list[WordGain]:
@@ -52,23 +45,10 @@ def compare_words(wb: Workbench, view: AskView, position: int) -> list[WordGain]
 
     def explain(positions: list[int]) -> Explanation:
         here = [texts[i] for i in positions]
-        return _get_or_compute(ranker, ("words", view.read, *here), lambda: ranker.explain(view.read, here))
+        key = ("words", view.read, *here)
+        return _explanations.get_or_compute(ranker, key, lambda: ranker.explain(view.read, here))
 
     all_entered = explain(entered)
     one = all_entered.log_p[entered.index(position)] if position in entered else explain([position]).log_p[0]
     gains = one - np.mean(all_entered.log_p, axis=0, dtype=np.float64)
     return [WordGain(view.read[a:b], g) for (a, b), g in zip(all_entered.spans, gains.tolist(), strict=True)]
-
-
-def _get_or_compute(ranker: object, key: Key, compute: Callable[[], T]) -> T:
-    with _lock:
-        cache = _caches.setdefault(ranker, OrderedDict())
-        if key in cache:
-            cache.move_to_end(key)
-            return cache[key]  # type: ignore[return-value]
-    result = compute()
-    with _lock:
-        cache[key] = result
-        while len(cache) > MAX_CACHED:
-            cache.popitem(last=False)
-    return result

@@ -87,7 +87,7 @@ def find_pins(wb: Workbench, corpus_id: int, answer: Answer, viewer_id: int | No
     """By sentence id, as this person may see them; None is the command line, which sees all. What was labelled for this
     very wording counts before what was labelled for a similar one."""
     earlier = find_same_questions(wb, corpus_id, answer.question, by_meaning=not answer.awaits_vectors)
-    judgements = read_judgements(wb, [q.id for q in earlier], viewer_id)
+    judgements = read_judgements(wb, corpus_id, [q.id for q in earlier], viewer_id)
     pins: dict[int, Pin] = {}
     for question in earlier:
         for sentence_id, judgement in judgements.get(question.id, {}).items():

@@ -32,7 +32,7 @@ from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
 from as2core.types import Json
-from db.models import ASKED, Proposal
+from db.models import ASKED, Proposal, Sentence
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
 from db.repositories.questions import PROPOSED
@@ -167,6 +167,9 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
             if place is not None and place <= MAX_RANK:
                 with wb.write() as s:
                     lock_corpus(s, corpus_id)
+                    sentence = s.get(Sentence, row.id)
+                    if sentence is None or sentence.retired:  # deleted with its document while it was ranked
+                        break
                     rows.add_proposal(
                         s, corpus_id, row.id, storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
                     )

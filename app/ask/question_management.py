@@ -24,6 +24,14 @@ from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter
 
 MAX_RECENT_QUESTIONS = 10
+MAX_WORDS = 20  # of a search
+STATES: dict[str, dict[str, bool]] = {
+    "": {},
+    "queued": {"is_queued": True},
+    "removed": {"is_queued": False},
+    "unlabelled": {"is_labelled": False},
+    "labelled": {"is_labelled": True},
+}
 DELETE, DELETE_LEFTOVERS = "delete a question", "delete questions without labels"  # in the audit log
 
 
@@ -77,10 +85,18 @@ class DeletionView:
 
 
 def list_questions(
-    wb: Workbench, corpus_id: int, *, search: str = "", origin: str = "", limit: int, offset: int = 0
+    wb: Workbench,
+    corpus_id: int,
+    *,
+    search: str = "",
+    origin: str = "",
+    state: str = "",
+    limit: int,
+    offset: int = 0,
 ) -> QuestionsView:
-    """Last asked or made first. `search`: a part of the text; `origin`: of one origin."""
-    which = QuestionFilter(corpus_id, " ".join(storable(search).split()), origin)
+    """Last asked or made first. `search`: words or parts of them, in any order; `origin`: of one origin; `state`: in
+    one of STATES."""
+    which = QuestionFilter(corpus_id, storable(search).split()[:MAX_WORDS], origin, **STATES[state])
     with wb.read() as s:
         records = rows.list_questions_with_counts(s, which, limit, offset)
         total, origins = rows.count_questions(s, which), rows.count_origins(s, corpus_id)

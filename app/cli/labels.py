@@ -98,10 +98,11 @@ def export(
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports
+    from app.ranking.synonyms import read_synonyms
 
     with workbench() as wb:
         of = find_corpus(wb, corpus)
-        content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
+        content = exports.export_labels(wb, of.id, fmt, annotator=annotator, synonyms=read_synonyms(wb, of.id))
     if str(file) == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.compare.question_sets import find_own_corpus
 from app.compare.rankers import find_twins
 from app.compare.sweeps import adjust_p_values
-from app.corpora.corpora import CORPUS_PREFIX, UnknownCorpus, find_corpus
+from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels import consensus
@@ -221,12 +222,8 @@ def _read_pairs(
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
-    if not data.startswith(CORPUS_PREFIX):
-        return set()
-    try:
-        return consensus.find_hidden_labels(wb, find_corpus(wb, data.removeprefix(CORPUS_PREFIX)).id, by)
-    except UnknownCorpus:  # deleted or renamed since
-        return set()
+    corpus = find_own_corpus(wb, data)
+    return set() if corpus is None else consensus.find_hidden_labels(wb, corpus.id, by)
 
 
 def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, EvaluationRow]:

@@ -15,7 +15,7 @@ from app.compare import question_sets
 from app.compare.comparison import ComparisonSettings, to_row
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
-from app.corpora.corpora import CORPUS_PREFIX, UnknownCorpus, find_corpus
+from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
@@ -53,7 +53,8 @@ def start_compare(
     """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
     UnknownData, BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the
     machine or from the hub and `by` is no admin."""
-    if outside := [name for name in rankers if is_path(name)] + [data] * (data not in question_sets.list_datasets(wb)):
+    is_own = data.startswith(CORPUS_PREFIX) or data in question_sets.list_datasets(wb)
+    if outside := [name for name in rankers if is_path(name)] + [data] * (not is_own):
         with wb.read() as s:
             people.allow(s, by, f"compare with {outside[0]}, which is not of this workbench", people.ADMIN)
     names = tuple(dict.fromkeys(name_active(wb, r) for r in rankers))
@@ -117,11 +118,8 @@ def run_compare(job: JobRun) -> dict[str, Json]:
 
 def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: Sequence[Question]) -> dict[str, object]:
     """The means without reranking as the card of a retrain has them; {} for what is no corpus's labels."""
-    if not settings.data.startswith(CORPUS_PREFIX):
-        return {}
-    try:
-        corpus = find_corpus(wb, settings.data.removeprefix(CORPUS_PREFIX))
-    except UnknownCorpus:  # deleted or renamed since
+    corpus = question_sets.find_own_corpus(wb, settings.data)
+    if corpus is None:
         return {}
     order, metrics = measure_retrieval(wb, corpus.id, questions, settings.setting)
     return {"order": order, "metrics": metrics}

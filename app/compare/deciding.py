@@ -20,6 +20,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
+from app.corpora.corpora import UnknownCorpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
@@ -138,9 +139,10 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
 
 
 def run_decision(job: JobRun) -> dict[str, Json]:
-    """The background job: both rankers' scores of every question of the queues."""
+    """The background job: both rankers' scores of every question of the queues. Raises UnknownCorpus."""
     request = DecisionRequest(**job.settings)
-    assert job.corpus_id is not None
+    if job.corpus_id is None:
+        raise UnknownCorpus("the corpus was deleted meanwhile")
     with job.wb.read() as s:
         questions = [q for q in _list_questions(s, job.corpus_id) if len(q[2]) >= MIN_CANDIDATES]
         labels = _read_labels(s, [question_id for question_id, _, _ in questions])

@@ -8,11 +8,11 @@ ranker put another candidate first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from app.compare.comparison import ComparisonView
-from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, get_corpus
+from app.compare.question_sets import find_own_corpus
+from app.corpora.corpora import CorpusView, get_corpus
 from app.labels.consensus import BINARY
 from app.workbench.workbench import Workbench
 from as2core import error_slices
@@ -54,12 +54,12 @@ def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss,
 
 def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     """Those of a corpus's questions that were searched for, and none of whose correct sentences the search found."""
-    corpus_id = _find_own_corpus(wb, view)
-    if corpus_id is None:
+    corpus = find_own_corpus(wb, view.data)
+    if corpus is None:
         return frozenset()
     texts = _map_texts(view)
     with wb.read() as s:
-        rows = question_rows.list_retrieval_ranks(s, corpus_id, list(texts.values()))
+        rows = question_rows.list_retrieval_ranks(s, corpus.id, list(texts.values()))
     retrieved: dict[str, set[str]] = {}
     for row in rows:
         retrieved.setdefault(row.question, set()).add(row.text)
@@ -92,16 +92,7 @@ def _list_precisions(view: ComparisonView, ranker: str) -> dict[str, float]:
 
 def find_target_corpus(wb: Workbench, view: ComparisonView, corpus_id: int) -> CorpusView:
     """The corpus whose labels were compared on; that of `corpus_id` for a set that is a file. Raises UnknownCorpus."""
-    own = _find_own_corpus(wb, view)
-    return get_corpus(wb, corpus_id if own is None else own)
-
-
-def _find_own_corpus(wb: Workbench, view: ComparisonView) -> int | None:
-    if not view.data.startswith(CORPUS_PREFIX):
-        return None
-    with suppress(UnknownCorpus):  # deleted or renamed since
-        return find_corpus(wb, view.data.removeprefix(CORPUS_PREFIX)).id
-    return None
+    return find_own_corpus(wb, view.data) or get_corpus(wb, corpus_id)
 
 
 def find_question_ids(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tuple[int, ...]:

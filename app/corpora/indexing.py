@@ -94,8 +94,8 @@ def _index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None
         split = [(str(d.id), split_passages(str(d.id), sentences[d.id], title=d.title)) for d in documents]
         wb.index(corpus_id).upsert_docs(split)
         with wb.write() as s:
-            rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
-        indexed += len(documents)
+            changed = rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
+        indexed += len(documents) - changed  # these come again at once: their older text is in the index now
         if on_progress:
             on_progress(Progress(indexed, total, "building the search index"))
     return indexed

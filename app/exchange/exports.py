@@ -1,13 +1,13 @@
 """Exports labels in the formats others use.
 
-JSONL keeps every label with its annotator, and the verdicts, so importing an export changes nothing. The other formats
-hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported grade (a
-rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
+JSONL keeps every label with its annotator, the verdicts and the split, so importing an export changes nothing. The
+other formats hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported
+grade (a rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
 """
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,12 +22,13 @@ from as2core.data import beir
 from as2core.data.catalog import WRITERS
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
+from as2core.synonyms import Synonyms
 from as2core.types import Question
 from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
-    "jsonl": "one question per line with its candidates, every annotator's labels and the verdicts",
+    "jsonl": "one question per line with its candidates, every annotator's labels, the verdicts and the split",
     "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
@@ -54,10 +55,17 @@ def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
 
 
 def export_labels(
-    wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None, *, by: int | None = None
+    wb: Workbench,
+    corpus_id: int,
+    fmt: str,
+    annotator: str | None = None,
+    *,
+    by: int | None = None,
+    synonyms: Synonyms | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
-    command line; unless an admin, they do not get others' labels of a pair that they have still to label.
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
+    the corpus's, with which the version ranks for a run.
     Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator, or nothing of what the
     format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
@@ -82,7 +90,9 @@ def export_labels(
     audit.write(wb, by, "export labels", name, f"{fmt}, {len(questions):,} questions")
     if fmt == "beir":
         return _zip(beir.dumps(questions))
-    return (_run_file(wb, questions) if text is None else text).encode()
+    if text is None:
+        text = _run_file(wb, synonyms.expand_all(questions) if synonyms else questions)
+    return text.encode()
 
 
 def labelled_questions(
@@ -90,11 +100,11 @@ def labelled_questions(
 ) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones
     that the label queues offer, with their imported and labelled candidates. `signed`: with every annotator's label
-    (but for unsigned imports) and the verdicts. `by`: as in `export_labels`."""
+    (but for unsigned imports), the verdicts and the split. `by`: as in `export_labels`."""
     get_corpus(wb, corpus_id)
     labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
     return [
-        _drop_import_signature(x.question)
+        replace(_drop_import_signature(x.question), split=x.split if signed else "")
         for x in labelled_rows
         if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)
@@ -119,7 +129,7 @@ def _zip(files: Mapping[str, str]) -> bytes:
     return out.getvalue()
 
 
-def _run_file(wb: Workbench, questions: list[Question]) -> str:
+def _run_file(wb: Workbench, questions: Sequence[Question]) -> str:
     version = loading.load_version(wb)
     scores = {q.qid: np.asarray(version.ranker.score(q.text, q.candidates)) for q in questions}
     return "".join(run_to_lines(questions, scores, tag=version.name))

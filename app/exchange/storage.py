@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count, groupby
 from operator import iadd
+from textwrap import shorten
 
 from sqlalchemy.orm import Session
 
@@ -42,11 +43,11 @@ Entry = tuple[QuestionRow, Question, dict[str, SentenceRow]]  # stored question,
 class ImportOptions:
     """Whose labels these are and how they are stored.
 
-    `annotator_id`: who signs what the file does not sign; nobody if `unsigned`, so that a label that people settled
-    here already is the same as theirs or in conflict with it. `signers`: name in the file -> annotator id. `split`:
-    which part of a divided set the questions are, "" where they are divided here; an import of stored questions
-    replaces their split. `by_text`: a question is identified by its wording (CSV has no ids). `override`: a label that
-    differs from an earlier one replaces it; otherwise it is a conflict.
+    `annotator_id`: who signs what the file does not sign; nobody if `unsigned`, so that a label that stands here
+    already is the same as theirs or in conflict with it. `signers`: name in the file -> annotator id. `split`: which
+    part of a divided set the questions are, "" where each says so itself or they are divided here; an import of stored
+    questions replaces their split. `by_text`: a question is identified by its wording (CSV has no ids). `override`: a
+    label that differs from an earlier one replaces it; otherwise it is a conflict.
     """
 
     annotator_id: int
@@ -120,7 +121,7 @@ def _to_storable(q: Question) -> Question:
         )
         for c in q.candidates
     )
-    return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
+    return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind), q.split)
 
 
 class _BatchImport:
@@ -153,13 +154,13 @@ class _BatchImport:
         by_name = rows.find_questions(s, self.corpus_id, batch_ids)
         question_rows = {}
         for q in batch:
-            row = by_name.get(q.qid)
+            row, split = by_name.get(q.qid), options.split or q.split
             is_other = row is not None and bool(q.text) and row.text.split() != q.text.split()
             if is_other or options.by_text:
                 row = rows.find_question(s, self.corpus_id, q.text) or (None if is_other else row)
             if row is None and q.text:
                 name = self._free_id(q.qid, batch_ids) if is_other else q.qid
-                more = {"external_id": name, "origin": options.origin, "kind": q.kind, "split": options.split}
+                more = {"external_id": name, "origin": options.origin, "kind": q.kind, "split": split}
                 row = QuestionRow(corpus_id=self.corpus_id, text=q.text, created=self.now, **more)
                 s.add(row)
                 self.counts.new_questions += 1
@@ -169,9 +170,9 @@ class _BatchImport:
                 continue
             if row.origin == ASKED:
                 row.queued = True
-            if options.split and row.split != options.split:
-                self.counts.moved[row.split, options.split] += 1
-                row.split = options.split
+            if split and row.split != split:
+                self.counts.moved[row.split, split] += 1
+                row.split = split
             if options.origin in SHIPPED:
                 row.kind = q.kind
             question_rows[q.qid] = row
@@ -185,7 +186,7 @@ class _BatchImport:
     def _find_sentences(
         self, sentences: "_Sentences", question: Question, candidates: Mapping[str, SentenceRow]
     ) -> dict[str, SentenceRow]:
-        """Candidate id -> sentence, where there is one or one could be made; `known`: the question's own candidates."""
+        """Candidate id -> sentence, where there is one or one could be made; `candidates`: those the question has."""
         sentence_rows: dict[str, SentenceRow] = {}
         assigned_rows: set[SentenceRow] = set()
         for c in question.candidates:
@@ -218,21 +219,21 @@ class _BatchImport:
         ids = [row.id for row, _, _ in entries]
         annotators = {a for _, question, _ in entries for c in question.candidates for a in options.annotations(c)}
         current = {a: label_rows.find_labels_by(self.s, a, ids) for a in annotators}
-        of_people = _people_labels(self.s, ids) if options.unsigned else {}
+        standing = _find_standing_labels(self.s, ids) if options.unsigned else {}
         events = []
         for row, question, sentences in entries:
             for c in question.candidates:
                 for annotator_id, label in options.annotations(c).items() if c.id in sentences else ():
                     pair = (row.id, sentences[c.id].id)
                     before = current[annotator_id].get(pair)
-                    if not c.annotations:  # without a signature: people's labels come first
-                        before = of_people.get(pair, before)
+                    if not c.annotations:  # without a signature: what stands here comes first
+                        before = standing.get(pair, before)
                     if before == label:
                         outcome = "same"
                         counts.same += 1
                     elif before is not None and not options.override:
                         outcome = "conflicting"
-                        counts.conflicts.append(f"{question.qid} {c.id}: {label} in the file, {before} here")
+                        counts.conflicts.append(f"{_name_pair(question, c)}: {label} in the file, {before} here")
                     else:
                         outcome = "new"
                         counts.new += 1
@@ -260,13 +261,20 @@ class _BatchImport:
                 by = self.options.signers[verdict.by]
                 reviews.add_verdict(self.s, pair, by, verdict.label, verdict.note, self.now)
             elif outcome == "conflicting":
-                counts.conflicts.append(f"{question.qid} {c.id}: verdict {verdict.label} in the file, {before} here")
+                conflict = f"{_name_pair(question, c)}: verdict {verdict.label} in the file, {before} here"
+                counts.conflicts.append(conflict)
             counts.outcomes.append((question.qid, c.id, outcome))
 
 
-def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> the current label by people, or the verdict on it."""
-    labels = [r for r in label_rows.list_labels_of_questions(s, question_ids) if not r.imported]
+def _name_pair(question: Question, c: Candidate) -> str:
+    """Both ids, and as much of the texts as tells which they are."""
+    quoted = [f"“{shorten(text, 60, placeholder=' …')}”" for text in (question.text, c.text) if text]
+    return f"{question.qid} {c.id} ({', '.join(quoted)})" if quoted else f"{question.qid} {c.id}"
+
+
+def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> the label that counts: people's, else imported ones', or the verdict on it."""
+    labels = label_rows.list_labels_of_questions(s, question_ids)
     groups = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
     current = {(q, sentence_id): x for q, group in groups for sentence_id, x in resolve_labels(group).items()}
     current |= label_rows.find_verdicts(s, question_ids=question_ids)

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.corpora.corpora import lock_corpus
 from app.workbench.people import ADMIN, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import BadSetting
@@ -70,9 +71,10 @@ def rules_of(corpus: Corpus | None) -> Rules:
 
 
 def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleChanges]) -> Rules:
-    """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting."""
+    """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting, UnknownCorpus."""
     with wb.write() as s:
         require(s, by, "change the labelling rules", ADMIN)
+        lock_corpus(s, corpus_id)
         rules = replace(rules_of_corpus(s, corpus_id), **changes)
         if not 1 <= rules.overlap <= MAX_OVERLAP:
             raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {rules.overlap}")
@@ -104,12 +106,14 @@ def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
 
 
 def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:
-    """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting."""
+    """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting,
+    UnknownCorpus."""
     text = storable(text).strip() + "\n"
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
     with wb.write() as s:
         require(s, by, "write guidelines", ADMIN)
+        lock_corpus(s, corpus_id)
         newest = guidelines_of_corpus(s, corpus_id)
         if text != newest.text:
             reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())

@@ -5,7 +5,7 @@ Labels that came with a corpus count for nothing here: nobody of this workbench 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Row
@@ -13,7 +13,6 @@ from sqlalchemy import Row
 from app.labels.consensus import group_by_sentence, resolve_label
 from app.labels.guidelines import rules_of_corpus
 from app.workbench.workbench import Workbench
-from db.models import Question
 from db.repositories import labels as rows
 
 
@@ -27,10 +26,10 @@ class Judgement:
 
 
 def read_judgements(
-    wb: Workbench, question_ids: Sequence[int], viewer_id: int | None = None
+    wb: Workbench, corpus_id: int, question_ids: Sequence[int], viewer_id: int | None = None
 ) -> dict[int, dict[int, Judgement]]:
     """Question id -> sentence id -> judgement, of the pairs that a person labelled. Where several people are to label a
-    pair, only those that the viewer has labelled; None is the command line, which sees all."""
+    pair of the corpus, only those that the viewer has labelled; None is the command line, which sees all."""
     if not question_ids:
         return {}
     with wb.read() as s:
@@ -38,8 +37,7 @@ def read_judgements(
         if not labels:
             return {}
         verdicts = rows.find_verdicts(s, question_ids=question_ids)
-        question = s.get(Question, question_ids[0])
-        is_open = viewer_id is None or question is None or rules_of_corpus(s, question.corpus_id).overlap == 1
+        is_open = viewer_id is None or rules_of_corpus(s, corpus_id).overlap == 1
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         by_question.setdefault(row.question_id, []).append(row)
@@ -56,8 +54,3 @@ def read_judgements(
 def _judge(votes: Sequence[Row], verdict: str | None) -> Judgement:
     label = resolve_label(votes, verdict)
     return Judgement(label, tuple(v.annotator for v in votes if v.label == label))
-
-
-def merge_judgements(in_order: Sequence[Mapping[int, Judgement]]) -> dict[int, Judgement]:
-    """By sentence id: of those about one sentence, the first counts."""
-    return {sentence_id: j for of_one in reversed(in_order) for sentence_id, j in of_one.items()}

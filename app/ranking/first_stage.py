@@ -15,9 +15,8 @@ from app.ranking.retrieval import RetrievedSentence
 from as2core.metrics import to_ranks
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.rankers.first_stage import FirstStage
+from as2core.retrieval.ranks import RRF_CONSTANT
 from as2core.types import Candidate
-
-SMOOTHING = 60  # Cormack, Clarke and Büttcher's constant, as in `as2core.retrieval.ranks.fuse_ranks`
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class FirstStageRanker:
         if any(s.vector_rank is not None for s in self.sentences):
             last = 1 + max(s.vector_rank or 0 for s in self.sentences)
             rankings.append(np.array([s.vector_rank or last for s in self.sentences]))
-        return np.sum([1.0 / (SMOOTHING + r) for r in rankings], axis=0).astype(np.float32)
+        return np.sum([1.0 / (RRF_CONSTANT + r) for r in rankings], axis=0).astype(np.float32)
 
 
 def first_stage(sentences: Sequence[RetrievedSentence], keep: int) -> FirstStage:

@@ -13,10 +13,6 @@ class Precedence:
     def __init__(self) -> None:
         self._urgent, self._changed = 0, threading.Condition()
 
-    @property
-    def is_held(self) -> bool:
-        return self._urgent > 0
-
     @contextmanager
     def hold(self) -> Iterator[None]:
         """While an answer is made."""

@@ -21,6 +21,7 @@ from app.corpora.indexing import index_pending, request_vectors, use_index
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.retrieval.index import DamagedIndex, PassageIndex
+from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence
 from as2core.retrieval.ranks import fuse_ranks
 from as2core.types import Hit, OnProgress
 from db.repositories import corpora as rows
@@ -28,7 +29,6 @@ from db.repositories import corpora as rows
 MAX_QUESTION_CHARS = 20_000
 MAX_TURN_SENTENCES = 40
 MIN_VECTOR_SHARE = 0.9  # of the passages: with fewer, the nearest is merely one of those that have a vector already
-PASSAGE_SENTENCES = 5  # as `as2core.retrieval.passages` makes them
 Place = tuple[int, int]  # of a sentence: document id, position
 
 
@@ -244,7 +244,7 @@ def _rank_sentences(hits: Sequence[Hit]) -> dict[Place, int]:
     """Every sentence in these passages -> the rank of the best passage that has it."""
     ranks: dict[Place, int] = {}
     for hit in hits:
-        first = int(hit.passage_id.rsplit(":", 2)[1])
+        first = find_first_sentence(hit.passage_id)
         for position in range(first, first + PASSAGE_SENTENCES):
             ranks.setdefault((int(hit.doc_id), position), hit.rank)
     return ranks

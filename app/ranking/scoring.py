@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import Generic, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from app.ranking import retrieval
 from app.ranking.first_stage import first_stage
+from app.ranking.ranker_cache import RankerCache
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
@@ -41,8 +39,7 @@ MAX_CACHED_TRACES = 64  # of a loaded version
 T = TypeVar("T")
 C = TypeVar("C")  # a candidate, of either kind
 
-_caches: WeakKeyDictionary[object, OrderedDict[tuple[str, str, tuple[str, ...]], CascadeTrace]] = WeakKeyDictionary()
-_lock = Lock()
+_traces = RankerCache(MAX_CACHED_TRACES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,25 +171,18 @@ def rank(
     cut = first.cut(question, candidates) if first else None
     entered = _select_survivors(candidates, cut)
     key = (ranker.engine.name, question, tuple(c.titled_text for c in entered))
-    with _lock:
-        cache = _caches.setdefault(ranker, OrderedDict())
-        trace = cache.get(key)
 
     def finish(trace: CascadeTrace) -> Ranking:
         if cut is not None:
             trace = with_first(trace, cut, candidates)
         return Ranking(trace, time.perf_counter() - started)
 
-    if trace is None:
+    def compute() -> CascadeTrace:
         if early is None:
-            trace = ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
-        else:
-            trace = ranker.trace_completely(question, entered, early.schedule, lambda run: early.show(finish(run)))
-        with _lock:
-            cache[key] = trace
-            while len(cache) > MAX_CACHED_TRACES:
-                cache.popitem(last=False)
-    return finish(trace)
+            return ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        return ranker.trace_completely(question, entered, early.schedule, lambda run: early.show(finish(run)))
+
+    return finish(_traces.get_or_compute(ranker, key, compute))
 
 
 def find_nearest_cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:

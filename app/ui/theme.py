@@ -13,7 +13,6 @@ BLUE = "#2a7bc8"  # returned; the accent's mid-tone
 GREEN = "#118866"  # correct and returned
 ORANGE = "#d2541c"  # correct and dropped
 GREY = "#7d818a"  # dropped, and secondary marks
-VIOLET = "#9a5fd0"  # the chosen candidate
 
 _HERE = Path(__file__).parent
 

@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 import as2core
 from app.jobs.process import is_running
 from app.workbench.home import prepare_home
+from app.workbench.indexes import open_indexes
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -126,24 +127,42 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     `as2.db.before-restore`. Nothing is changed unless the backup is whole and fits this program. Versions that the
     backup does not know stay in their folder.
 
-    Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup.
+    Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
+    IndexUnavailable where the index server does not answer.
     """
-    database = Path(settings.database.partition(":///")[2].partition("?")[0])
-    if not settings.database.startswith("sqlite"):
-        raise BadSetting("the database is on PostgreSQL: restore it with pg_restore, and copy versions and jobs back")
+    database = settings.database_file
+    if database is None:
+        raise BadSetting(
+            "the database is on PostgreSQL: restore it with pg_restore, and copy the home back without the folder index"
+        )
     if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
     try:
         prepare_home(settings)
-        with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.home) as folder:
+        with (
+            tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.home) as folder,
+            closing(open_indexes(settings)) as indexes,
+        ):
             view = _unpack(Path(file), Path(folder), on_progress)
-            _check_database(Path(folder) / DATABASE, file)
+            copy = Path(folder) / DATABASE
+            _check_database(copy, file)
+            corpus_ids = _list_corpora(database) | _list_corpora(copy)
+            former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
             _replace_folders(settings, Path(folder))
-            _replace_database(database, Path(folder) / DATABASE)
+            _replace_database(database, copy)
+            for corpus_id in former:  # of other documents; built anew by the next question
+                indexes.delete(corpus_id)
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
-    shutil.rmtree(settings.home / "index", ignore_errors=True)  # of other documents; built anew by the next question
+    shutil.rmtree(settings.index_dir, ignore_errors=True)
     return view
+
+
+def _list_corpora(database: Path) -> set[int]:
+    """Their ids; none where the database cannot say."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return {i for (i,) in connection.execute("SELECT id FROM corpus")}
+    return set()
 
 
 def _has_running_job(database: Path) -> bool:

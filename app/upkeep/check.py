@@ -11,6 +11,7 @@ from app.corpora import corpora
 from app.jobs import queue, supervisor
 from app.jobs.process import is_running, read_failure
 from app.versions import registry
+from app.versions.management import is_shipped
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.data.source import sha256
@@ -74,7 +75,7 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
         problem = version.problem or _find_damage(Path(version.path))
         if not problem:
             yield Finding(part)
-        elif version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir:
+        elif is_shipped(wb, version):
             yield Finding(part, problem, "install the program again, or `git checkout -- models` in a clone")
         else:
             what = "restore a backup, or promote another version" if version.state == "active" else "delete it"

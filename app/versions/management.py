@@ -1,9 +1,11 @@
 """Looking after versions: rename, note, delete, export, import.
 
-A version's name is in the database; its directory keeps the name it was made under, so that renaming is one write.
+A version's name is in the database; its directory keeps the name it was made under, so that renaming is one write. An
+imported one's has a random part.
 """
 
 import re
+import secrets
 import shutil
 from pathlib import Path
 
@@ -46,8 +48,9 @@ def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> Vers
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
     with wb.write() as s:
         people.allow(s, by, "rename a version")
-        if new != before.name:
-            _check_free(s, new)
+        if new == before.name:
+            return before
+        _check_free(s, new)
         rows.rename_version(s, before.id, new)
         audit.record(s, wb.clock(), by, "rename a version", new, f"from {before.name}")
     return registry.get_version(wb, new)
@@ -142,9 +145,8 @@ def import_version(
         people.allow(s, by, "import a version")
         _check_free(s, name)
     ranker, card = import_ranker(Path(folder))
-    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / registry.IMPORTS_FOLDER)
-    if path.exists():
-        shutil.rmtree(path)  # left by an import that was interrupted
+    folder_name = f"{name}-{secrets.token_hex(4)}"  # of this import alone: somebody may take the same name meanwhile
+    path = wb.settings.versions_dir / registry.IMPORTS_FOLDER / folder_name
     try:
         save_version(ranker, path, {**card, "imported_from": source or str(folder)})
         _register(wb, name, path, card, source or str(folder), by)

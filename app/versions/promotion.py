@@ -90,10 +90,10 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         s.flush()
         if rows.find_active(s, kind) is None:
             raise NothingToRollBack(f"no {kind} version was active before this one: there is nothing to roll back to")
-        previous = s.get(ModelVersion, newest.version_id)
-        if previous is not None and previous.state == "candidate":
-            previous.state = "former"
-        audit.record(s, wb.clock(), by, "roll back a version", previous.name if previous else kind)
+        outgoing = s.get(ModelVersion, newest.version_id)
+        if outgoing is not None and outgoing.state == "candidate":
+            outgoing.state = "former"
+        audit.record(s, wb.clock(), by, "roll back a version", outgoing.name if outgoing else kind)
     rescore_queues(wb, kind)
     return get_active(wb, kind)
 

@@ -32,10 +32,9 @@ def prepare_home(settings: Settings) -> None:
 
 def _list_files(settings: Settings) -> Iterator[Path]:
     """Those that this program makes in the home, and a SQLite database elsewhere."""
-    database = Path(settings.database.partition(":///")[2].partition("?")[0])
     files = [settings.worker_log, settings.passages_file, settings.logits_file, settings.local / "vectors.npz"]
-    if settings.database.startswith("sqlite"):
-        files.append(database)
+    if settings.database_file is not None:
+        files.append(settings.database_file)
     for file in files:
         yield from (file.with_name(file.name + suffix) for suffix in ("", "-wal", "-shm"))
     for folder in (settings.versions_dir, settings.jobs_dir, settings.graphs_dir, settings.index_dir):

@@ -9,6 +9,7 @@ on. Names that only came with imported labels cannot sign in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,14 +49,16 @@ class AnnotatorView:
 
 
 def sign_in(wb: Workbench, name: str) -> AnnotatorView:
-    """The person of that name, created if there is none. Raises BadSetting for an empty or overlong name, NotAllowed
-    for a name that is blocked, signs imported labels or belongs to somebody who logs in through an identity provider.
+    """The person of that name, whatever its capitals, created if there is none. Raises BadSetting for an empty or
+    overlong name, NotAllowed for a name that is blocked, signs imported labels or belongs to somebody who logs in
+    through an identity provider.
     """
     name = _tidy(name)
     with wb.read() as s:
-        person = rows.find_annotator(s, name=name)
+        person = rows.find_annotator(s, name=name) or _find_alike(rows.list_people(s), name)
         has_admin = rows.count_people(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
-    if name in NO_PERSON or (person is not None and person.imported):
+    name = person.name if person is not None else name
+    if name.casefold() in NO_PERSON or (person is not None and person.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
     if person is not None and person.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
@@ -67,6 +70,11 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     if person.role == BLOCKED:
         raise NotAllowed(f"{name} is blocked: ask an admin")
     return to_view(person)
+
+
+def _find_alike(annotators: Iterable[Annotator], name: str) -> Annotator | None:
+    """The first whose name differs in capitals alone; nobody for the name of those without one."""
+    return next((a for a in annotators if a.name != NOBODY and a.name.casefold() == name.casefold()), None)
 
 
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:

@@ -73,10 +73,15 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
 
     @property
+    def database_file(self) -> Path | None:
+        """SQLite's; None where the database is on a server."""
+        kind, _, file = self.database.partition(":///")
+        return Path(file.partition("?")[0]) if kind.startswith("sqlite") else None
+
+    @property
     def has_database(self) -> bool:
         """Whether there is one already; one on a server is taken to be there."""
-        kind, _, file = self.database.partition(":///")
-        return not kind.startswith("sqlite") or Path(file.partition("?")[0]).is_file()
+        return self.database_file is None or self.database_file.is_file()
 
     @property
     def starter_dir(self) -> Path:

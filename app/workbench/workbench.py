@@ -44,7 +44,7 @@ class Workbench:
     indexes: IndexStore
     clock: Callable[[], datetime] = utc_now
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
-    results: dict[tuple, tuple] = field(default_factory=dict)  # what took long to count, and until when it is used
+    results: dict[tuple, tuple] = field(default_factory=dict)  # what took long to read or count, in its caller's form
     is_closed: threading.Event = field(default_factory=threading.Event)
     later: LaterWrites = field(default_factory=LaterWrites)  # by the id of the question they are about
 

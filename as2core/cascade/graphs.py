@@ -159,7 +159,7 @@ def _tidy(folder: Path) -> None:
             with suppress(OSError):
                 _remove(old)
     for p, time in times.items():
-        if p.name.startswith((BUILDING, GOING)) and times[folder] - time > STALE_SECONDS:
+        if p.name.startswith((BUILDING, GOING)) and times.get(folder, 0.0) - time > STALE_SECONDS:
             shutil.rmtree(p, ignore_errors=True)
 
 

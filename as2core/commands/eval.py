@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from as2core.error_slices import Slice
     from as2core.evaluation import Evaluation
 
+Tests = dict[tuple[str, str], dict[str, dict[str, Any]]]  # of each pair of rankers, by measure
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -117,23 +119,21 @@ def eval_(
     source = {"data": data, "setting": reading.setting, "titles": reading.titles}
     source |= {"synonyms": reading.synonyms.name} if reading.synonyms else {}
     checks = check_gate(requirements, results, measure_each_unranked(questions))
+    tests = _test_all(results, difference)
     if as_json:
-        print_json(_describe_all(source, questions, results, difference, slices) | ({"gate": checks} if checks else {}))
+        print_json(_describe_all(source, questions, results, tests, slices) | ({"gate": checks} if checks else {}))
     else:
-        _print_all(reading.describe(data), questions, results, difference, slices)
+        _print_all(reading.describe(data), questions, results, slices)
+        _print_tests(tests, difference)
         _print_checks(checks)
     _write_files(files, questions, results)
     if files.report:
-        _write_report(files.report, source, questions, results, difference, checks)
+        _write_report(files.report, source, questions, results, tests, checks)
     enforce(checks)
 
 
 def _print_all(
-    where: str,
-    questions: Sequence[Question],
-    results: dict[str, Evaluation],
-    difference: float,
-    slices: Sequence[Slice],
+    where: str, questions: Sequence[Question], results: dict[str, Evaluation], slices: Sequence[Slice]
 ) -> None:
     from as2core.metrics import measure_unranked
 
@@ -142,10 +142,13 @@ def _print_all(
         _print_slices(result, slices)
     values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
     echo(f"no reranking, the order in the data: {values}")
-    for pair, tests in _test_all(results, difference).items():
-        _print_comparison(pair, tests, difference)
-    if len(results) > 2:
-        echo(f"holm: p corrected for these {len(results) - 1} comparisons (Holm)")
+
+
+def _print_tests(tests: Tests, difference: float) -> None:
+    for pair, by_name in tests.items():
+        _print_comparison(pair, by_name, difference)
+    if len(tests) > 1:
+        echo(f"holm: p corrected for these {len(tests)} comparisons (Holm)")
 
 
 def _print_checks(checks: Sequence[Check]) -> None:
@@ -158,7 +161,7 @@ def _write_report(
     source: dict[str, object],
     questions: Sequence[Question],
     results: dict[str, Evaluation],
-    difference: float,
+    tests: Tests,
     checks: Sequence[Check],
 ) -> None:
     from as2core.commands.eval_report import write_report
@@ -166,9 +169,8 @@ def _write_report(
     from as2core.metrics import measure_unranked
 
     rankers = [{"ranker": spec, **_describe(r, questions)} for spec, r in results.items()]
-    tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
     about = {**source, "questions": len(questions)}
-    write_text(write_report(about, rankers, measure_unranked(questions), tests, checks), file)
+    write_text(write_report(about, rankers, measure_unranked(questions), _list_tests(tests), checks), file)
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
@@ -216,7 +218,7 @@ def _describe_all(
     source: dict[str, object],
     questions: Sequence[Question],
     results: dict[str, Evaluation],
-    difference: float,
+    tests: Tests,
     slices: Sequence[Slice],
 ) -> dict[str, object]:
     """The JSON: of one ranker its own, of several a list of them with the paired tests."""
@@ -227,12 +229,16 @@ def _describe_all(
     if len(each) == 1:
         identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
         return {**identity, **source, **each[0], "unranked": unranked}
-    tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
-    return {**source, "rankers": each, "unranked": unranked, "comparisons": tests}
+    return {**source, "rankers": each, "unranked": unranked, "comparisons": _list_tests(tests)}
+
+
+def _list_tests(tests: Tests) -> list[dict[str, Any]]:
+    return [{"a": a, "b": b, **by_name} for (a, b), by_name in tests.items()]
 
 
 def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequence[Slice] = ()) -> dict[str, object]:
     from as2core.error_slices import measure_slices
+    from as2core.evaluation import compute_intervals
     from as2core.metrics import MEASURES
 
     unlabelled = _count_unlabelled(questions)
@@ -241,7 +247,7 @@ def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequenc
         **{name: result.metrics[name] for name in MEASURES},
         "seconds": result.seconds,
         "relative_cost": result.relative_cost,
-        "intervals": _compute_intervals(result),
+        "intervals": compute_intervals(result.per_question),
         "cuts": [asdict(cut) for cut in result.cuts],
         **(_describe_unlabelled(result, questions, unlabelled) if unlabelled else {}),
         **({"slices": list(map(asdict, measure_slices(slices, result.per_question["P@1"])))} if slices else {}),
@@ -267,13 +273,7 @@ def _count_unlabelled(questions: Sequence[Question]) -> int:
     return sum(c.label is None for q in questions for c in q.candidates)
 
 
-def _compute_intervals(result: Evaluation) -> dict[str, tuple[float, float]]:
-    from as2core.metrics import MEASURES, bootstrap
-
-    return {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
-
-
-def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
+def _test_all(results: dict[str, Evaluation], difference: float) -> Tests:
     """Pair -> measure -> the paired test, its p by Holm among all pairs, the effect size, the smallest difference that
     these questions would have shown, and how many such a `difference` takes."""
     from as2core.metrics import (
@@ -286,7 +286,7 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[s
     )
 
     pairs = _pair_up(results)
-    tests: dict[tuple[str, str], dict[str, dict[str, Any]]] = {pair: {} for pair in pairs}
+    tests: Tests = {pair: {} for pair in pairs}
     for name in MEASURES:
         sides = [[results[spec].per_question[name] for spec in pair] for pair in pairs]
         in_order = [paired_test(a, b) for a, b in sides]
@@ -304,12 +304,13 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[s
 
 
 def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], where: str) -> None:
+    from as2core.evaluation import compute_intervals
     from as2core.metrics import bounds
 
     measured = _count_measured(result)
     some = "" if measured == result.questions else f", {measured} with a label,"
     echo(f"{spec} on {where}: {result.questions} questions{some} in {result.seconds:.1f} s")
-    intervals = _compute_intervals(result)
+    intervals = compute_intervals(result.per_question)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])
     if unlabelled := _count_unlabelled(questions):

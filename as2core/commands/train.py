@@ -163,7 +163,7 @@ def _train(
     from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
     from as2core.rankers.word_ranker import WordRanker
-    from as2core.training.fine_tune import fine_tune, is_first_process, override
+    from as2core.training.fine_tune import describe_run, fine_tune, is_first_process, override
     from as2core.training.learners import require_weights, suggest_settings
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
@@ -179,8 +179,9 @@ def _train(
     settings = override(suggest_settings(base), **values)
     digest = digest_questions(questions)
     teacher = _load_teacher(data.teacher, base, settings, questions)
-    run = json.dumps([spec, digest, data.dev, asdict(settings), *filter(None, [data.teacher])])
-    # named by all that makes the run: the same command resumes it after a stop, another starts its own
+    run = json.dumps([spec, describe_run(settings, base, questions, dev), *filter(None, [data.teacher])])
+    # named by all that makes the run: the same command resumes it after a stop, and another starts its own, as does the
+    # same with other questions in its files or other weights behind its base
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
     with show_training() as on_event:
         control = RunControl(on_event)

@@ -1,6 +1,7 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -114,9 +115,9 @@ def stream_questions(
     if is_folder(path):
         questions, report = beir.read(path, strict=strict, split=split or "test")
         return iter(questions), report
-    if path.exists() and not is_file(path):
-        raise UnknownData(f"{spec} is a pipe or a device, which can be read only once: write it to a file first")
     if not is_file(path):
+        if _exists(path):
+            raise UnknownData(f"{spec} is a pipe or a device, which can be read only once: write it to a file first")
         raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}")
     kind = sniff(path)
     if kind is None:
@@ -128,6 +129,13 @@ def stream_questions(
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
     report = Report(path, strict=strict)
     return report.count_questions(stream(path, report)), report
+
+
+def _exists(path: Path) -> bool:
+    """False for a text that no system takes as a path, such as one that is too long."""
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
 
 
 def find_shipped(name: str, corpora: str | Path = CORPORA) -> Path:

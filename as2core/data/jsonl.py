@@ -1,20 +1,22 @@
 """Our own format: one question a line.
 
-`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?, "verdict"?}], "kind"?}`,
-candidates in original order; a label is 1, 0, or absent (null) for an unlabelled sentence. A grade is the whole
-number of a set with finer labels (ASNQ's 1 to 4). `labels` are the annotators', `{"ann": "correct", "bob": "unsure"}`,
-and `verdict` is how a conflict among them was settled, `{"by": "cy", "label": "correct", "note"?}`; the label is the
-result, null where there is none.
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?, "verdict"?}], "kind"?,
+"split"?}`, candidates in original order; a label is 1, 0, or absent (null) for an unlabelled sentence. A grade is the
+whole number of a set with finer labels (ASNQ's 1 to 4). `labels` are the annotators', `{"ann": "correct", "bob":
+"unsure"}`, and `verdict` is how a conflict among them was settled, `{"by": "cy", "label": "correct", "note"?}`; the
+label is the result, null where there is none. `split` is train, dev or test: which part of a divided set the question
+is.
 """
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeated, json_line, read_all, stream_records, write_text
+from as2core.data.source import Report, Source, drop_repeated, json_line, open_writer, read_all, stream_records
 from as2core.types import Candidate, Json, Question, Verdict
 
 ANNOTATION_LABELS = ("correct", "incorrect", "unsure")
+SPLITS = ("train", "dev", "test")
 
 
 def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
@@ -28,8 +30,10 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:
-    """One line a question; `read` gives the same questions again."""
-    write_text(dumps(questions), path)
+    """One line a question; `read` gives the same questions again. One question is in memory at a time."""
+    with open_writer(path) as write_line:
+        for line in to_lines(questions):
+            write_line(line)
 
 
 def dumps(questions: Iterable[Question]) -> str:
@@ -53,7 +57,8 @@ def digest(questions: Iterable[Question]) -> str:
 def to_record(question: Question) -> dict[str, Json]:
     """A question as the JSON object of its line."""
     candidates: list[Json] = [_candidate_record(c) for c in question.candidates]
-    return {"qid": question.qid, "question": question.text, "candidates": candidates, **_drop_empty(kind=question.kind)}
+    optional = _drop_empty(kind=question.kind, split=question.split)
+    return {"qid": question.qid, "question": question.text, "candidates": candidates, **optional}
 
 
 def _candidate_record(c: Candidate) -> dict[str, Json]:
@@ -77,7 +82,10 @@ def from_record(record: object) -> Question:
     own = tuple(parse_candidate(c, i) for i, c in enumerate(candidates))
     if len({c.id for c in own}) < len(own):
         raise ValueError("two candidates have the same id")
-    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, _read_text(record, "kind", ""))
+    kind, split = _read_text(record, "kind", ""), _read_text(record, "split", "")
+    if split not in ("", *SPLITS):
+        raise ValueError(f'"split" {split!r} is not {", ".join(SPLITS)}')
+    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, kind, split)
 
 
 def parse_candidate(record: object, position: int) -> Candidate:

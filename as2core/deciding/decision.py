@@ -7,13 +7,14 @@ any time. The answer is about the mean difference over all these questions, as i
 
 Labels that came otherwise (before, or from others meanwhile) count as known from then on. They must not have been
 chosen by their answer. Which question is drawn follows from the seed and the labels, so a decision can be replayed from
-its labels and their probabilities.
+its labels and their probabilities; a label whose draw comes out otherwise today counts as one that came otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 
 import numpy as np
 
@@ -90,7 +91,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """Immutable: every label gives a new one. `draws`: the finished ones, each with the value found. `bounds`
+    """Immutable: every label gives a new one. `draws`: the finished ones, each with the value found. `labels` were
+    given, `learned_labels` no draw brought. `bounds`
     `(questions, 2)`, `predictions` and `deviations` `(questions,)` of the differences."""
 
     settings: DecisionSettings
@@ -109,6 +111,7 @@ class Decision:
     draws: tuple[tuple[Draw, float], ...] = ()
     current: Draw | None = None
     labels: int = 0
+    learned_labels: int = 0
 
     @classmethod
     def start(
@@ -174,16 +177,23 @@ class Decision:
         return self.give(int(probability >= 0.5))
 
     def give_to(self, item: Item, label: int) -> Decision:
-        """With a label for an item of an earlier run of this decision, drawn with the probability it has."""
-        if self.current is not None and item.probability > 0:
-            place = self._find(item.qid)
-            if place != self.current.place and not self.is_known[place]:  # the program draws otherwise since
-                return replace(self, current=self._describe_draw(place, item.probability)).give_to(item, label)
-        return replace(self._put(self._find(item.qid), item.candidate, label), labels=self.labels + 1)._go_on()
+        """With a label for an item of an earlier run of this decision. Where this run draws another question, or this
+        one with another probability (the program or the seed is another), it is taken by `learn_of`."""
+        draw = self.current
+        if draw is None or draw.place != self._find(item.qid) or not isclose(draw.probability, item.probability):
+            decision = self.learn_of(item.qid, item.candidate, label)
+        else:
+            decision = self._put(draw.place, item.candidate, label)._go_on()
+        return replace(decision, labels=self.labels + 1)
 
     def learn_of(self, qid: str, candidate: int, label: int) -> Decision:
-        """With a label that no draw of this decision brought."""
-        return self._put(self._find(qid), candidate, label)._go_on()
+        """With a label that no draw of this decision brought: it is known from then on, and nothing is bet on it. If
+        its question is in hand, one is drawn anew."""
+        place = self._find(qid)
+        decision = replace(self._put(place, candidate, label), learned_labels=self.learned_labels + 1)
+        if self.current is not None and self.current.place != place:
+            return decision
+        return replace(decision, current=None)._draw()
 
     def _find(self, qid: str) -> int:
         for place, pair in enumerate(self.pairs):
@@ -232,7 +242,8 @@ class Decision:
         if not len(pool):
             return self
         chances = self._plan(pool)
-        rng = np.random.default_rng([self.settings.seed, 2, len(self.draws)])
+        # once labels came otherwise other numbers, since the run that drew for those had these; a 0 changes nothing
+        rng = np.random.default_rng([self.settings.seed, 2, len(self.draws), self.learned_labels])
         choice = int(rng.choice(len(pool), p=chances))
         return replace(self, current=self._describe_draw(int(pool[choice]), float(chances[choice])))
 

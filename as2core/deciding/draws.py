@@ -6,10 +6,9 @@ Before each draw every question has a prediction of its value. One draw gives on
 
 whatever the predictions and probabilities are, so long as both are fixed before the draw. With predictions of 0 the
 mean of several z, weighted as `weigh_draws` does, is LURE (Farquhar, Gal and Rainforth, "On statistical bias in active
-learning", ICLR 2021; for evaluation Kossen et al., "Active testing", ICML 2021), whose weights a value are
-`lure_weights`. With them it is prediction-powered and active (Zrnic and Candès, "Active statistical inference", ICML
-2024). Written as z it also allows the predictions to improve on the way, and a question to become known without a
-draw.
+learning", ICLR 2021; for evaluation Kossen et al., "Active testing", ICML 2021). With them it is prediction-powered and
+active (Zrnic and Candès, "Active statistical inference", ICML 2024). Written as z it also allows the predictions to
+improve on the way, and a question to become known without a draw.
 
 The best probabilities are proportional to a value's standard deviation around its prediction. Questions that cost fewer
 labels are not preferred: the cost is known only roughly before, and a question drawn seldom makes a wide interval.
@@ -56,13 +55,3 @@ def weigh_draws(pools: Sequence[int]) -> np.ndarray:
     sizes = np.asarray(pools, dtype=np.float64)
     weights = (sizes <= 1).astype(float) if (sizes <= 1).any() else 1 / (sizes * (sizes - 1))
     return weights / weights.sum()
-
-
-def lure_weights(pool: int, probabilities: np.ndarray) -> np.ndarray:
-    """LURE's weight of each value drawn from so many, in the order drawn; the mean of weight times value is unbiased.
-    `(M,)`, M at most `pool`."""
-    total = len(probabilities)
-    turns = np.arange(1, total + 1)
-    if total == pool:
-        return np.ones(total)
-    return 1 + (pool - total) / (pool - turns) * (1 / ((pool - turns + 1) * np.asarray(probabilities)) - 1)

@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from as2core.nn.heads import Head
 
 ENGINES = ("auto", "torch", "onnx")
+# settings of a configuration that no constructor takes; "answer" is of versions written until November 2026, which no
+# figure is computed from now
+SET_AFTERWARDS = ("segments", "titles", "as", "answer", "answer_shares")
 
 
 class CascadeRanker(
@@ -317,14 +320,18 @@ class CascadeRanker(
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CascadeRanker:
         from as2core.nn.backbone import load_backbone
 
-        settings = dict(config["settings"])
-        settings.pop("answer", None)  # of versions written until November 2026, which no figure is computed from now
-        answer, titles = settings.pop("answer_shares", None), settings.pop("titles", True)
-        backbone = load_backbone(config["backbone"], segments=settings.pop("segments", False))  # once there were none
-        ranker = find_style(settings.pop("as", "shipped"))(backbone, **settings)
-        ranker.reads_titles = titles
-        ranker.answer_calibration = None if answer is None else (float(answer[0]), float(answer[1]))
+        settings = config["settings"]
+        own = {name: value for name, value in settings.items() if name not in SET_AFTERWARDS}
+        backbone = load_backbone(config["backbone"], segments=settings.get("segments", False))  # once there were none
+        ranker = find_style(settings.get("as", "shipped"))(backbone, **own)
+        ranker.restore_rest(settings)
         return ranker
+
+    def restore_rest(self, settings: VersionConfig) -> None:
+        """What the constructor does not take of a configuration's settings."""
+        answer = settings.get("answer_shares")
+        self.reads_titles = settings.get("titles", True)
+        self.answer_calibration = None if answer is None else (float(answer[0]), float(answer[1]))
 
 
 class PaperCascadeRanker(CascadeRanker):

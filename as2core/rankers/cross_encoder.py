@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from as2core.cascade.engine import Engine
 from as2core.errors import BadSetting
 from as2core.rankers.base import LoadRanker, Ranker, VersionConfig
-from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cascade import SET_AFTERWARDS, CascadeRanker
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, is_seq2seq, load_seq2seq_classifier
 from as2core.rankers.specs import Entry
 from as2core.types import OnProgress
@@ -90,6 +90,8 @@ class CrossEncoderRanker(CascadeRanker):
         head = cascade.module.heads[at]
         ranker.module.heads[0] = head.to_exit_head() if isinstance(head, PaperHead) else head
         ranker.is_trained, ranker.reads_titles = cascade.is_trained, cascade.reads_titles
+        if at == len(cascade.exits) - 1:  # they were fitted to the last exit's scores
+            ranker.answer_calibration = cascade.answer_calibration
         ranker.module.train(is_training)
         return ranker
 
@@ -106,11 +108,12 @@ class CrossEncoderRanker(CascadeRanker):
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CrossEncoderRanker:
         from as2core.nn.backbone import load_backbone
 
-        others = ("exits", "drop_ratio", "segments", "titles")
-        settings = {k: v for k, v in config["settings"].items() if k not in others}
-        backbone = load_backbone(config["backbone"], segments=config["settings"].get("segments", False))
-        ranker = cls(backbone, depth=config["settings"]["exits"][-1], **settings)
-        ranker.reads_titles = config["settings"].get("titles", True)
+        settings = config["settings"]
+        others = ("exits", "drop_ratio", *SET_AFTERWARDS)
+        own = {name: value for name, value in settings.items() if name not in others}
+        backbone = load_backbone(config["backbone"], segments=settings.get("segments", False))
+        ranker = cls(backbone, depth=settings["exits"][-1], **own)
+        ranker.restore_rest(settings)
         return ranker
 
 

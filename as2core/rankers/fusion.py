@@ -17,6 +17,7 @@ from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.rankers.base import HasWeights, LoadRanker, MadeOfRankers, Ranker, VersionConfig, list_hosts
 from as2core.rankers.specs import BuiltPart, Entry
+from as2core.retrieval.ranks import RRF_CONSTANT
 from as2core.types import Candidate
 
 METHODS = ("rrf", "zscore")
@@ -36,7 +37,7 @@ class FusionRanker(HasWeights, MadeOfRankers):
         rankers: Sequence[Ranker],
         *,
         method: str = "rrf",
-        k: int = 60,
+        k: int = RRF_CONSTANT,
         weights: Sequence[float] | None = None,
         specs: Sequence[str] | None = None,
         name: str = "fusion",
@@ -95,7 +96,7 @@ def weigh_pair(cascade: np.ndarray, generative: np.ndarray) -> np.ndarray:
     return PAIR[0] * standardise(cascade) + PAIR[1] * standardise(generative)
 
 
-def reciprocal(scores: np.ndarray, *, k: int = 60) -> np.ndarray:
+def reciprocal(scores: np.ndarray, *, k: int = RRF_CONSTANT) -> np.ndarray:
     """1 / (k + rank), ranks from 1, ties by `order`. `(n,)` -> float64 `(n,)`."""
     out = np.empty(len(scores))
     out[order(scores)] = 1.0 / (k + np.arange(1, len(scores) + 1))
@@ -113,7 +114,7 @@ def standardise(scores: np.ndarray) -> np.ndarray:
 def build(
     *,
     method: str = "rrf",
-    k: int = 60,
+    k: int = RRF_CONSTANT,
     weights: float | tuple[float, ...] = 1.0,
     rankers: str | list[BuiltPart] = "cascade+generative+bi-encoder",
 ) -> FusionRanker:

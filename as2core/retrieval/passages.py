@@ -8,9 +8,16 @@ from hashlib import blake2s
 from as2core.errors import BadSetting
 from as2core.types import Passage, Sentence
 
+PASSAGE_SENTENCES = 5
+
 
 def split_passages(
-    doc_id: str, sentences: Sequence[Sentence | str], size: int = 5, overlap: int = 1, *, title: str = ""
+    doc_id: str,
+    sentences: Sequence[Sentence | str],
+    size: int = PASSAGE_SENTENCES,
+    overlap: int = 1,
+    *,
+    title: str = "",
 ) -> list[Passage]:
     """Windows of `size` sentences, each beginning with the last `overlap` of the one before; the title heads each.
 
@@ -28,3 +35,8 @@ def split_passages(
             digest = blake2s(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
             passages.append(Passage(f"{doc_id}:{first}:{digest}", doc_id, text, first, first + len(window) - 1))
     return passages
+
+
+def find_first_sentence(passage_id: str) -> int:
+    """The place in the document of a passage's first sentence, which its id has."""
+    return int(passage_id.rsplit(":", 2)[1])

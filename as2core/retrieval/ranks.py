@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from as2core.types import Hit
 
+RRF_CONSTANT = 60  # Cormack, Clarke and Büttcher's
 
-def fuse_ranks(lists: Iterable[Sequence[Hit]], k: int, c: int = 60) -> list[Hit]:
+
+def fuse_ranks(lists: Iterable[Sequence[Hit]], k: int, c: int = RRF_CONSTANT) -> list[Hit]:
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): a passage's score is the sum of 1 / (c + rank).
 
     Equal sums keep the order in which the passages first appear.

@@ -33,9 +33,9 @@ from as2core.nn.precision import has_bfloat16
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training.dropout import FastDropout
-from as2core.training.hard_negatives import keep_hardest
+from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.learners import Learner, R, Teacher, learner_for
-from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
+from as2core.training.loop import CANCELLED, SELECTION, PlannedTrainer, RunControl, Watch, list_selection_scores
 from as2core.training.noise import flip_labels
 from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
@@ -95,7 +95,7 @@ def fine_tune(
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
-    _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
+    _claim_workdir(workdir, describe_run(settings, base, train, dev), restart)
     args = _arguments(workdir, settings, len(batches), bool(dev))
     watch = Watch(control if args.process_index == 0 else replace(control, on_event=None), started)
     trainer = PlannedTrainer(learner, batches, dev, watch, args)
@@ -121,7 +121,7 @@ def fine_tune(
     if share != 1:
         watch.emit("mean", tuned_share=share)
     end = trainer.state.global_step
-    watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
+    watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, selection_score=score)
     early = end < len(batches)
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
 
@@ -131,7 +131,7 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     settings = learner.settings
     on_progress = partial(_report_scoring, control)
     if settings.hard_negatives and base.is_trained:
-        questions = keep_hardest(base, questions, settings.hard_negatives, on_progress)
+        questions = keep_highest_negatives(base, questions, settings.hard_negatives, on_progress)
     batches = plan_batches(
         questions, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
@@ -189,8 +189,8 @@ class _Patience(EarlyStoppingCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
     ) -> None:
         super().on_train_begin(args, state, control, **kwargs)
-        evaluations = [entry["step"] for entry in state.log_history if "eval_steering" in entry]
-        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in evaluations)
+        steps = [entry["step"] for entry, _ in list_selection_scores(state)]
+        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in steps)
         control.should_training_stop = self._is_exhausted
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
@@ -248,9 +248,7 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def _describe_run(
-    settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]
-) -> dict:
+def describe_run(settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]) -> dict:
     """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
     weights of the network below it count."""
     module = base.module if base.is_trained or base.encoder is None else base.encoder
@@ -293,7 +291,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         save_steps=interval,
         save_total_limit=2,  # the best and the last; with 1 the Trainer deletes the last when it ends, cancelled or not
         load_best_model_at_end=has_dev,
-        metric_for_best_model="steering" if has_dev else None,
+        metric_for_best_model=SELECTION if has_dev else None,
         logging_steps=math.ceil(steps / MAX_LOGGED_STEPS),
         remove_unused_columns=False,
         report_to=[],

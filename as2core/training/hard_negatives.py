@@ -16,7 +16,7 @@ from as2core.rankers.base import Ranker
 from as2core.types import Question
 
 
-def keep_hardest(
+def keep_highest_negatives(
     ranker: Ranker, questions: Sequence[Question], number: int, check: Callable[[int, int], None]
 ) -> Sequence[Question]:
     """The questions with at most `number` incorrect candidates each, those that the ranker scores highest; all others

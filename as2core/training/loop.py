@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import cast
 
 import torch
@@ -27,7 +28,14 @@ from as2core.types import OnProgress, Progress, Question
 OnEvent = Callable[[dict], None]
 DEV_QUESTIONS_PER_BATCH = 2  # `on_dev` and `should_stop` are called between batches
 STEPS_PER_COMPARISON = 50  # of several processes' clocks
+SELECTION, OLD_SELECTION = "selection_score", "steering"  # in the log of a checkpoint; the second until November 2026
 CANCELLED = "training was cancelled; a later run with the same labels resumes from the last checkpoint"
+
+
+def list_selection_scores(state: TrainerState) -> list[tuple[dict, float]]:
+    """The evaluations in a run's log, each with the score that the state is selected by."""
+    names = (f"eval_{SELECTION}", f"eval_{OLD_SELECTION}")
+    return [(entry, entry[name]) for entry in state.log_history for name in names if name in entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +205,9 @@ class PlannedTrainer(Trainer):
     def evaluate(self, *_args: object, **_kwargs: object) -> dict[str, float]:
         by_exit = self.dev_ap()
         # the state is selected by the mean over exits, the last counting double, so that early exits do not improve at
-        # the cost of the final ranking; checkpoints store it as "eval_steering"
+        # the cost of the final ranking
         values = list(by_exit.values())
-        metrics = {"eval_ap": values[-1], "eval_steering": (sum(values) + values[-1]) / (len(values) + 1)}
+        metrics = {"eval_ap": values[-1], f"eval_{SELECTION}": (sum(values) + values[-1]) / (len(values) + 1)}
         self._emit("eval", dev_ap=by_exit)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -221,6 +229,6 @@ class PlannedTrainer(Trainer):
     def best(self) -> tuple[float, float]:
         """The last exit's dev AP at the best step, which may be of an earlier attempt, and the value the state was
         selected by; zeros without dev."""
-        evaluations = [entry for entry in self.state.log_history if "eval_steering" in entry]
-        best = max(evaluations, key=lambda entry: entry["eval_steering"], default={})  # of equals the first, as Trainer
-        return best.get("eval_ap", 0.0), best.get("eval_steering", 0.0)
+        scores = list_selection_scores(self.state)
+        best, score = max(scores, key=itemgetter(1), default=({}, 0.0))  # of equals the first, as Trainer
+        return best.get("eval_ap", 0.0), score

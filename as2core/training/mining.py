@@ -6,8 +6,11 @@ A paragraph's sentences teach a ranker to distinguish neighbours; in use it meet
 from __future__ import annotations
 
 import hashlib
+import logging
 import random
 import tempfile
+import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +22,10 @@ import numpy as np
 
 from as2core.types import Candidate, OnProgress, Question
 
+log = logging.getLogger(__name__)
+# what numpy raises for a damaged file
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+
 
 class TextEncoder(Protocol):
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray: ...
@@ -26,16 +33,26 @@ class TextEncoder(Protocol):
 
 class VectorCache:
     """Unit vectors of texts, float16, stored in `folder/vectors.npz` so that a second run embeds only new texts. The
-    encoder is loaded when there are new texts."""
+    encoder is loaded when there are new texts. `weights`: the SHA-256 of the encoder's. A file that cannot be read, or
+    of other weights, is as good as none, and is replaced."""
 
-    def __init__(self, load_encoder: Callable[[], TextEncoder], folder: Path) -> None:
-        self._load_encoder, self._file = load_encoder, folder / "vectors.npz"
+    def __init__(self, load_encoder: Callable[[], TextEncoder], folder: Path, weights: str) -> None:
+        self._load_encoder, self._file, self._weights = load_encoder, folder / "vectors.npz", weights
         self._row: dict[int, int] = {}
         self._matrix = np.zeros((0, 0), dtype=np.float16)
         if self._file.exists():
-            with np.load(self._file) as arrays:
-                self._matrix = arrays["vectors"]
-                self._row = {k: i for i, k in enumerate(arrays["keys"].tolist())}
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            with np.load(self._file, allow_pickle=False) as arrays:
+                weights = str(arrays["weights"]) if "weights" in arrays else ""  # files of older programs name none
+                keys, matrix = arrays["keys"].tolist(), arrays["vectors"]
+        except UNREADABLE as error:
+            log.warning("%s is not read, its vectors are made anew: %s", self._file, error)
+            return
+        if weights == self._weights and matrix.ndim == 2 and len(keys) == len(matrix):
+            self._row, self._matrix = {k: i for i, k in enumerate(keys)}, matrix
 
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> None:
         """Embed the texts that are not in the cache yet."""
@@ -50,7 +67,8 @@ class VectorCache:
             part = Path(file.name)
         try:
             with part.open("wb") as out:
-                np.savez(out, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
+                keys = np.array(list(self._row), dtype=np.uint64)
+                np.savez(out, keys=keys, vectors=self._matrix, weights=np.array(self._weights))
             part.rename(self._file)  # two processes may write the same file; a reader never sees half of one
         finally:
             part.unlink(missing_ok=True)
@@ -128,7 +146,7 @@ def add_far_negatives(
     return out
 
 
-def keep_hardest(questions: Sequence[Question], vectors: VectorCache, *, among: int = 16) -> list[Question]:
+def keep_nearest_negatives(questions: Sequence[Question], vectors: VectorCache, *, among: int = 16) -> list[Question]:
     """Each question with its correct candidates and the `among` incorrect ones nearest to it, in their original order:
     random ones of a long list are too easy."""
     out = []

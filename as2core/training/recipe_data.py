@@ -16,13 +16,13 @@ import torch
 
 from as2core.data import jsonl
 from as2core.data.catalog import CORPORA, load_questions
+from as2core.data.source import sha256
 from as2core.data.starter import build
 from as2core.errors import UnreadableFile
-from as2core.nn.backbone import load_backbone
+from as2core.nn.backbone import DEFAULT_SHA256, load_backbone
 from as2core.nn.precision import has_bfloat16
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.rankers.versions import sha256
-from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_hardest
+from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_nearest_negatives
 from as2core.training.recipes import Recipe
 from as2core.types import OnProgress, Question
 
@@ -54,7 +54,7 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
     """Read, embed and mine; vectors are stored in `folder`. Raises UnreadableFile (data missing)."""
     squad, selqa_qed, dev = _read_questions(recipe, data_dir)
     general = squad + selqa_qed + dev
-    vectors = VectorCache(lambda: BiEncoderRanker(load_backbone(), max_length=128), folder)
+    vectors = VectorCache(lambda: BiEncoderRanker(load_backbone(), max_length=128), folder, DEFAULT_SHA256)
     starter, reworded = load_questions("starter-train").questions, _reworded_questions(recipe)
     reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
     # half precision where the processor has instructions for it
@@ -62,9 +62,9 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
         vectors.embed(_texts(general), on_progress)
         general = add_hard_negatives(general, vectors, seed=recipe.seed)
     vectors.embed(_texts(starter + reworded), on_progress)
-    repeated = [q for q in keep_hardest(starter, vectors) for _ in range(recipe.starter_repeats)]
+    repeated = [q for q in keep_nearest_negatives(starter, vectors) for _ in range(recipe.starter_repeats)]
     own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(repeated)]
-    reworded = keep_hardest(reworded, vectors)
+    reworded = keep_nearest_negatives(reworded, vectors)
     if recipe.titled:
         vectors.embed([c.titled_text for q in own + reworded for c in q.candidates], on_progress)
     squad, selqa_qed, dev = general[: len(squad)], general[len(squad) : -len(dev)], general[-len(dev) :]

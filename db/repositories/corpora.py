@@ -254,12 +254,17 @@ def count_unindexed(session: Session, corpus_id: int) -> int:
     return session.scalar(unindexed) or 0
 
 
-def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> None:
-    """`documents`: (id, digest) as indexed; a document changed since then stays unindexed."""
-    if documents:
-        is_same = and_(Document.id == bindparam("document_id"), Document.digest == bindparam("indexed_digest"))
-        values = [{"document_id": i, "indexed_digest": digest} for i, digest in documents]
-        session.connection().execute(update(Document).where(is_same).values(indexed=True), values)
+def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> int:
+    """`documents`: (id, digest) as indexed. One that changed since then is unindexed, also where another process has
+    indexed the change: it was replaced by what is in the index now. Returns how many of them are unindexed."""
+    if not documents:
+        return 0
+    is_same = Document.digest == bindparam("indexed_digest")
+    values = [{"document_id": i, "indexed_digest": digest} for i, digest in documents]
+    of_it = update(Document).where(Document.id == bindparam("document_id"))
+    session.connection().execute(of_it.values(indexed=is_same), values)
+    changed = select(func.count()).where(Document.id.in_([i for i, _ in documents]), ~Document.indexed)
+    return session.scalar(changed) or 0
 
 
 def mark_all_unindexed(session: Session, corpus_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
@@ -13,22 +13,30 @@ from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run
 
 @dataclass(frozen=True, slots=True)
 class QuestionFilter:
-    """Which questions of a corpus: those whose text contains `search`, of this `origin`; "" for all."""
+    """Which questions of a corpus: those whose text has each of `words`, of this `origin`, that the label queues offer
+    or not, and that have a label or not; (), "" and None for all."""
 
     corpus_id: int
-    search: str = ""
+    words: Sequence[str] = ()
     origin: str = ""
+    is_queued: bool | None = None
+    is_labelled: bool | None = None
 
     def apply(self, statement: Select) -> Select:
         statement = statement.where(Question.corpus_id == self.corpus_id)
-        if self.search:
-            statement = statement.where(Question.text.icontains(self.search, autoescape=True))
+        for word in self.words:
+            statement = statement.where(Question.text.icontains(word, autoescape=True))
+        if self.is_queued is not None:
+            statement = statement.where(Question.queued == self.is_queued)
+        if self.is_labelled is not None:
+            has_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
+            statement = statement.where(has_label if self.is_labelled else ~has_label)
         return statement.where(Question.origin == self.origin) if self.origin else statement
 
 
 def list_questions_with_counts(session: Session, which: QuestionFilter, limit: int, offset: int = 0) -> list[Row]:
-    """Rows (id, text, origin, queued, asked, labels), last asked or made first. `asked`: when last, None if never.
-    `labels`: pairs that anyone labels at present."""
+    """Rows (id, text, origin, queued, asked_at, labels), last asked or made first. `asked_at`: when last, None if
+    never. `labels`: pairs that anyone labels at present."""
     asked_at = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
     pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
     columns = (Question.id, Question.text, Question.origin, Question.queued, asked_at.label("asked_at"))
@@ -75,7 +83,7 @@ def list_leftovers(session: Session, corpus_id: int) -> list[int]:
 
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
-    """Rows (text, asked) of the questions this person asked last, newest first."""
+    """Rows (text, asked_at) of the questions this person asked last, newest first."""
     asked_at = func.max(Run.created).label("asked_at")
     mine = select(Question.text, asked_at).join(Run, Run.question_id == Question.id)
     mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)

@@ -271,11 +271,13 @@ def lock_candidate(session: Session, question_id: int, sentence_id: int) -> bool
 
 
 def list_pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:
-    """(version id, name, last exit) of the rankers that scored this corpus's questions, newest first."""
+    """(version id, name, last exit) of the rankers that scored this corpus's questions, newest first. The exit is the
+    deepest where a version's runs differ."""
     exits: dict[int, int] = {}
-    for columns in ((Run.version_id, Run.last_exit), (Run.generative_id, literal(0))):
-        runs = select(*columns).join(Question, Question.id == Run.question_id).distinct()
-        rows = session.execute(runs.where(Question.corpus_id == corpus_id, columns[0].is_not(None)))
+    for version_id, last_exit in ((Run.version_id, Run.last_exit), (Run.generative_id, literal(0))):
+        runs = select(version_id, func.max(last_exit)).join(Question, Question.id == Run.question_id)
+        of_corpus = runs.where(Question.corpus_id == corpus_id, version_id.is_not(None))
+        rows = session.execute(of_corpus.group_by(version_id))
         exits.update((row[0], row[1]) for row in rows)
     names = select(ModelVersion.id, ModelVersion.name).where(ModelVersion.id.in_(list(exits)))
     return [(i, name, exits[i]) for i, name in session.execute(names.order_by(ModelVersion.id.desc()))]

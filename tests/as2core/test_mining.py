@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_hardest
+from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_nearest_negatives
 from as2core.types import Candidate, Question
 
 
@@ -21,7 +21,7 @@ TEXTS = list(dict.fromkeys(c.text for q in QUESTIONS for c in q.candidates))
 
 @pytest.fixture
 def vectors(tiny, tmp_path):
-    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path, "w")
     cache.embed([t for q in QUESTIONS for t in (q.text, *(c.text for c in q.candidates))])
     return cache
 
@@ -66,11 +66,11 @@ def test_sentences_of_no_article_are_not_drawn(vectors):
 
 def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_path):
     encoder = get(f"bi-encoder:backbone={tiny()}")
-    first = VectorCache(lambda: encoder, tmp_path)
+    first = VectorCache(lambda: encoder, tmp_path, "w")
     first.embed(["the tower", "a river"])
     asked, embed = [], encoder.embed
     encoder.embed = lambda texts, on_progress=None: asked.extend(texts) or embed(texts)
-    second = VectorCache(lambda: encoder, tmp_path)
+    second = VectorCache(lambda: encoder, tmp_path, "w")
     second.embed(["a river", "winter bread", "the tower"])
     assert asked == ["winter bread"]
     np.testing.assert_array_equal(first.get(["a river"]), second.get(["a river"]))
@@ -78,7 +78,7 @@ def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_p
 
 
 def test_what_could_not_be_embedded_is_not_known(tiny, tmp_path):
-    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path, "w")
     cache.embed(["the tower"])
 
     def stop(_progress):
@@ -91,6 +91,48 @@ def test_what_could_not_be_embedded_is_not_known(tiny, tmp_path):
     assert cache.get(["a river"]).shape == (1, 32)
 
 
+class Counting:
+    """Remembers what it embedded."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts, on_progress=None):
+        self.asked += texts
+        return np.ones((len(texts), 2)) / 2**0.5
+
+
+def test_vectors_of_other_weights_are_made_anew(tmp_path):
+    encoder = Counting()
+    VectorCache(lambda: encoder, tmp_path, "before").embed(["the tower", "a river"])
+    cache = VectorCache(lambda: encoder, tmp_path, "after")
+    assert not cache.has_all(["the tower"])
+    cache.embed(["the tower"])
+    assert encoder.asked == ["the tower", "a river", "the tower"]
+    assert VectorCache(lambda: encoder, tmp_path, "after").has_all(["the tower"])
+    assert not VectorCache(lambda: encoder, tmp_path, "after").has_all(["a river"])
+
+
+def test_a_file_that_names_no_weights_is_made_anew(tmp_path):
+    encoder = Counting()
+    VectorCache(lambda: encoder, tmp_path, "w").embed(["the tower"])
+    with np.load(tmp_path / "vectors.npz") as arrays:
+        np.savez(tmp_path / "vectors.npz", keys=arrays["keys"], vectors=arrays["vectors"])  # as programs before did
+    assert not VectorCache(lambda: encoder, tmp_path, "w").has_all(["the tower"])
+
+
+@pytest.mark.parametrize("damage", ["nothing", "half", "text", "a byte"])
+def test_a_damaged_file_costs_time_and_no_more(damage, tmp_path):
+    encoder, file = Counting(), tmp_path / "vectors.npz"
+    VectorCache(lambda: encoder, tmp_path, "w").embed(["the tower"])
+    content = file.read_bytes()
+    damaged = {"nothing": b"", "half": content[: len(content) // 2], "text": b"not a zip", "a byte": b"x" + content[1:]}
+    file.write_bytes(damaged[damage])
+    assert not VectorCache(lambda: encoder, tmp_path, "w").has_all(["the tower"])
+    VectorCache(lambda: encoder, tmp_path, "w").embed(["the tower"])
+    assert VectorCache(lambda: encoder, tmp_path, "w").has_all(["the tower"])
+
+
 def test_a_write_that_failed_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
     def full(file, **_):
         file.write(b"half")
@@ -98,16 +140,16 @@ def test_a_write_that_failed_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(OSError, match="No space"):
-        VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path).embed(["the tower"])
+        VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path, "w").embed(["the tower"])
     assert not list(tmp_path.iterdir())
 
 
 def test_the_hardest_are_kept_in_their_order_with_every_correct_one(vectors):
-    kept = keep_hardest([QUESTIONS[0]], vectors, among=1)[0]
+    kept = keep_nearest_negatives([QUESTIONS[0]], vectors, among=1)[0]
     assert [c.label for c in kept.candidates] == [1, 0]
     many = Question("m", "the river is long", tuple(Candidate(str(i), t, 0) for i, t in enumerate(TEXTS)))
     nearest = set(np.argsort(-vectors.cosines(many.text, TEXTS), kind="stable")[:2].tolist())
-    assert [int(c.id) for c in keep_hardest([many], vectors, among=2)[0].candidates] == sorted(nearest)
+    assert [int(c.id) for c in keep_nearest_negatives([many], vectors, among=2)[0].candidates] == sorted(nearest)
 
 
 def test_the_teacher_gives_cosines(vectors):

@@ -64,7 +64,7 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
         return SimpleNamespace(ranker=base, history=[])
 
     monkeypatch.setattr(
-        recipe_data, "gather", lambda *_: Material([], [], few, [], [], VectorCache(lambda: None, tmp_path))
+        recipe_data, "gather", lambda *_: Material([], [], few, [], [], VectorCache(lambda: None, tmp_path, "w"))
     )
     monkeypatch.setattr(recipe_run, "MODELS_DIR", shipped)
     monkeypatch.setattr(recipe_run, "load_backbone", lambda: load_backbone(tiny()))

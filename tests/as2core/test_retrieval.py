@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting
-from as2core.retrieval.passages import split_passages
+from as2core.retrieval.passages import find_first_sentence, split_passages
 from as2core.retrieval.ranks import fuse_ranks, top_documents
 from as2core.types import Hit, Sentence
 
@@ -44,6 +44,11 @@ def test_the_title_heads_each_passage_and_an_id_changes_with_the_text():
     (plain,), (titled,) = split_passages("doc", [sentence]), split_passages("doc", [sentence], title="Danube")
     assert (plain.text, titled.text) == ("It is long.", "Danube It is long.")
     assert plain.id != titled.id
+
+
+def test_an_id_tells_the_first_sentence_even_where_the_document_s_id_has_colons():
+    made = split_passages("law:2:b", ["x"] * 10)
+    assert [find_first_sentence(p.id) for p in made] == [p.first for p in made] == [0, 4, 8]
 
 
 def test_an_overlap_as_large_as_the_passage_is_refused():

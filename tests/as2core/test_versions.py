@@ -7,6 +7,7 @@ import torch
 
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.catalog import get, load_version
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.versions import read_card, save_version, sha256, update_description
 from as2core.types import Candidate
 
@@ -50,6 +51,33 @@ def test_calibration_threshold_and_schedule_come_back(tiny, tmp_path):
     assert (loaded.calibration, loaded.threshold) == (((2.0, -1.0),) * 5, 0.31)
     assert loaded.schedule.ratios == (0.1, 0.2, 0.3, 0.4)
     assert loaded.probability(np.array([0.5]))[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("name", ["cascade", "cross-encoder"])
+def test_what_calibrating_sets_comes_back(name, tiny, tmp_path):
+    ranker = make_ranker(name, tiny)
+    ranker.calibration, ranker.is_calibrated = ((2.0, -1.0),) * len(ranker.exits), True
+    ranker.answer_calibration = (1.5, 0.7)
+    save_version(ranker, tmp_path / "mine", {})
+    loaded = load_version(tmp_path / "mine")
+    assert (loaded.calibration, loaded.answer_calibration) == (ranker.calibration, (1.5, 0.7))
+
+
+def test_a_cross_encoder_s_setting_of_the_past_is_read_over(tiny, tmp_path):
+    save_version(make_ranker("cross-encoder", tiny), tmp_path / "mine", {})
+    without_sum(tmp_path / "mine")
+    config = tmp_path / "mine" / "config.json"
+    record = json.loads(config.read_text())
+    record["settings"]["answer"] = [2.0, 0.7]
+    config.write_text(json.dumps(record))
+    assert load_version(tmp_path / "mine").answer_calibration is None
+
+
+@pytest.mark.parametrize(("depth", "expected"), [(None, (1.5, 0.7)), (2, None)])
+def test_the_shares_of_answers_go_with_the_exit_they_were_fitted_to(depth, expected, tiny):
+    cascade = get(f"cascade:backbone={tiny()},exits=2/4/6")
+    cascade.answer_calibration = (1.5, 0.7)
+    assert CrossEncoderRanker.from_cascade(cascade, depth=depth).answer_calibration == expected
 
 
 def test_only_what_differs_from_the_backbone_is_stored(tiny, tmp_path):

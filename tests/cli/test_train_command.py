@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
 
 from as2core import cli
 from as2core.data import catalog
+from as2core.errors import Cancelled
+from as2core.training import fine_tune
 
 WORDS = "tower bridge river iron steel water".split()
 
@@ -88,6 +91,39 @@ def test_a_dev_set_that_can_judge_nothing_is_not_taken_for_none(files, tmp_path,
     assert cli.main([*told, "--epochs", "1"]) == 1
     assert "unlabelled.jsonl has no question with a correct and an incorrect candidate" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_stopped_run_goes_on_by_the_same_command_but_not_once_its_dev_file_or_its_base_has_changed(
+    files, tmp_path, capsys, monkeypatch
+):
+    vectors, data = files
+    base, dev, folders = tmp_path / "base", tmp_path / "dev.jsonl", []
+    dev.write_text(data.read_text())
+
+    def make_base(seed: str) -> None:
+        shutil.rmtree(base, ignore_errors=True)
+        spec = f"cosinet:hidden=8,vectors={vectors}"
+        assert cli.main(["train", spec, str(data), "--out", str(base), "--epochs", "1", "--seed", seed]) == 0
+
+    def stop(*_, workdir, **__):
+        folders.append(workdir.name)
+        raise Cancelled("stopped")
+
+    def train() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(fine_tune, "fine_tune", stop)
+            assert cli.main(["train", str(base), str(data), "--dev", str(dev), "--out", str(tmp_path / "mine")]) != 0
+
+    make_base("1")
+    train()
+    train()
+    dev.write_text("".join(dev.read_text().splitlines(keepends=True)[:6]))
+    train()
+    make_base("2")
+    train()
+    first, again, with_other_dev, with_other_base = folders
+    assert first == again
+    assert len({first, with_other_dev, with_other_base}) == 3
 
 
 def test_a_dtype_that_the_device_has_not_is_refused(tiny_backbone, files, tmp_path, capsys, monkeypatch):

@@ -105,6 +105,8 @@ def test_a_changed_document_is_to_be_indexed_again_unless_it_changed_once_more(d
         assert corpora.count_unindexed(s, flood[0]) == 1
         corpora.mark_indexed(s, [(flood[1], "d2")])
         assert corpora.count_unindexed(s, flood[0]) == 0
+        assert corpora.mark_indexed(s, [(flood[1], "d1")]) == 1  # by a slower process: the older content is back
+        assert corpora.count_unindexed(s, flood[0]) == 1
 
 
 def test_neighbours_are_the_sentences_before_and_after(database, flood):

@@ -82,7 +82,7 @@ def test_an_admin_settles_a_conflict_with_a_word_why(wb, ann, bob):
     assert "&lt;img src=x" in markup(at) and "<img" not in markup(at)
     assert "ann: " in markup(at)
     at.text_input(key=f"agreement_note_{COST}_3").set_value("the price counts")
-    at.button(key="agreement_0_correct").click().run()
+    at.button(key=f"agreement_{COST}_3_correct").click().run()
     [settled] = agreement.list_conflicts(wb, TOWERS, ann.id)
     assert (settled.verdict, settled.by, settled.note) == ("correct", "me", "the price counts")
 
@@ -94,9 +94,20 @@ def test_a_word_why_stays_with_its_conflict_when_others_are_settled(wb, me, ann,
     agreement.adjudicate(wb, question_id=TOWER, sentence_id=1, annotator_id=me.id, label="correct")
     at = at.run()  # what is settled goes to the end
     assert [t.value for t in at.text_input if t.key.startswith("agreement_note")] == ["the price of the day", ""]
-    at.button(key="agreement_0_incorrect").click().run()
+    at.button(key=f"agreement_{COST}_1_incorrect").click().run()
     verdicts = {c.question_id: (c.verdict, c.note) for c in agreement.list_conflicts(wb, TOWERS, me.id)}
     assert verdicts == {TOWER: ("correct", ""), COST: ("incorrect", "the price of the day")}
+
+
+def test_a_settled_conflict_keeps_its_place_so_a_second_click_settles_no_other(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1), (COST, 1))
+    at = open_page("agreement", {"view": "conflicts"})
+    buttons = [b.key for b in at.button if b.label == "Correct"]
+    at = at.button(key=buttons[0]).click().run()
+    assert [b.key for b in at.button if b.label == "Correct"] == buttons
+    at.button(key=buttons[0]).click().run()
+    verdicts = [c.verdict for c in agreement.list_conflicts(wb, TOWERS, me.id)]
+    assert sorted(verdicts) == ["", "correct"]
 
 
 def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are(wb, me, ann, bob):
@@ -125,7 +136,7 @@ def test_an_annotator_sees_conflicts_and_cannot_settle_them(wb, me, ann, bob):
     stored.set_role(wb, "annotator")
     at = open_page("agreement", {"view": "conflicts"})
     assert conflicts(at) == 1 and "An admin settles them" in texts(at)
-    assert not [b for b in at.button if b.key and b.key.startswith("agreement_0")]
+    assert not [b for b in at.button if b.key and b.key.endswith("_correct")]
 
 
 def test_rules_and_guidelines_are_kept_when_sent(wb):

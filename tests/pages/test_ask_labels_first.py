@@ -187,7 +187,7 @@ def test_the_first_drawing_has_the_labelled_answer_already(wb, me, monkeypatch):
     drawn.clear()
     from app.ranking import scoring
 
-    scoring._caches.clear()  # a cached trace has no early run
+    scoring._traces.clear()  # a cached trace has no early run
     ask_question(q="When was the hall finished at last?")
     assert drawn[:2] == [(False, OTHER), (True, OTHER)]
 

@@ -14,7 +14,7 @@ from app.corpora import corpora, documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.exchange import exports, imports
 from app.labels import annotation
-from app.ranking.synonyms import read_synonyms
+from app.ranking.synonyms import read_synonyms, write_synonyms
 from app.ui.data import documents as documents_ui
 from app.versions import promotion
 from as2core.data import jsonl
@@ -439,3 +439,17 @@ def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(wb
     at = at.run()
     assert "Run file" not in [b.proto.label for b in at.get("download_button")]
     assert at.button(key="data_make_run")
+
+
+def test_a_run_file_ranks_with_the_corpus_s_synonyms_and_is_made_again_when_they_change(wb, me, monkeypatch):
+    made, export = [], exports.export_labels
+    monkeypatch.setattr(
+        exports, "export_labels", lambda *args, **more: (made.append(str(more["synonyms"])), export(*args, **more))[1]
+    )
+    label(wb, me)
+    at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
+    write_synonyms(wb, 1, "spire => tower", by=me.id)
+    at = at.run()
+    assert "Run file" not in [b.proto.label for b in at.get("download_button")]
+    at.button(key="data_make_run").click().run()
+    assert made == ["", "spire => tower\n"]

@@ -190,3 +190,22 @@ def test_twenty_questions_make_a_page(wb, at):
     assert BRIDGE in texts(at) and "Page 2 of 2" in texts(at)
     at = at.text_input(key="data_question_search").input("number 1").run()  # a search starts at its first page
     assert "11 questions" in texts(at) and "number 19" in texts(at)
+
+
+def test_questions_are_found_by_words_in_any_order_and_by_their_state(wb, me):
+    label(wb, me)
+    question_management.set_queued(wb, [2], queued=False, by=me.id)
+    backwards = " ".join(reversed(TOWER.rstrip("?").upper().split()))
+    assert list_questions(open_questions(find=backwards)) == [TOWER]
+    assert list_questions(open_questions(state="removed")) == [COSTS]
+    assert list_questions(open_questions(state="labelled")) == [TOWER]
+    assert list_questions(open_questions(state="unlabelled")) == [COSTS, BRIDGE]
+
+
+def test_a_page_whose_questions_were_deleted_gives_way_to_the_last_one_there_is(wb, at, me):
+    for i in range(20):
+        asking.ask(wb, TOWERS, f"Who built tower number {i}?", as_typed=True)
+    at = at.run().button(key="data_question_older").click().run()
+    for question_id in (1, 2, 3):
+        question_management.delete_question(wb, question_id, labels=0, by=me.id)
+    assert "number 19" in texts(at.run())

@@ -32,7 +32,8 @@ def _find_first(_wb: Workbench, corpus_id: int, question: str, version: str) -> 
     """The first sentence on Ask, cut as a card cuts it; "" where there is none."""
     try:
         answer = rank_question(_wb, corpus_id, question, load_version(_wb, version))
-        best = answer.candidates[int(answer.trace.ranking()[0])]
     except As2Error:  # an empty corpus, or a version that does not answer
         return ""
-    return best.text[:MAX_TEXT_CHARS]
+    if not answer.candidates:
+        return ""
+    return answer.candidates[int(answer.trace.ranking()[0])].text[:MAX_TEXT_CHARS]

@@ -13,7 +13,7 @@ from app.workbench.workbench import Workbench
 
 
 def draw_waiting(wb: Workbench) -> None:
-    waiting = schedule.find_waiting(wb)
+    waiting = schedule.find_waiting_version(wb)
     if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
         return
     change = waiting.change

@@ -12,11 +12,16 @@ from app.ui.page import Frame
 from app.ui.text import count, escape, name_document, plain
 
 PAGE_SIZE = 20
+_SETTLED_HERE = "_agreement_settled_here"  # in the session: the pairs
 
 
 def draw(frame: Frame) -> None:
     conflicts = agreement.list_conflicts(frame.wb, frame.corpus.id, frame.annotator.id)
     open_, with_verdict = [c for c in conflicts if not c.verdict], [c for c in conflicts if c.verdict]
+    here = st.session_state.setdefault(
+        _SETTLED_HERE, set()
+    )  # they keep their places, so that nothing moves under a click
+    in_place = sorted((c for c in conflicts if not c.verdict or _get_pair(c) in here), key=_get_pair)
     if not conflicts:
         st.info("No conflicts among the labels you can see.", icon=":material/handshake:")
         return
@@ -25,21 +30,27 @@ def draw(frame: Frame) -> None:
     )
     if not frame.is_admin:
         st.caption("These are conflicts about your labels. An admin settles them.")
-    for slot, conflict in enumerate(open_[:PAGE_SIZE]):
-        _draw_conflict(frame, conflict, slot)
+    for conflict in in_place[: PAGE_SIZE + len(in_place) - len(open_)]:
+        _draw_conflict(frame, conflict)
     if len(open_) > PAGE_SIZE:
         st.caption(f"{count(len(open_) - PAGE_SIZE, 'more conflict')} will follow when these are settled.")
     # so many of the others, a click brings more: any of them can be reopened
     key = f"_agreement_settled_{frame.corpus.id}"
     limit = st.session_state.get(key, PAGE_SIZE)
-    for slot, conflict in enumerate(with_verdict[:limit], PAGE_SIZE):  # behind the places of the open ones
-        _draw_conflict(frame, conflict, slot)
-    if len(with_verdict) > limit:
-        st.button(f"Show more, {len(with_verdict) - limit:,} left", key="agreement_more", icon=":material/expand_more:",
+    earlier = [c for c in with_verdict if _get_pair(c) not in here]
+    for conflict in earlier[:limit]:
+        _draw_conflict(frame, conflict)
+    if len(earlier) > limit:
+        st.button(f"Show more, {len(earlier) - limit:,} left", key="agreement_more", icon=":material/expand_more:",
                   on_click=st.session_state.__setitem__, args=(key, limit + PAGE_SIZE))  # fmt: skip
 
 
-def _draw_conflict(frame: Frame, conflict: ConflictView, slot: int) -> None:
+def _get_pair(conflict: ConflictView) -> tuple[int, int]:
+    return conflict.question_id, conflict.sentence_id
+
+
+def _draw_conflict(frame: Frame, conflict: ConflictView) -> None:
+    pair = "_".join(map(str, _get_pair(conflict)))
     labels = " ".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in conflict.labels)
     with st.container(border=True):
         st.html(
@@ -58,17 +69,17 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, slot: int) -> None:
         with st.container(horizontal=True):
             for label in LABELS:
                 name, icon = STYLES[label]
-                st.button(name, icon=icon, key=f"agreement_{slot}_{label}", on_click=_settle,
+                st.button(name, icon=icon, key=f"agreement_{pair}_{label}", on_click=_settle,
                           type="primary" if conflict.verdict == label else "secondary",
                           args=(frame, conflict, label))  # fmt: skip
             if conflict.verdict:
-                st.button("Reopen", key=f"agreement_{slot}_open", type="tertiary", on_click=_settle,
+                st.button("Reopen", key=f"agreement_{pair}_open", type="tertiary", on_click=_settle,
                           args=(frame, conflict, None))  # fmt: skip
 
 
 def _make_note_key(conflict: ConflictView) -> str:
-    """The key of its field: the conflict's own, since a verdict moves conflicts to other places."""
-    return f"agreement_note_{conflict.question_id}_{conflict.sentence_id}"
+    """The key of its field."""
+    return "agreement_note_{}_{}".format(*_get_pair(conflict))
 
 
 @guarded
@@ -83,3 +94,4 @@ def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
         note=st.session_state.get(key, ""),
     )
     st.session_state[key] = ""
+    st.session_state[_SETTLED_HERE].add(_get_pair(conflict))

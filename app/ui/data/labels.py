@@ -8,6 +8,7 @@ import streamlit as st
 from app.corpora import corpora
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
+from app.ranking.synonyms import read_synonyms
 from app.ui import signin
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
@@ -94,8 +95,10 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
     with st.container(border=True, key="data_import_report"):
         st.markdown(f"**{plain(describe_import(name, report))}**")
         if report.malformed:
-            others = "the others were" if report.new or report.same or report.verdicts else "nothing was"
-            st.caption(f"{count(len(report.malformed), 'line')} could not be read; {others} imported.")
+            others = (
+                "The others were read." if report.new or report.same or report.verdicts else "Nothing was imported."
+            )
+            st.caption(f"{count(len(report.malformed), 'line')} could not be read. {others}")
             draw_reasons(("line", "reason"), report.malformed)
         if report.conflicts:
             st.caption(
@@ -147,9 +150,10 @@ def _draw_export(frame: Frame) -> None:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
-    st.caption("JSONL keeps every label, its annotator and the verdicts on conflicts, and can be imported again "
-               "without loss. The other formats have one label per sentence, 1 or 0: they omit unsure and evenly "
-               "disputed labels, and ratings above 1.")  # fmt: skip
+    st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
+               "training, validation and test; importing it again changes nothing. Flags, times and removals from the "
+               "label queue are only in a backup. The other formats have one label per sentence, 1 or 0: they omit "
+               "unsure and evenly disputed labels, and ratings above 1.")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
     missing = exports.find_missing(frame.wb, corpus.id)
@@ -175,14 +179,16 @@ def _draw_export(frame: Frame) -> None:
 def _export(frame: Frame, fmt: str) -> bytes:
     """For a click, which Streamlit serves without a run of the page."""
     signin.check()
-    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
+    synonyms = read_synonyms(frame.wb, frame.corpus.id)
+    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, synonyms=synonyms)
 
 
 def _draw_run_export(frame: Frame) -> None:
     """A run file ranks every labelled question with the model in use, which takes a while: it is made on request."""
     corpus = frame.corpus
     key, file = st.session_state.get(RUN_FILE, (None, b""))
-    current = (corpus.id, corpus.labels, registry.get_active(frame.wb).name, frame.annotator.id)
+    synonyms = str(read_synonyms(frame.wb, corpus.id))
+    current = (corpus.id, corpus.labels, registry.get_active(frame.wb).name, frame.annotator.id, synonyms)
     if key != current:
         if st.button("Make a run file", key="data_make_run", icon=":material/sort:", width="stretch"):
             ranking = f"Ranking {count(corpus.questions, 'question')} with the model in use …"

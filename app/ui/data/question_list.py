@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from app.ask import question_management
-from app.ask.question_management import DeletionView, QuestionView
+from app.ask.question_management import DeletionView, QuestionsView, QuestionView
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.errors import guarded, show_pending
@@ -25,6 +25,13 @@ ORIGINS = {
     "starter": "Starter corpus",
     "handbook": "Handbook corpus",
 }
+STATES = {
+    "": "All",
+    "queued": "In the label queue",
+    "removed": "Not in the label queue",
+    "unlabelled": "Without labels",
+    "labelled": "With labels",
+}
 DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the session: a question's id; a number from 1
 LEFTOVERS = "_data_question_leftovers"  # of the session: ids of questions
 
@@ -34,16 +41,18 @@ def draw(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = _draw_search()
         origin = url.choose("data", "origin", "Origin", ORIGINS)
-    key = (frame.corpus.id, search, origin)
+        state = url.choose("data", "state", "State", STATES)
+    key = (frame.corpus.id, search, origin, state)
     if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
         st.session_state[PAGE] = (key, 1)
     number = st.session_state[PAGE][1]
-    view = question_management.list_questions(
-        frame.wb, frame.corpus.id, search=search, origin=origin, limit=PAGE_QUESTIONS,
-        offset=(number - 1) * PAGE_QUESTIONS,
-    )  # fmt: skip
+    view = _list_page(frame, search, origin, state, number)
+    pages = math.ceil(view.total / PAGE_QUESTIONS)
+    if number > pages > 0:  # questions were deleted meanwhile
+        number = pages
+        view = _list_page(frame, search, origin, state, number)
     if not view.total:
-        text = "No question matches. Try a shorter part of it, or another origin." if view.origins else (
+        text = "No question matches. Try fewer words, or another origin or state." if view.origins else (
             "This corpus has no questions yet. Add some above, ask one, or have some proposed.")  # fmt: skip
         st.info(text, icon=":material/search_off:" if view.origins else ":material/forum:")
         return
@@ -51,17 +60,24 @@ def draw(frame: Frame) -> None:
         f"{count(view.total, 'question')}, last asked first. A question typed on Ask enters the label queue when "
         "somebody labels one of its candidates or adds it."
     )
-    if not search and origin in ("", FROM_ASK):
+    if not search and not state and origin in ("", FROM_ASK):
         _draw_leftovers(frame)
     for question in view.listed:
         _draw_question(frame, question)
-    _draw_pages(key, number, math.ceil(view.total / PAGE_QUESTIONS))
+    _draw_pages(key, number, pages)
+
+
+def _list_page(frame: Frame, search: str, origin: str, state: str, number: int) -> QuestionsView:
+    return question_management.list_questions(
+        frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS,
+        offset=(number - 1) * PAGE_QUESTIONS,
+    )  # fmt: skip
 
 
 def _draw_search() -> str:
     if "data_question_search" not in st.session_state:
         st.session_state["data_question_search"] = url.get("find")
-    search = st.text_input("Search questions", key="data_question_search", placeholder="Part of a question",
+    search = st.text_input("Search questions", key="data_question_search", placeholder="Words of a question",
                            icon=":material/search:").strip()  # fmt: skip
     url.put(find=search)
     return search
@@ -104,7 +120,7 @@ def _draw_leftovers(frame: Frame) -> None:
                   on_click=st.session_state.__setitem__, args=(LEFTOVERS, leftovers))  # fmt: skip
 
 
-def _draw_pages(key: tuple[int, str, str], number: int, pages: int) -> None:
+def _draw_pages(key: tuple[object, ...], number: int, pages: int) -> None:
     if pages == 1:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -147,7 +147,7 @@ def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_ins
 
 
 def test_a_better_version_waits_until_somebody_decides(wb):
-    assert schedule.find_waiting(wb) is None
+    assert schedule.find_waiting_version(wb) is None
     for name, difference in (("better", 0.1), ("unclear", 0.0), ("worse", -0.1)):
         low, high = difference - 0.05, difference + 0.05
         paired = PairedTest(difference, low, high, p=0.5, wins=9, losses=9, ties=0)
@@ -164,6 +164,6 @@ def test_a_better_version_waits_until_somebody_decides(wb):
                 metrics={"AP": 0.7 + difference, "before AP": 0.7, "paired": asdict(paired)},
             )
     for name in ("better", "unclear"):
-        assert schedule.find_waiting(wb).name == name
+        assert schedule.find_waiting_version(wb).name == name
         promotion.reject(wb, name)
-    assert schedule.find_waiting(wb) is None
+    assert schedule.find_waiting_version(wb) is None

@@ -46,7 +46,9 @@ def test_near_duplicates_are_on_one_side_by_their_words_and_by_their_vectors():
     train = [ask(0), ask(1, text="where oak0 oak0"), *(ask(i) for i in range(2, 12))]
     vectors = np.eye(12)
     vectors[3] = vectors[2]
-    for fold in plan_folds(train, [], trained_on=(), vectors=vectors):
+    folds = plan_folds(train, [], trained_on=(), vectors=vectors)
+    assert len(folds) > 1
+    for fold in folds:
         judged = {q.qid for q in fold.judged}
         assert ("q0" in judged) == ("q1" in judged)
         assert ("q2" in judged) == ("q3" in judged)
@@ -67,14 +69,14 @@ def test_too_few_questions_to_learn_from_make_no_folds():
 
 def test_before_and_after_are_over_the_judged_and_the_held_out_questions():
     folds = plan_folds([ask(i) for i in range(24)], [], trained_on=())
-    crossed = cross_fit(
+    result = cross_fit(
         folds,
         lambda questions: evaluation({q.qid: 0.5 for q in questions}),
         lambda fold, number: evaluation({q.qid: float(number) for q in fold.judged}),
     )
-    assert [q.qid for q in crossed.questions] == [q.qid for fold in folds for q in fold.judged]
+    assert [q.qid for q in result.questions] == [q.qid for fold in folds for q in fold.judged]
     held_out = BeforeAfter(evaluation({"h": 0.0}), evaluation({"h": 1.0}))
-    both = crossed.add_to(held_out)
+    both = result.add_to(held_out)
     assert both.before.questions == both.after.questions == 25
     assert both.before.metrics["AP"] == pytest.approx(24 * 0.5 / 25)
     assert both.after.metrics["AP"] == pytest.approx((12 * 0.0 + 12 * 1.0 + 1.0) / 25)

@@ -35,6 +35,7 @@ from as2core.cascade.engine_onnx import OnnxEngine
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.rankers import cascade
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training import calibrate, loop
 from as2core.training.learners.cascade import CascadeLearner
@@ -226,7 +227,7 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, corpus_id, 
 def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corpus_id, monkeypatch):
     judges = []
 
-    def without_one(judge, questions, *, seed, train_judge, on_progress):
+    def without_one(judge, questions, *, seed, synonyms, train_judge, on_progress):
         judges.append(judge.name)
         assert fingerprint(train_judge(questions, 0).module, 0) != fingerprint(judge.module, 0)
         first, *others = questions
@@ -331,7 +332,12 @@ def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is
 def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_they_were_asked(
     wb, corpus_id, ann, monkeypatch
 ):
-    read, encode = set(), CascadeLearner.collate
+    read, encode, synonyms = set(), CascadeLearner.collate, []
+    filter_labels = label_noise.filter_labels
+    monkeypatch.setattr(
+        label_noise, "filter_labels",
+        lambda *args, **more: (synonyms.append(str(more["synonyms"])), filter_labels(*args, **more))[1],
+    )  # fmt: skip
     monkeypatch.setattr(
         CascadeLearner, "collate",
         lambda learner, batch: (read.update(g.question.text for g in batch.groups), encode(learner, batch))[1],
@@ -342,6 +348,7 @@ def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_
     write_synonyms(wb, corpus_id, "built => erected", by=ann.id)
     result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert {"built (erected)" in text for text in read if "built" in text} == {True}
+    assert synonyms == ["", "built => erected\n"]
     assert result["snapshot"] != plain["snapshot"]
     assert result["labels"] == plain["labels"]
     trained_on = [registry.load_card(wb, r["version"])["trained_on"] for r in (result, plain)]
@@ -508,6 +515,16 @@ def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpu
     assert (made.kind, made.parent) == ("cascade", "cascade")
     assert loading.load_version(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
     assert registry.load_card(wb, made.name)["retrain_kind"] == "calibration"
+
+
+def test_a_cross_encoder_is_retrained_and_can_be_loaded_with_its_calibration(wb, corpus_id):
+    jsonl.write(made_up(24, seed=7, prefix="shipped"), wb.settings.corpora_dir / "starter" / "dev.jsonl")
+    settings = RetrainSettings(kind="cross-encoder", epochs=1)
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result
+    made = promotion.promote(wb, result["version"], "a try")
+    assert (made.kind, made.problem) == ("cross-encoder", "")
+    ranker = loading.load_ranker(wb, made.name)
+    assert isinstance(ranker, CrossEncoderRanker) and ranker.is_calibrated and ranker.answer_calibration is not None
 
 
 def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):

@@ -8,6 +8,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
 from as2core.errors import NotEnoughLabels
+from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
 
 
@@ -192,3 +193,24 @@ def test_too_few_labels_are_noticed_before_anything_is_scored():
     judge = CountingJudge()
     label_noise.filter_labels(judge, questions(9))
     assert judge.candidates == 0
+
+
+def test_judge_and_copies_read_the_questions_with_the_synonyms_and_the_labels_stay_with_them_as_asked():
+    read = []
+
+    class Reader(Judge):
+        def trace_many(self, asked, schedule):
+            read.extend(text for text, _ in asked)
+            return super().trace_many(asked, schedule)
+
+    def learn(half, number):
+        read.extend(q.text for q in half)
+        return Reader()
+
+    asked = questions(wrong=0.2)
+    found = label_noise.filter_labels(
+        Reader(error=3.0), asked, synonyms=Synonyms((("which", "what"),)), train_judge=learn
+    )
+    assert len(read) > 2 * len(asked) and all(text.startswith("Which (what) ") for text in read)
+    assert found.left_out
+    assert {q.text for q in (*found.questions, *(q for q, _ in found.left_out))} == {q.text for q in asked}

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -66,6 +67,25 @@ def test_what_is_held_out_stays_held_out_when_labels_are_added():
     before, after = split(many(30)), split(many(48))
     assert qids(before.held_out) <= qids(after.held_out)
     assert not qids(before.held_out) & qids(after.train)
+
+
+@pytest.mark.parametrize("number", [100, 1000])
+def test_what_is_held_out_stays_so_when_an_older_or_a_newer_near_duplicate_gets_a_label(number):
+    ones = [replace(x, id=500 + x.id) for x in many(48)]
+    before = split(ones)
+    others = [make_question(number + i, f"{x.question.text} {x.question.text}") for i, x in enumerate(ones)]
+    alone = qids(split(others).train)
+    after = split([*ones, *others])
+    assert sum(f"q{number + i}" in alone for i, x in enumerate(ones) if x.question.qid in qids(before.held_out)) > 3
+    assert qids(before.held_out) <= qids(after.held_out)
+
+
+def test_a_pair_is_held_out_where_either_of_the_two_would_be():
+    pairs = [(x, make_question(1000 + x.id, f"{x.question.text} {x.question.text}")) for x in many(150)]
+    both = qids(split([x for pair in pairs for x in pair]).held_out)
+    alone = set().union(*(qids(split([pair[j] for pair in pairs]).held_out) for j in (0, 1)))
+    assert both == {x.question.qid for pair in pairs for x in pair if {y.question.qid for y in pair} & alone}
+    assert 2 * 150 * 0.35 < len(both) < 2 * 150 * 0.53  # 7 of 16
 
 
 def test_the_order_of_the_questions_does_not_matter():

@@ -6,11 +6,12 @@ from sqlalchemy import select
 
 from app.ask import proposals
 from app.ask.proposals import AlreadyDecided
-from app.corpora import corpora
+from app.corpora import corpora, documents
 from app.jobs import queue
 from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, consensus, guidelines, queues
 from app.labels.queues import Seat
+from app.ranking import scoring
 from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
@@ -58,6 +59,24 @@ def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(
     both = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]
     assert both[:3] == first
     assert len(set(both)) == len(both)
+
+
+def test_a_sentence_deleted_while_its_question_is_ranked_is_passed_over(wb, towers, monkeypatch):
+    rank = scoring.rank_question
+
+    def delete_meanwhile(*args):
+        ranked = rank(*args)
+        monkeypatch.setattr(scoring, "rank_question", rank)
+        for document in documents.list_documents(wb, towers.id):
+            if document.title != "bread":
+                documents.delete_document(wb, document.id)
+        return ranked
+
+    monkeypatch.setattr(scoring, "rank_question", delete_meanwhile)
+    own_words = lambda passages, each: [[(f"{p.rstrip('.')}?", -2.0)] for p in passages]  # noqa: E731
+    result = propose(wb, towers, own_words, number=5)
+    found = proposals.list_waiting(wb, towers.id)
+    assert result["proposed"] == found.waiting and {p.title for p in found.listed} <= {"bread"}
 
 
 def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_correct(wb, towers, ann):

@@ -10,6 +10,7 @@ from app.ask import asking
 from app.compare import comparison, comparison_job, question_sets
 from app.compare.rankers import list_rankers
 from app.compare.sweeps import adjust_p_values
+from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -368,6 +369,13 @@ def test_only_an_admin_has_the_server_read_other_folders_or_ask_the_hub(wb, data
     with pytest.raises((UnknownRanker, UnknownData, BadSetting, UnreadableFile, UnsupportedBackbone)):
         comparison_job.start_compare(wb, **{**arguments, "rankers": ["/etc"]}, by=ann.id)  # asked, and there is none
     assert comparison_job.start_compare(wb, ["bm25", "rr"], data, by=bob.id).kind == "compare"
+
+
+def test_who_is_no_admin_reads_that_a_corpus_has_no_labels_yet(wb, data):
+    people.sign_in(wb, "ann")
+    bob, empty = people.sign_in(wb, "bob"), corpora.create_corpus(wb, "empty")
+    with pytest.raises(UnknownData, match="label more"):
+        comparison_job.start_compare(wb, ["bm25", "rr"], f"labels:{empty.name}", by=bob.id)
 
 
 def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():

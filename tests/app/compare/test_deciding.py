@@ -6,6 +6,7 @@ from fake_models import write_version
 
 from app.compare import deciding
 from app.compare.deciding import DecisionRequest
+from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -119,6 +120,13 @@ def test_what_cannot_be_decided_is_refused_before_anything_is_queued(wb, corpus,
     with pytest.raises(NotAllowed, match="takes an admin"):
         deciding.start_decision(wb, corpus, DecisionRequest("bm25", str(write_version(tmp_path / "v"))), by=bob.id)
     assert queue.list_jobs(wb, kind="decide") == []
+
+
+def test_a_decision_of_a_corpus_that_is_deleted_before_its_turn_says_so(wb, corpus):
+    waiting = deciding.start_decision(wb, corpus, DecisionRequest("bm25", "rr"))
+    corpora.delete_corpus(wb, corpus)
+    run_queued(wb, RUNNERS)
+    assert "the corpus was deleted meanwhile" in queue.load_job(wb, waiting.id).error
 
 
 def test_a_corpus_without_questions_and_a_job_without_files_say_so(wb, corpus, job):

@@ -7,7 +7,7 @@ from app.compare import gates, promotions
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.versions import evaluations, registry
+from app.versions import evaluations, management, registry
 from app.versions.promotion import NeedsReason
 from app.workbench import people
 from app.workbench.people import NotAllowed
@@ -61,6 +61,23 @@ def test_what_is_to_be_measured_becomes_a_job_that_promotes_for_whoever_clicked(
     run_queued(wb, RUNNERS)
     assert queue.load_job(wb, job.id).result == {"version": spring, "miss": ""}
     assert [p.words for p in registry.get_active(wb).promotions] == ["a reason"] and not promotions.list_under_way(wb)
+
+
+def test_a_version_renamed_while_its_promotion_waits_is_promoted_under_its_new_name(wb, spring):
+    put_gate(wb, "open", 0.0)
+    job = promotions.start_promotion(wb, spring)
+    management.rename(wb, spring, "summer")
+    assert promotions.list_under_way(wb) == {"summer"} and promotions.find_promotion(wb, "summer").id == job.id
+    run_queued(wb, RUNNERS)
+    assert registry.get_active(wb).name == "summer"
+
+
+def test_a_miss_is_still_found_under_the_versions_new_name(wb, spring):
+    put_gate(wb, "shut", 1.5)
+    promotions.start_promotion(wb, spring)
+    run_queued(wb, RUNNERS)
+    management.rename(wb, spring, "summer")
+    assert promotions.find_promotion(wb, "summer").result["miss"] and promotions.find_promotion(wb, spring) is None
 
 
 def test_a_miss_is_the_jobs_result_and_what_is_measured_is_refused_or_promoted_at_the_next_click(wb, spring):

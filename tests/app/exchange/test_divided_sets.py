@@ -8,6 +8,7 @@ from app.exchange import exports, imports
 from as2core.data import jsonl
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
+from db.repositories import people as people_rows
 from db.repositories import questions as rows
 
 
@@ -81,3 +82,29 @@ def test_a_number_behind_an_id_is_none_that_the_file_gives_itself(wb):
     with wb.read() as s:
         texts = {q.external_id: q.text.split()[0] for q in rows.list_questions(s, corpus)}
     assert texts == {"Q1": "oak", "Q1-2": "elm", "Q1-3": "ash"}
+
+
+def test_an_exported_set_comes_back_divided_as_it_was(wb, corpus_id):
+    content = exports.export_labels(wb, corpus_id, "jsonl")
+    again = imports.import_labels(wb, None, "again.jsonl", content)
+    assert split_of(wb, again.corpus_id) == split_of(wb, corpus_id)
+    assert readiness.check_readiness(wb, again.corpus_id).heldout_questions == 4
+    imports.import_labels(wb, again.corpus_id, "again.jsonl", content, split="train")  # what is said outranks the file
+    assert set(split_of(wb, again.corpus_id).values()) == {"train"}
+
+
+def test_a_split_that_is_none_is_a_malformed_line(wb):
+    content = a_part(1, 1, "oak").replace(b'"candidates"', b'"split": "tests", "candidates"')
+    report = imports.import_labels(wb, None, "set.jsonl", content + a_part(2, 1, "oak"))
+    assert "'tests' is not train, dev, test" in report.malformed[0][1] and report.questions == 1
+
+
+def test_labels_that_came_with_the_corpus_are_the_same_when_they_come_back_unsigned(wb):
+    part = a_part(1, 3, "oak")
+    corpus = imports.import_labels(wb, None, "set.jsonl", part, annotator="curator").corpus_id
+    with wb.write() as s:
+        people_rows.find_annotator(s, name="curator").imported = True  # as the annotator of a shipped corpus
+    again = imports.import_labels(wb, corpus, "set.csv", exports.export_labels(wb, corpus, "csv"))
+    assert (again.new, again.same) == (0, 6)
+    changed = exports.export_labels(wb, corpus, "csv").replace(b",1", b",0")
+    assert imports.import_labels(wb, corpus, "set.csv", changed).conflicting == 3

@@ -20,6 +20,7 @@ from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
 from as2core.data.source import read_all
 from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
 from db.repositories import questions as question_rows
 
@@ -378,7 +379,9 @@ def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the
     done = imports.import_labels(wb, corpus, "again.jsonl", out)
     assert (done.new, done.same, done.conflicts) == (0, 6 + 1, ())
     unsigned = imports.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
-    assert unsigned.conflicts == ("q-1 t-0: incorrect in the file, correct here",)
+    first = QUESTIONS[0]
+    texts = f"“{first.text}”, “{first.candidates[0].text}”"
+    assert unsigned.conflicts == (f"q-1 t-0 ({texts}): incorrect in the file, correct here",)
 
 
 def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
@@ -386,6 +389,17 @@ def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
     run = pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run").decode().splitlines())
     assert set(run) == {"Q1", "Q2"}
     assert list(run["Q2"]) == ["D2-0", "D1-1"]
+
+
+def test_a_run_ranks_with_the_synonyms_that_every_ranker_reads(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    meaning = Synonyms((("it", "the fresco"),))
+    runs = [
+        pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run", synonyms=synonyms).decode().splitlines())
+        for synonyms in (Synonyms(), meaning)
+    ]
+    assert runs[1]["Q1"] == runs[0]["Q1"]  # it has no such word
+    assert runs[1]["Q2"]["D2-0"] != runs[0]["Q2"]["D2-0"]
 
 
 def test_pairs_are_the_judged_ones(wb):

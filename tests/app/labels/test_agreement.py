@@ -13,6 +13,8 @@ from app.labels import consensus as labels
 from app.labels.agreement import AC1, ac1, alpha, infer_question_kind, kappa
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
+from app.ranking import scoring
+from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -285,6 +287,20 @@ def test_doubting_takes_labels_of_both_kinds_on_several_questions():
     features, given, questions, _ = plant_errors(0, 5)
     with pytest.raises(TooFewLabels, match="10 correct and 10 incorrect"):
         find_suspicious(features, given, questions)
+
+
+def test_second_looks_read_the_questions_with_the_corpus_s_synonyms(wb, towers, ann, monkeypatch):
+    view = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    for c in view.candidates:
+        annotation.give_label(
+            wb, question_id=view.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="correct"
+        )
+    write_synonyms(wb, towers.id, "finished => completed", by=ann.id)
+    read, rank = [], scoring.rank
+    monkeypatch.setattr(scoring, "rank", lambda *args: (read.append(args[1]), rank(*args))[1])
+    label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, {"doubt": RUNNERS["doubt"]})
+    assert read == ["When was the Eiffel Tower finished (completed)?"]
 
 
 def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):

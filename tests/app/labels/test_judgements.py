@@ -8,7 +8,8 @@ from app.workbench import people
 
 
 def judged(wb, asked, who=None):
-    return read_judgements(wb, [asked.question_id], None if who is None else who.id).get(asked.question_id, {})
+    viewer_id = None if who is None else who.id
+    return read_judgements(wb, asked.corpus_id, [asked.question_id], viewer_id).get(asked.question_id, {})
 
 
 @pytest.fixture
@@ -42,5 +43,15 @@ def test_where_two_are_to_label_a_pair_only_those_who_did_see_what_others_said(w
     assert len(judged(wb, asked, ann)) == len(judged(wb, asked)) == 2
 
 
+def test_beside_a_question_that_was_deleted_others_labels_stay_hidden_too(wb, towers, asked, ann, bob, give_signs):
+    """It may be among those found alike, which are in memory."""
+    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    give_signs(ann, "+-")
+    no_longer_there = asked.question_id + 1000
+    seen = read_judgements(wb, towers.id, [no_longer_there, asked.question_id], bob.id)
+    assert seen.get(asked.question_id, {}) == {}
+
+
 def test_an_unlabelled_question_has_no_judgements(wb, asked):
-    assert read_judgements(wb, [asked.question_id]) == read_judgements(wb, []) == {}
+    corpus_id = asked.corpus_id
+    assert read_judgements(wb, corpus_id, [asked.question_id]) == read_judgements(wb, corpus_id, []) == {}

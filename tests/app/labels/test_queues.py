@@ -3,7 +3,7 @@ import threading
 from itertools import pairwise
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, select
 from tower_texts import QUESTIONS
 
 from app.ask import asking
@@ -19,7 +19,7 @@ from app.workbench import people
 from app.workbench.people import Gone
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
-from db.models import Question
+from db.models import Question, Run
 from db.repositories import question_lists, queues
 from db.repositories import questions as rows
 from db.repositories.leases import Holder
@@ -339,6 +339,14 @@ def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
     again = queueing.item_at(wb, *pair(mine), bob.id)
     assert (again.leased_until, again.is_locked) == (None, False)
     assert pair(queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
+
+
+def test_of_a_version_whose_runs_end_at_several_exits_the_deepest_is_read(wb, scored):
+    with wb.write() as s:
+        runs = s.scalars(select(Run).order_by(Run.id)).all()
+        runs[0].last_exit, runs[-1].last_exit = 12, 4
+    with wb.read() as s:
+        assert {last for _, _, last in queues.list_pool_versions(s, scored.id)} == {12, 0}
 
 
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):

@@ -11,15 +11,17 @@ from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import corpora
+from app.corpora import corpora, documents
 from app.jobs import queue
 from app.jobs.process import hold_worker_lock
 from app.labels import annotation
 from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
+from app.workbench.indexes import SqliteIndexes
 from app.workbench.settings import Settings
 from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.retrieval.milvus import IndexUnavailable
 from as2core.serving.keys import KeyRing, add_key, revoke_key
 
 SIGNS = ("correct", "incorrect", "unsure")
@@ -133,6 +135,34 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     assert set(annotation.read_labels(wb, asked.question_id).values()) == {"correct"}
     assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
     assert (settings.home / "as2.db.before-restore").exists()
+
+
+def test_a_restore_empties_the_indexes_outside_the_home_too(wb, towers, settings, models, clock, tmp_path, monkeypatch):
+    server = settings.model_copy(update={"home": tmp_path / "server"})
+    for module in (bootstrap, backup):
+        monkeypatch.setattr(module, "open_indexes", lambda _: SqliteIndexes(server))
+    with opened(settings, models, clock) as other:
+        back_up(other, tmp_path / "monday.tar")
+        later = corpora.create_corpus(other, "later")
+        for corpus_id in (towers.id, later.id):
+            documents.ingest(other, corpus_id, [("tower.txt", b"The tower was built by giants.")])
+        restore(settings, tmp_path / "monday.tar")
+        assert not other.has_index(towers.id) and not other.has_index(later.id)
+        again = asking.ask(other, towers.id, QUESTIONS[0])
+        assert "The tower was built by giants." not in {c.text for c in again.candidates} != set()
+
+
+def test_a_restore_changes_nothing_while_the_index_server_does_not_answer(wb, towers, settings, tmp_path, monkeypatch):
+    class Down(SqliteIndexes):
+        def exists(self, corpus_id):
+            raise IndexUnavailable("it does not answer")
+
+    back_up(wb, tmp_path / "monday.tar")
+    later = corpora.create_corpus(wb, "later")
+    monkeypatch.setattr(backup, "open_indexes", Down)
+    with pytest.raises(IndexUnavailable):
+        restore(settings, tmp_path / "monday.tar")
+    assert later.name in {c.name for c in corpora.list_corpora(wb)}
 
 
 def test_a_backup_while_people_label_holds_every_label_that_was_confirmed_before_it(wb, towers, asked, ann, tmp_path):

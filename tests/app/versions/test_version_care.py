@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 from fake_models import write_version
+from sqlalchemy import select
 
 from app import bootstrap
 from app.versions import loading, management, promotion, registry
@@ -10,7 +11,7 @@ from app.versions.management import InUse
 from app.versions.promotion import NeedsReason
 from app.versions.registry import UnknownVersion
 from as2core.errors import BadSetting
-from db.models import Job
+from db.models import AuditEvent, Job
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
@@ -43,6 +44,13 @@ def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_na
     assert loading.load_version(wb).name == "spring labels"
     with pytest.raises(UnknownVersion):
         registry.get_version(wb, "towers-1")
+
+
+def test_a_version_that_keeps_its_name_is_no_rename_in_the_audit_log(wb):
+    add_version(wb, "towers-1")
+    assert management.rename(wb, "towers-1", " towers-1 ").name == "towers-1"
+    with wb.read() as s:
+        assert "rename a version" not in s.scalars(select(AuditEvent.act)).all()
 
 
 def paired(difference):

@@ -8,11 +8,12 @@ from safetensors.torch import load_file, save_file
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.versions import management, registry
+from app.versions import loading, management, registry
 from app.workbench.models import LoadedModels
 from app.workbench.settings import Settings
-from as2core.errors import As2Error, DamagedModel
+from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.rankers.versions import sha256
+from as2core.types import Candidate
 
 TEXTS = ["When was the tower finished?", "The tower was finished in 1889."]
 
@@ -164,6 +165,22 @@ def test_an_import_that_fails_at_the_last_step_leaves_nothing(wb, exports, monke
         patch.setattr(registry, "add_candidate", fail)
         management.import_version(wb, exports / "as2", name="spring")
     assert list_made(wb) == ([], [])
+
+
+def test_of_two_imports_under_one_name_the_later_is_refused_and_leaves_the_other_whole(wb, exports, monkeypatch):
+    save = management.save_version
+
+    def import_another_first(*args):
+        monkeypatch.setattr(management, "save_version", save)
+        management.import_version(wb, exports / "as2", name="spring")
+        save(*args)
+
+    monkeypatch.setattr(management, "save_version", import_another_first)
+    with pytest.raises(BadSetting, match="already"):
+        management.import_version(wb, exports / "as2", name="spring")
+    versions, folders = list_made(wb)
+    assert versions == ["spring"] and len(folders) == 1
+    assert loading.load_version(wb, "spring").ranker.score(TEXTS[0], [Candidate("a", TEXTS[1])]).shape == (1,)
 
 
 def test_the_figures_of_an_imported_version_are_a_claim(wb, exports):

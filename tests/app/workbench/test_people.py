@@ -57,6 +57,13 @@ def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down
         assert sorted(roles(wb).values()) == ["admin", "viewer"]
 
 
+def test_a_name_in_other_capitals_is_the_same_person(wb):
+    ada = people.sign_in(wb, "Ada")
+    assert people.sign_in(wb, "ADA") == people.sign_in(wb, " ada ") == ada
+    with pytest.raises(people.NotAllowed):
+        people.sign_in(wb, "Import")
+
+
 def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
     assert [people.sign_in(wb, name).role for name in ("ann", "bob", "ann")] == ["admin", "annotator", "admin"]
 
@@ -306,6 +313,38 @@ def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, a
     assert (made.version, made.text, made.by) == (1, "- Dates count as answers.\n", "ann")
     assert guidelines.write_guidelines(wb, towers.id, "- Dates count as answers.\n", by=ann.id).version == 1
     assert guidelines.write_guidelines(wb, towers.id, "- Dates do not.", by=ann.id).version == 2
+    assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
+
+
+def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, bob, monkeypatch):
+    people.set_role(wb, bob.id, people.ADMIN, by=ann.id)
+
+    def slow_down(name):
+        read = getattr(guidelines, name)
+
+        def slowly(*of):
+            found = read(*of)
+            time.sleep(0.3)
+            return found
+
+        monkeypatch.setattr(guidelines, name, slowly)
+
+    def do_together(*calls):
+        with ThreadPoolExecutor(len(calls)) as pool:
+            list(pool.map(lambda call: call(), calls))
+
+    for name in ("rules_of_corpus", "guidelines_of_corpus"):
+        slow_down(name)
+    do_together(
+        lambda: guidelines.set_rules(wb, towers.id, by=ann.id, overlap=3),
+        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, target=90),
+    )
+    rules = guidelines.read_rules(wb, towers.id)
+    assert (rules.overlap, rules.target) == (3, 90)
+    do_together(
+        lambda: guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id),
+        lambda: guidelines.write_guidelines(wb, towers.id, "- Names count.", by=bob.id),
+    )
     assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
 
 

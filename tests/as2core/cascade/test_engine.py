@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from as2core.cascade import graphs
 from as2core.cascade.engine import run_completely, settle
 from as2core.cascade.engine_onnx import OnnxEngine, exact_pool, pack, pooling
 from as2core.cascade.graphs import SUMS, graphs_for
@@ -328,6 +330,18 @@ def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tin
     second = graphs_for(*args)[0].parent
     assert set(tmp_path.iterdir()) == {second, first, *old[:6], old[9], at_work, other}
     assert not given_up.exists()
+
+
+def test_a_folder_that_another_process_takes_away_at_once_is_no_fault_of_the_build(tmp_path, monkeypatch):
+    move = graphs._move_into_place
+
+    def move_and_lose(building, home, files):
+        move(building, home, files)
+        shutil.rmtree(home)
+
+    (tmp_path / ".building-other").mkdir()
+    monkeypatch.setattr(graphs, "_move_into_place", move_and_lose)
+    assert graphs.store_graphs("a" * 32, {"part": lambda: b"graph"}, tmp_path) == [tmp_path / ("a" * 32) / "part.onnx"]
 
 
 def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_path):

@@ -131,6 +131,17 @@ def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
         load_questions(tmp_path / "a.txt")
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a/" + "x" * 300, "a\0b"])
+def test_a_name_that_no_system_takes_is_no_data_either(name):
+    with pytest.raises(UnknownData, match="no data"):
+        load_questions(name)
+
+
+def test_a_device_is_told_from_a_file():
+    with pytest.raises(UnknownData, match="a pipe or a device"):
+        load_questions("/dev/null")
+
+
 def count_labels(*labels):
     return Question("".join(map(str, labels)), "?", tuple(Candidate(str(i), "t", n) for i, n in enumerate(labels)))
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -105,3 +106,15 @@ def test_a_file_that_is_missing_or_cut_short_is_named(tmp_path):
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 1000)[:20])
     with pytest.raises(UnreadableFile, match=r"cut\.gz: cannot be read"):
         jsonl.read(tmp_path / "cut.gz")
+
+
+def test_one_question_is_in_memory_at_a_time_when_many_are_written(tmp_path):
+    questions = (Question(f"q{i}", "who ?", (Candidate("a", "x" * 100_000, 1),)) for i in range(200))
+    tracemalloc.start()
+    try:
+        jsonl.write(questions, tmp_path / "set.jsonl")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "set.jsonl").stat().st_size > 200 * 100_000
+    assert peak < 5_000_000

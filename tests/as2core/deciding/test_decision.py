@@ -1,10 +1,12 @@
 """A decision from its labels to its verdict, and that its error rate holds though it is asked after every label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from as2core.deciding.betting import Bets
-from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSettings
+from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSettings, Item
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.errors import BadSetting
 
@@ -99,10 +101,55 @@ def test_a_decision_is_replayed_from_its_labels_and_their_probabilities():
     for item, value in given:
         again = again.give_to(item, value)
     assert again.judge() == decision.judge() and again.item == decision.item
-    other = Decision.start(pairs, DecisionSettings(seed=5))  # it would draw others: what was drawn counts
-    for item, value in given:
-        other = other.give_to(item, value)
-    assert [d.place for d, _ in other.draws] == [d.place for d, _ in decision.draws]
+
+
+def test_labels_of_another_course_are_known_and_no_bet_is_made_on_them():
+    pairs, answers = make(60, 0.7, 0.4, seed=2)
+    decision = Decision.start(pairs, DecisionSettings(seed=4))
+    other = Decision.start(pairs, DecisionSettings(seed=5))  # as a later program might, it draws others
+    for _ in range(30):
+        item, value = decision.item, int(answers[decision.item.qid] == decision.item.candidate)
+        decision, other = decision.give(value), other.give_to(item, value)
+    assert len(decision.draws) > 5
+    assert (other.is_known == decision.is_known).all() and other.labels == 30
+    assert len(other.draws) < 3  # by chance the same question, with the same probability
+    other = run(other, answers)
+    for draw, value in other.draws:
+        assert draw.low - 1e-9 <= draw.estimate(value) <= draw.high + 1e-9
+    assert other.judge().low <= true_difference(pairs, answers) <= other.judge().high
+
+
+def test_a_label_with_another_probability_than_today_s_is_known_and_no_bet_is_made_on_it():
+    pairs, answers = make(20, 0.7, 0.4, seed=2)
+    start = decision = Decision.start(pairs, DecisionSettings())
+    qid, place = start.item.qid, start.current.place
+    while not decision.is_known[place]:
+        candidate = int(decision.pairs[place].missing[0])
+        item = Item(qid, candidate, start.item.probability * 0.9)
+        decision = decision.give_to(item, int(answers[qid] == candidate))
+    assert decision.draws == () and (decision.bets.above == 0).all()
+    assert decision.current.place != place and decision.labels > 0
+    same = start.give_to(replace(start.item, probability=start.item.probability * (1 + 1e-12)), 1)
+    assert same.current.place == place and same.learned_labels == 0  # as another machine rounds
+
+
+def test_a_course_whose_plan_has_changed_is_wrong_no_more_often_than_it_says():
+    """Labels of a course that drew at random are taken up by one that plans: where neither ranker is better, a verdict
+    that one is would be wrong."""
+    wrong = runs = 0
+    for seed in range(90):
+        pairs, answers = make(20, 0.85, 0.85, seed=seed, size=4)
+        if true_difference(pairs, answers) != 0:
+            continue
+        runs += 1
+        earlier = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed, is_planned=False))
+        decision = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed))
+        for _ in range(6):
+            if earlier.item:
+                item, value = earlier.item, int(answers[earlier.item.qid] == earlier.item.candidate)
+                earlier, decision = earlier.give(value), decision.give_to(item, value)
+        wrong += run(decision, answers).judge().kind in (A, B)
+    assert runs >= 15 and wrong <= 0.2 * runs
 
 
 def test_labels_from_elsewhere_count_as_known():

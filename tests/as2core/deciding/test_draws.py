@@ -5,12 +5,22 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from as2core.deciding.draws import Draw, lure_weights, plan_probabilities, weigh_draws
+from as2core.deciding.draws import Draw, plan_probabilities, weigh_draws
 from as2core.deciding.powered import estimate_powered_mean
 from as2core.errors import BadSetting
 
 VALUES = np.array([1.0, -1.0, 0.0, 1.0, 0.5])
 SIZES = np.array([5.0, 1.0, 2.0, 1.0, 1.0])
+
+
+def lure_weights(pool: int, probabilities: np.ndarray) -> np.ndarray:
+    """LURE's weight of each value drawn from so many, in the order drawn; the mean of weight times value is unbiased.
+    `(M,)`, M at most `pool`."""
+    total = len(probabilities)
+    turns = np.arange(1, total + 1)
+    if total == pool:
+        return np.ones(total)
+    return 1 + (pool - total) / (pool - turns) * (1 / ((pool - turns + 1) * np.asarray(probabilities)) - 1)
 
 
 def follow(sequence, predict):

@@ -47,7 +47,7 @@ def material(tmp_path) -> Material:
     parts = [make_questions(kind, 8) for kind in ("tall", "old")] + [
         make_questions(kind, 20) for kind in ("own", "new")
     ]
-    vectors = VectorCache(Lengths, tmp_path)
+    vectors = VectorCache(Lengths, tmp_path, "w")
     vectors.embed([t for part in parts for q in part for t in (q.text, *(c.text for c in q.candidates))])
     return Material(*parts, [], vectors)
 

@@ -463,10 +463,21 @@ def test_a_resumed_run_s_patience_ends_when_that_of_a_run_in_one_go_does(base, t
     assert_same_weights(whole.ranker, resumed.ranker)
 
 
-def test_a_run_killed_when_its_patience_was_at_an_end_looks_no_more(base, tmp_path, monkeypatch):
+def age_checkpoints(workdir) -> None:
+    """As programs before November 2026 wrote them."""
+    for file in workdir.glob("checkpoint-*/trainer_state.json"):
+        content = file.read_text()
+        assert '"eval_selection_score"' in content
+        file.write_text(content.replace('"eval_selection_score"', '"eval_steering"'))
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_run_killed_when_its_patience_was_at_an_end_looks_no_more(is_old, base, tmp_path, monkeypatch):
     script_dev_aps(monkeypatch, (0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7))
     whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
     assert (tmp_path / "checkpoint-6").is_dir()  # which is where a kill behind its last look leaves it
+    if is_old:
+        age_checkpoints(tmp_path)
     script_dev_aps(monkeypatch, (0.5, 0.5), (1.0, 1.0), (1.0, 1.0))
     again = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
     assert looks(again.history) == [] and again.stopped_early

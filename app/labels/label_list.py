@@ -1,0 +1,112 @@
+"""The labels of a corpus, looked up one by one: whose they are, what became of each, and taking some back at once.
+
+An admin sees and withdraws everyone's, imported ones included; others see and withdraw their own, so that nobody learns
+what peers say before their own label is in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.corpora.corpora import lock_corpus
+from app.workbench import audit, people
+from app.workbench.people import ADMIN, has_role
+from app.workbench.workbench import Workbench, storable
+from db.models import WITHDRAWN, Corpus
+from db.repositories import label_lists as rows
+from db.repositories import labels as label_rows
+from db.repositories.label_lists import LabelFilter
+
+WITHDRAW = "withdraw labels"  # in the audit log
+MAX_WORDS = 20  # of a search
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """A label as it stands, with the texts that it is about. `is_imported`: by the signature of imported labels."""
+
+    question_id: int
+    sentence_id: int
+    annotator_id: int
+    label: str
+    annotator: str
+    is_imported: bool
+    created: datetime
+    question: str
+    sentence: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsView:
+    """One page of the labels that a search finds, `total` of them; `annotators`: who has labels in the corpus that this
+    person may see, by id, with their number."""
+
+    listed: tuple[LabelRecord, ...]
+    total: int
+    annotators: dict[int, tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """One step of a pair's history; `label` is "withdrawn" where a label was taken back. `is_undo`: by Undo."""
+
+    created: datetime
+    annotator: str
+    label: str
+    is_undo: bool
+
+
+def list_labels(
+    wb: Workbench,
+    corpus_id: int,
+    *,
+    by: int,
+    annotator_id: int | None = None,
+    label: str = "",
+    search: str = "",
+    limit: int,
+    offset: int = 0,
+) -> LabelsView:
+    """Newest first. `search`: words that question and sentence have together, in any order."""
+    words = tuple(storable(search).split()[:MAX_WORDS])
+    with wb.read() as s:
+        sees_all = has_role(s, by, ADMIN)
+        which = LabelFilter(corpus_id, annotator_id if sees_all else by, label, words)
+        records = tuple(LabelRecord(*row) for row in rows.list_labels(s, which, limit, offset))
+        annotators = {r.id: (r.name, r.labels) for r in rows.count_by_annotator(s, corpus_id) if sees_all or r.id == by}
+        return LabelsView(records, rows.count_labels(s, which), annotators)
+
+
+def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:
+    """What was done to the labels of a pair, the oldest first: by everyone for an admin, else by oneself."""
+    with wb.read() as s:
+        sees_all = has_role(s, by, ADMIN)
+        events = [r for r in rows.list_history(s, (question_id, sentence_id)) if sees_all or r.annotator_id == by]
+        return tuple(EventView(r.created, r.annotator, r.label, r.undoes is not None) for r in events)
+
+
+def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelRecord], *, by: int) -> int:
+    """Take labels back, each by an event of whoever gave it, and say how many: what was changed or taken back meanwhile
+    stays. One's own come back by Undo on Label, one by one. Raises UnknownCorpus, NotAllowed for a viewer, and for an
+    annotator if some are not theirs."""
+    with wb.write(durable=True) as s:
+        least = people.ANNOTATOR if all(r.annotator_id == by for r in records) else ADMIN
+        people.require(s, by, WITHDRAW, least)
+        lock_corpus(s, corpus_id)
+        events, names = [], Counter[str]()
+        for r in records:
+            newest = label_rows.find_newest_event(s, r.question_id, r.sentence_id, r.annotator_id)
+            if newest is not None and newest.label == r.label:
+                ids = {"question_id": r.question_id, "sentence_id": r.sentence_id, "annotator_id": r.annotator_id}
+                is_own = r.annotator_id == by  # what somebody else took back, one's own Undo leaves alone
+                events.append({**ids, "label": WITHDRAWN, "created": wb.clock(), **({"queue": ""} if is_own else {})})
+                names[r.annotator] += 1
+        label_rows.add_events(s, events)
+        if events:
+            detail = ", ".join(f"{n:,} of {name}" for name, n in names.most_common())
+            audit.record(s, wb.clock(), by, WITHDRAW, s.get_one(Corpus, corpus_id).name, detail)
+    return len(events)

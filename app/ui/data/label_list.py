@@ -1,0 +1,172 @@
+"""The labels of a corpus in a table: look them up, see what became of one, and withdraw some."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from app.labels import label_list
+from app.labels.consensus import LABELS
+from app.labels.label_list import LabelRecord, LabelsView
+from app.ui import url
+from app.ui.errors import guarded, show_pending
+from app.ui.label.buttons import STYLES
+from app.ui.page import Frame, announce
+from app.ui.text import capitalize, count, format_time, name_document, plain
+
+PAGE_LABELS = 100
+PAGE, WITHDRAWAL = "_data_label_page", "_data_label_withdrawal"  # of the session: a number from 1; labels to withdraw
+NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
+EVERYONE = "Everyone"
+Key = tuple[object, ...]
+
+
+def draw(frame: Frame) -> None:
+    st.header("All labels", anchor=False)
+    if not frame.is_admin:
+        st.caption("These are your own labels. An admin sees everyone's.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
+                               placeholder="Words of the question or the sentence").strip()  # fmt: skip
+        label = url.choose("data", "label", "Label", NAMES)
+        annotator_id = _choose_annotator(frame)
+    find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id,
+                   annotator_id=annotator_id, label=label, search=search)  # fmt: skip
+    key = (frame.corpus.id, search, label, annotator_id)
+    if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
+        st.session_state[PAGE] = (key, 1)
+    number = st.session_state[PAGE][1]
+    view = find(limit=PAGE_LABELS, offset=(number - 1) * PAGE_LABELS)
+    if not view.total:
+        text = "No label matches." if view.annotators else "There are no labels here yet."
+        st.info(text, icon=":material/checklist:")
+        return
+    pages = math.ceil(view.total / PAGE_LABELS)
+    if number > pages:  # labels were withdrawn meanwhile
+        st.session_state[PAGE] = (key, pages)
+        st.rerun()
+    st.caption(
+        f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history."
+    )
+    selection = _draw_table(view, f"{key} {number}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
+        if any(key[1:]):
+            _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).listed)
+        _draw_pages(key, number, pages)
+    if len(selection) == 1:
+        _draw_history(frame, selection[0])
+
+
+def _choose_annotator(frame: Frame) -> int | None:
+    """An admin's choice; None for everyone."""
+    if not frame.is_admin:
+        return None
+    view = label_list.list_labels(frame.wb, frame.corpus.id, by=frame.annotator.id, limit=0)
+    names: dict[int | None, str] = {
+        None: EVERYONE,
+        **{k: f"{name} ({n:,})" for k, (name, n) in view.annotators.items()},
+    }
+    return st.selectbox("Annotator", list(names), format_func=names.__getitem__, key="data_label_annotator")
+
+
+def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
+    """The rows that are selected."""
+    table = st.dataframe(
+        [
+            {
+                "label": STYLES[r.label][0] if r.label in STYLES else capitalize(r.label),
+                "annotator": r.annotator,
+                "question": r.question,
+                "sentence": r.sentence,
+                "document": name_document(r.title),
+                "given": format_time(r.created),
+            }
+            for r in view.listed
+        ],
+        key=f"data_labels {key} {view.total}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        hide_index=True,
+    )
+    return [view.listed[i] for i in table.selection.rows if i < len(view.listed)]
+
+
+def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple[LabelRecord, ...]]) -> None:
+    why = frame.explain_refusal("withdraw labels") or (None if n else "Select rows first")
+    title = f"Withdraw the {n:,} {which} …" if n else "Withdraw …"
+    st.button(title, key=f"data_labels_withdraw_{which}", icon=":material/undo:", disabled=bool(why), help=why,
+              on_click=lambda: st.session_state.__setitem__(WITHDRAWAL, find()))  # fmt: skip
+
+
+def _draw_pages(key: Key, number: int, pages: int) -> None:
+    if pages == 1:
+        return
+    for name, title, step, is_end in (
+        ("newer", "Newer", -1, number == 1),
+        ("older", "Older", 1, number >= pages),
+    ):
+        st.button(title, key=f"data_labels_{name}", disabled=is_end, type="tertiary",
+                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number + step)))  # fmt: skip
+    st.caption(f"Page {number:,} of {pages:,}")
+
+
+def _draw_history(frame: Frame, record: LabelRecord) -> None:
+    st.subheader("History", anchor=False)
+    st.markdown(f"**{plain(record.question)}**  \n{plain(record.sentence)}")
+    events = label_list.list_history(frame.wb, record.question_id, record.sentence_id, by=frame.annotator.id)
+    st.dataframe(
+        [
+            {
+                "when": format_time(e.created),
+                "annotator": e.annotator,
+                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else ""),
+            }
+            for e in events
+        ],
+        hide_index=True,
+        key="data_label_history",
+    )
+
+
+def draw_dialog(frame: Frame) -> None:
+    """The confirmation of a withdrawal, for a clicked button; called once, at the end of the page."""
+    if st.session_state.get(WITHDRAWAL) and frame.corpus is not None:
+        _confirm(frame)
+
+
+def _close() -> None:
+    st.session_state.pop(WITHDRAWAL, None)
+
+
+@st.dialog("Withdraw labels", on_dismiss=_close)
+def _confirm(frame: Frame) -> None:
+    if WITHDRAWAL not in st.session_state:  # this run's click closed it
+        st.rerun()
+    show_pending()
+    records: tuple[LabelRecord, ...] = st.session_state[WITHDRAWAL]
+    numbers: dict[str, int] = {}
+    for r in records:
+        numbers[r.annotator] = numbers.get(r.annotator, 0) + 1
+    st.markdown(
+        f"This withdraws {count(len(records), 'label')} of **{plain(frame.corpus.name)}** "
+        f"({', '.join(f'{n:,} by {plain(name)}' for name, n in numbers.items())}): no retrain, comparison or export "
+        "uses them any more. The history keeps them. Your own come back with Undo on Label, one by one; others' do not."
+    )
+    with st.container(horizontal=True):
+        st.button("Withdraw", type="primary", key="data_labels_withdraw_confirm", on_click=_withdraw,
+                  args=(frame, records))  # fmt: skip
+        st.button("Keep them", key="data_labels_withdraw_cancel", on_click=_close)
+
+
+@guarded
+def _withdraw(frame: Frame, records: tuple[LabelRecord, ...]) -> None:
+    n = label_list.withdraw_labels(frame.wb, frame.corpus.id, records, by=frame.annotator.id)
+    _close()
+    left = (
+        f" {count(len(records) - n, 'label was', 'labels were')} changed meanwhile and stay."
+        if n < len(records)
+        else ""
+    )
+    announce(f"{count(n, 'label was', 'labels were')} withdrawn.{left}")

@@ -1,0 +1,72 @@
+"""The current labels of a corpus as people look them up, and what became of one pair's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Row, Select, func, or_, select
+from sqlalchemy.orm import Session
+
+from db.models import Annotator, CurrentLabel, Document, LabelEvent, Question, Sentence
+from db.repositories.labels import select_labels
+from db.repositories.pairs import Pair, is_on
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFilter:
+    """Which labels of a corpus: of one person, with this label, and with each of `words` in the question or in the
+    sentence; None, "" and () for all."""
+
+    corpus_id: int
+    annotator_id: int | None = None
+    label: str = ""
+    words: Sequence[str] = ()
+
+    def apply(self, statement: Select) -> Select:
+        """To labels with their questions and sentences joined."""
+        statement = statement.where(Question.corpus_id == self.corpus_id)
+        if self.annotator_id is not None:
+            statement = statement.where(CurrentLabel.annotator_id == self.annotator_id)
+        if self.label:
+            statement = statement.where(CurrentLabel.label == self.label)
+        for word in self.words:
+            texts = (column.icontains(word, autoescape=True) for column in (Question.text, Sentence.text))
+            statement = statement.where(or_(*texts))
+        return statement
+
+
+def list_labels(session: Session, which: LabelFilter, limit: int, offset: int = 0) -> list[Row]:
+    """As `select_labels`, newest first, with (created, question, sentence, title)."""
+    columns = (CurrentLabel.created, Question.text.label("question"), Sentence.text.label("sentence"), Document.title)
+    labels = _join_texts(select_labels(*columns)).join(Document, Document.id == Sentence.document_id)
+    newest_first = which.apply(labels).order_by(None).order_by(CurrentLabel.id.desc())
+    return list(session.execute(newest_first.limit(limit).offset(offset)))
+
+
+def count_labels(session: Session, which: LabelFilter) -> int:
+    counted = select(func.count()).select_from(CurrentLabel).join(Question, Question.id == CurrentLabel.question_id)
+    return session.scalar(which.apply(_join_texts(counted))) or 0
+
+
+def _join_texts(statement: Select) -> Select:
+    return statement.join(Sentence, Sentence.id == CurrentLabel.sentence_id)
+
+
+def count_by_annotator(session: Session, corpus_id: int) -> list[Row]:
+    """Rows (id, name, labels), most labels first."""
+    labels = func.count().label("labels")
+    counted = (
+        select(Annotator.id, Annotator.name, labels)
+        .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
+        .join(Question, Question.id == CurrentLabel.question_id)
+        .where(Question.corpus_id == corpus_id)
+    )
+    return list(session.execute(counted.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
+
+
+def list_history(session: Session, pair: Pair) -> list[Row]:
+    """All that was done to a pair's labels, in order: rows (created, annotator_id, annotator, label, undoes)."""
+    columns = (LabelEvent.created, LabelEvent.annotator_id, Annotator.name.label("annotator"), LabelEvent.label)
+    events = select(*columns, LabelEvent.undoes).join(Annotator).where(is_on(LabelEvent, pair))
+    return list(session.execute(events.order_by(LabelEvent.id)))

@@ -1,0 +1,98 @@
+"""The labels of a corpus, looked up one by one and withdrawn."""
+
+import pytest
+
+from app.labels import annotation, label_list
+from app.workbench import audit_log, people
+from app.workbench.people import NotAllowed
+
+
+@pytest.fixture
+def admin(ann):
+    return ann  # the first with a name
+
+
+@pytest.fixture
+def cy(wb, admin):
+    return people.sign_in(wb, "cy")
+
+
+@pytest.fixture
+def give(wb, asked):
+    def act(who, position, label):
+        pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[position].sentence_id}
+        annotation.give_label(wb, **pair, annotator_id=who.id, label=label)
+
+    return act
+
+
+@pytest.fixture
+def corpus_id(wb, asked, admin, cy, bob, give):
+    """Two labels of cy's, one of bob's on the same pair as cy's first."""
+    give(cy, 0, "correct")
+    give(cy, 1, "incorrect")
+    give(bob, 0, "incorrect")
+    return asked.corpus_id
+
+
+def find(wb, corpus_id, by, **which):
+    return label_list.list_labels(wb, corpus_id, by=by.id, limit=100, **which)
+
+
+def test_an_admin_finds_everyones_labels_and_others_their_own(wb, corpus_id, admin, cy, bob):
+    assert [(r.annotator, r.label) for r in find(wb, corpus_id, admin).listed] == [
+        ("bob", "incorrect"),
+        ("cy", "incorrect"),
+        ("cy", "correct"),
+    ]
+    assert find(wb, corpus_id, admin).annotators == {cy.id: ("cy", 2), bob.id: ("bob", 1)}
+    assert find(wb, corpus_id, bob, annotator_id=cy.id).total == 1 == len(find(wb, corpus_id, bob).annotators)
+
+
+def test_labels_are_found_by_label_person_and_words_in_any_order(wb, corpus_id, asked, admin, cy):
+    assert find(wb, corpus_id, admin, label="incorrect").total == 2
+    assert find(wb, corpus_id, admin, annotator_id=cy.id, label="incorrect").total == 1
+    words = " ".join([asked.candidates[1].text.split()[-2].upper(), asked.question.split()[0]])
+    assert {r.sentence for r in find(wb, corpus_id, admin, search=words).listed} >= {asked.candidates[1].text}
+    assert find(wb, corpus_id, admin, search="% nowhere").total == 0
+    page = label_list.list_labels(wb, corpus_id, by=admin.id, limit=1, offset=2)
+    assert (page.total, [r.label for r in page.listed]) == (3, ["correct"])
+
+
+def test_labels_are_withdrawn_at_once_with_an_entry_in_the_log_and_a_history(wb, corpus_id, admin, cy):
+    records = find(wb, corpus_id, admin).listed
+    assert label_list.withdraw_labels(wb, corpus_id, records, by=admin.id) == 3
+    assert find(wb, corpus_id, admin).total == 0
+    [event] = audit_log.list_events(wb, by=None, act=label_list.WITHDRAW)
+    assert (event.actor, event.detail) == ("ann", "2 of cy, 1 of bob")
+    first = records[-1]
+    history = label_list.list_history(wb, first.question_id, first.sentence_id, by=admin.id)
+    steps = [(e.annotator, e.label) for e in history]
+    assert steps == [("cy", "correct"), ("bob", "incorrect"), ("bob", "withdrawn"), ("cy", "withdrawn")]
+    own = label_list.list_history(wb, first.question_id, first.sentence_id, by=cy.id)
+    assert [e.label for e in own] == ["correct", "withdrawn"]
+
+
+def test_what_was_changed_meanwhile_stays(wb, corpus_id, admin, cy, give):
+    records = find(wb, corpus_id, admin, annotator_id=cy.id).listed
+    give(cy, 0, "unsure")
+    assert label_list.withdraw_labels(wb, corpus_id, records, by=admin.id) == 1
+    assert [r.label for r in find(wb, corpus_id, cy).listed] == ["unsure"]
+
+
+def test_undo_takes_back_ones_own_withdrawal_and_no_admins(wb, corpus_id, admin, cy, bob):
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).listed, by=cy.id)
+    assert find(wb, corpus_id, admin).total == 0
+    for _ in range(2):
+        annotation.undo_last(wb, cy.id, corpus_id)
+    assert find(wb, corpus_id, cy).total == 2
+    annotation.undo_last(wb, bob.id, corpus_id)
+    assert find(wb, corpus_id, bob).total == 0
+
+
+def test_nobody_but_an_admin_withdraws_others_labels(wb, corpus_id, admin, cy, bob):
+    records = find(wb, corpus_id, admin).listed
+    with pytest.raises(NotAllowed):
+        label_list.withdraw_labels(wb, corpus_id, records, by=bob.id)
+    assert find(wb, corpus_id, admin).total == 3

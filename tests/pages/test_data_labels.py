@@ -1,0 +1,46 @@
+"""Data, Labels: the table, and withdrawing what a search finds."""
+
+import pytest
+import stored
+from app_pages import button, open_page, texts
+from stored import TOWERS
+
+from app.labels import annotation, label_list
+
+HERE = {"corpus": "Towers", "view": "list"}
+
+
+@pytest.fixture
+def with_labels(wb, ann):
+    for sentence, label in ((1, "correct"), (2, "incorrect"), (3, "incorrect")):
+        annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=ann.id, label=label)
+
+
+def count_labels(wb, by):
+    return label_list.list_labels(wb, TOWERS, by=by.id, limit=0).total
+
+
+def test_labels_are_listed_and_those_found_are_withdrawn_after_a_question(wb, ann, with_labels):
+    at = open_page("data", HERE)
+    [table] = [d.value for d in at.dataframe if "sentence" in d.value]
+    assert table["label"].tolist() == ["Incorrect", "Incorrect", "Correct"] and "3 labels" in texts(at)
+    assert button(at, "Withdraw …").disabled  # nothing is selected
+    at = open_page("data", HERE | {"label": "incorrect"})
+    at = button(at, "Withdraw the 2 found …").click().run()
+    assert "2 labels of **Towers** (2 by ann)" in texts(at)
+    assert count_labels(wb, ann) == 3  # not before it is confirmed
+    at.button(key="data_labels_withdraw_confirm").click().run()
+    assert count_labels(wb, ann) == 1
+
+
+def test_who_is_no_admin_sees_their_own(wb, me, with_labels):
+    annotation.give_label(wb, question_id=2, sentence_id=1, annotator_id=me.id, label="correct")
+    stored.set_role(wb, "annotator")
+    at = open_page("data", HERE)
+    assert "1 label, the newest first" in texts(at) and "These are your own labels" in texts(at)
+
+
+def test_a_search_without_a_label_says_so(wb, with_labels):
+    at = open_page("data", HERE)
+    at = at.text_input(key="data_label_search").set_value("nowhere").run()
+    assert "No label matches" in texts(at)
