@@ -63,6 +63,7 @@ _OPENERS = frozenset(
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
+_LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
@@ -104,7 +105,8 @@ def find_words(text: str) -> list[tuple[int, int]]:
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """The sentences of a text in order; `text[s.start:s.end] == s.text` for each.
+    """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for line ends, which are blanks in it: a
+    sentence in an export or a picture is one line.
 
     A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
     """
@@ -112,7 +114,7 @@ def split_sentences(text: str) -> list[Sentence]:
     for number, (start, end) in enumerate(_paragraphs(text)):
         for block_start, block_end in _blocks(text, start, end):
             for a, b in _sentences(text, block_start, block_end):
-                sentences.append(Sentence(text[a:b], a, b, number))
+                sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
     return sentences
 
 

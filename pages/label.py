@@ -9,7 +9,7 @@ from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, QUEUES, RANDOM, REVIEWS
+from app.labels.strategies import DECIDE, QUEUES, RANDOM
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
@@ -78,10 +78,21 @@ def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
         return desk
     if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
+        has_moved = url.has_moved("question", settling=url.SETTLING_SECONDS)
+        question = next(iter(url.get_numbers("question")), None) if has_moved else None
         with slot, st.spinner("Finding the next item …"):
-            desk = DESKS[mode].start(frame.wb, seat, skips)
+            if mode == LIST and question is not None:  # a reload, a link, Back or Forward: the list that was open there
+                desk = ListDesk.resume(frame.wb, seat, question, skips)
+            else:
+                desk = DESKS[mode].start(frame.wb, seat, skips)
         state["_label_desk"] = desk
     return desk
+
+
+def teaches(desk: ListDesk) -> bool:
+    """Whether a retrain learns from the labels given here."""
+    kind = QUEUES[desk.seat.queue]
+    return not (kind.is_review or kind.is_for_evaluation or (desk.item is not None and desk.item.is_kept_apart))
 
 
 @guarded
@@ -162,7 +173,7 @@ def button(name: str, *, disabled: bool = False, number: int | None = None) -> N
     )
 
 
-with st.container(horizontal=True):
+with st.container(horizontal=True, key="label_choice"):
     place = st.container(width="content")  # the mode stands first, but a decision has one only
     entries = {**{q.name: q.menu_entry for q in QUEUES.values()}, DECIDE: decide.MENU_ENTRY}
     choose_first_queue()
@@ -172,9 +183,9 @@ is_deciding, mode = queue == DECIDE, ONE
 if not is_deciding:
     with place:
         mode = url.choose("label", "mode", "Mode", MODES)
-advice = f" {ADVICE}" if mode == LIST and queue not in REVIEWS else ""
 description = decide.DESCRIPTION if is_deciding else QUEUES[queue].description
-st.caption(f"{description}{advice}")
+about = st.empty()
+about.caption(description)
 job = decide.find_job(frame) if is_deciding else None
 done_id = job.id if job is not None and job.state == "done" else None
 only = url.get_numbers("only") if queues.can_narrow(queue) else ()
@@ -182,6 +193,9 @@ if only:
     draw_narrowing()
 guidelines = read_guidelines(frame.wb, frame.corpus.id)
 desk = find_desk(Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool, only), mode)
+if isinstance(desk, ListDesk) and teaches(desk):
+    about.caption(f"{description} {ADVICE}")
+url.put(question=desk.item.question_id if isinstance(desk, ListDesk) and desk.item is not None else None)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
 locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
 # what is typed while a dialog opens is meant for it

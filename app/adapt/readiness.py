@@ -1,10 +1,11 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Row
 
 from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH, plan_folds
@@ -20,13 +21,14 @@ from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.errors import NotEnoughLabels
+from as2core.errors import As2Error, NotEnoughLabels
 from as2core.types import Question
 from db.repositories import labels as label_rows
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 BOTH_KINDS = 2
+ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
 FEW_CORRECT_SHARE = 0.05
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
@@ -110,36 +112,58 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class LabelCount:
-    """`labels`: pairs of the corpus that carry one. `missing`: how many more a retrain needs at least, 0 if enough: a
-    correct and an incorrect one on each of `MIN_QUESTIONS` questions, one of which is held out."""
+    """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
+    an incorrect one; `missing`: how many more labels make `MIN_QUESTIONS` of them, one of which is held out. Fewer may
+    do, as with a shipped corpus, which has questions to measure on: `is_enough` says whether a retrain can start."""
 
     labels: int
     missing: int
+    complete: int = 0
+    is_enough: bool = False
 
 
 def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
-    """How far the labels are from `MIN_QUESTIONS`, counted in the database: quick enough after every label."""
+    """How far the labels are from a first retrain: quick enough after every label. Counts are cached for some seconds
+    where there are so many labels that counting is slow."""
     with wb.read() as s:
-        outcomes, _ = label_rows.count_outcomes(s, corpus_id)
-        kinds = _count_kinds(s, corpus_id)
-    best = sorted(kinds, reverse=True)[:MIN_QUESTIONS]
-    return LabelCount(sum(outcomes.values()), 2 * MIN_QUESTIONS - sum(best))
-
-
-def count_complete_questions(wb: Workbench, corpus_id: int) -> int:
-    """Questions that a retrain learns from with a correct and an incorrect label; it needs `MIN_QUESTIONS` of them.
-    Cached for some seconds where there are so many labels that counting is slow."""
-    with wb.read() as s:
-        count, _ = annotation.count_cached(
-            wb, ("complete", corpus_id), 0, lambda: _count_kinds(s, corpus_id).count(BOTH_KINDS)
+        (outcomes, _), _ = annotation.count_cached(
+            wb, ("outcomes", corpus_id), 0, lambda: label_rows.count_outcomes(s, corpus_id)
         )
-    return count
+        rows, _ = annotation.count_cached(
+            wb, ("kinds", corpus_id), 0, lambda: label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
+        )
+    kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
+    missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
+    return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), _is_enough(wb, corpus_id, rows))
 
 
-def _count_kinds(s: Session, corpus_id: int) -> list[int]:
-    """Of every question with a label that a retrain learns from: how many of correct and incorrect its labels are."""
-    by_question = label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
-    return [bool(r.correct) + bool(r.incorrect) for r in by_question]
+def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
+    """Whether a retrain with the default settings can start, as the page Adapt has it. `rows`: the labels of every
+    question that a retrain learns from. Checking that takes a second with thousands of labels: it is done only where
+    the counts allow a retrain and have changed, and a retrain that could start some minutes ago still can unless labels
+    are gone."""
+    correct = sum(bool(r.correct) for r in rows)
+    if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < MIN_QUESTIONS:
+        return False
+    key, counts = ("enough", corpus_id), (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
+    until, is_enough, then = wb.results.get(key, (0.0, False, ()))
+    is_current = all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then
+    if time.monotonic() < until and is_current:
+        return is_enough
+    try:
+        is_enough = check_readiness(wb, corpus_id).is_ready
+    except As2Error:  # such as a damaged base, which the page Adapt reports
+        is_enough = False
+    wb.results[key] = time.monotonic() + ENOUGH_SECONDS, is_enough, counts
+    return is_enough
+
+
+def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
+    """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
+    if correct >= MIN_QUESTIONS:
+        return 0
+    with wb.read() as s:
+        return sum(bool(r.correct) for r in label_rows.list_kinds_by_question(s, corpus_id, ())) - correct
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

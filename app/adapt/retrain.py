@@ -62,7 +62,7 @@ class _Retrain:
         self.corpus_id, self.workdir, self.logits = corpus_id, job.folder / "work", logits
         job.progress(0.0, "loading the libraries")
         import_libraries()
-        job.progress(0.0, "freezing the labels")
+        job.progress(0.0, "reading the labels")
         self.base = loading.find_base(self.wb, self.settings.base, self.settings.version_kind)
         self.snapshot = snapshots.freeze(
             self.wb, corpus_id, job.folder, self.settings, self.base.trained_on, self._report_freezing
@@ -96,7 +96,8 @@ class _Retrain:
         return report
 
     def _report_freezing(self, p: Progress) -> None:
-        self.job.progress(0.0, f"freezing the labels, {p.done:,} of {p.total:,} questions compared")
+        message = f"looking for near-duplicates among {p.total:,} questions, yours and the shipped ones"
+        self.job.progress(0.0, message)
         self.job.check()
 
     def _plan(self, base: Ranker) -> dict[str, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.corpora.corpora import get_corpus
 from app.exchange.imports import IMPORT
-from app.labels import consensus
+from app.labels import annotation, consensus
 from app.versions import loading
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -24,6 +24,7 @@ from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.synonyms import Synonyms
 from as2core.types import Question
+from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -32,10 +33,25 @@ FORMATS = {
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
     "beir": "corpus, queries and qrels, zipped",
-    "run": "the active version's ranking: qid Q0 docid rank score tag",
-    "pairs": "question and sentence pairs for sentence-transformers",
-    "triplets": "question, correct and incorrect sentence, for sentence-transformers",
+    "run": "the ranking of the version in use: qid Q0 docid rank score tag",
+    "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
+    "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
 }
+NEEDS = {  # format -> without which its file would be empty
+    **dict.fromkeys(("csv", "qrels", "pairs"), "Needs a sentence labelled correct or incorrect."),
+    "triplets": "Needs a question with a sentence labelled correct and one labelled incorrect.",
+}
+
+
+def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
+    """Format -> what it needs, of those whose file would be empty. Cached for some seconds where counting is slow."""
+    with wb.read() as s:
+        kinds, _ = annotation.count_cached(
+            wb, ("kinds to export", corpus_id), 0, lambda: label_rows.list_kinds_by_question(s, corpus_id, ())
+        )
+    has_label = any(r.correct or r.incorrect for r in kinds)
+    has_both = any(r.correct and r.incorrect for r in kinds)
+    return {fmt: need for fmt, need in NEEDS.items() if not (has_both if fmt == "triplets" else has_label)}
 
 
 def export_labels(
@@ -50,8 +66,8 @@ def export_labels(
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
     the corpus's, with which the version ranks for a run.
-    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator; NotAllowed for somebody
-    who is blocked."""
+    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator, or nothing of what the
+    format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
@@ -68,12 +84,15 @@ def export_labels(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
+    text = "".join(WRITERS[fmt](questions)) if fmt in WRITERS else None
+    if text == "":
+        raise As2Error(f"the file would be empty. {NEEDS.get(fmt, 'Label some sentences first.')}")
     audit.write(wb, by, "export labels", name, f"{fmt}, {len(questions):,} questions")
     if fmt == "beir":
         return _zip(beir.dumps(questions))
-    if fmt == "run":
-        return _run_file(wb, synonyms.expand_all(questions) if synonyms else questions).encode()
-    return "".join(WRITERS[fmt](questions)).encode()
+    if text is None:
+        text = _run_file(wb, synonyms.expand_all(questions) if synonyms else questions)
+    return text.encode()
 
 
 def labelled_questions(

@@ -36,7 +36,7 @@ from db.repositories.pairs import Pair
 from db.repositories.questions import NewCandidate
 
 SESSION_PAUSE = timedelta(minutes=5)  # a longer pause ends a session
-PACE_EVENTS = 30
+PACE_EVENTS, MIN_PACE_LABELS = 30, 10
 UNRANKED = 10**9
 SLOW_COUNT_SECONDS, CACHE_FACTOR, MAX_CACHE_SECONDS = 0.1, 10, 10.0  # a slow count is cached ten times as long
 T = TypeVar("T")
@@ -343,10 +343,11 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
 
 
 def _measure_pace(times: list[datetime]) -> float | None:
-    """Labels a minute in the session that lasts until the first of `times`, newest first; None before three labels."""
+    """Labels a minute in the session that lasts until the first of `times`, newest first; None before MIN_PACE_LABELS
+    labels."""
     steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise(times)))
     seconds = (times[0] - steps[-1][1]).total_seconds() if steps else 0.0
-    return len(steps) / seconds * 60 if len(steps) >= 3 and seconds > 0 else None
+    return len(steps) / seconds * 60 if len(steps) >= MIN_PACE_LABELS and seconds > 0 else None
 
 
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:

@@ -113,7 +113,7 @@ class QuestionItem:
     """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
     first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it.
     `run_size`: how many candidates the ranks are among, those that were deleted since included; 0 where none is ranked.
-    """
+    `labelled_by`: who labelled the rows that are not free because they have enough labels."""
 
     question_id: int
     question: str
@@ -124,6 +124,7 @@ class QuestionItem:
     version: str
     token: str
     run_size: int = 0
+    labelled_by: tuple[str, ...] = ()
 
 
 def read_pair(row: Row | Lease) -> Pair:

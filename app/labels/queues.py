@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -191,12 +191,48 @@ def question_at(
         first = next((r for r in candidates if r.version_id), None)
         version = find_version_name(s, None if first is None else first.version_id)
         run_size = 0 if first is None else count_run(s, first)
+        labelled_by = _find_labellers(s, question_id, [r.sentence_id for r in items if not r.free], rules.overlap)
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
     why = explain_list(assignment)
-    is_apart = question.split in KEPT_APART
-    return QuestionItem(question_id, question.text, tuple(items), why, assignment, is_apart, version, token, run_size)
+    return QuestionItem(
+        question_id,
+        question.text,
+        tuple(items),
+        why,
+        assignment,
+        question.split in KEPT_APART,
+        version,
+        token,
+        run_size,
+        labelled_by,
+    )
+
+
+def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem | None:
+    """The question with its list that somebody left, such as before a reload, also where the queue offers it no more:
+    one label is enough to leave the queue of questions without any. None where the queue may not give it, where nothing
+    in it is open, and where chance chose it: `next_question` gives such a one again, as it was drawn."""
+    with wb.read() as s:
+        question = s.get(Question, question_id)
+        lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, wb.clock())
+    is_outside = seat.questions and can_narrow(seat.queue) and question_id not in seat.questions
+    if question is None or question.corpus_id != seat.corpus_id or not question.queued or is_outside:
+        return None
+    if seat.queue == RANDOM or (lease is not None and lease.control):
+        return None
+    item = question_at(wb, seat, question_id)
+    return item if any(r.free for r in item.rows) else None
+
+
+def _find_labellers(s: Session, question_id: int, sentence_ids: Collection[int], overlap: int) -> tuple[str, ...]:
+    """Who labelled those of these sentences that have as many labels as are wanted, by name."""
+    names: dict[int, set[str]] = {}
+    for row in rows.list_labels_of_questions(s, [question_id]) if sentence_ids else ():
+        if row.sentence_id in sentence_ids:
+            names.setdefault(row.sentence_id, set()).add(row.annotator)
+    return tuple(sorted({name for group in names.values() if len(group) >= overlap for name in group}))
 
 
 def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:

@@ -70,6 +70,7 @@ class Queue:
     """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review
     has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random.
     `is_by_probability`: in the order of a sentence's probability by itself, which the page therefore shows.
+    `is_for_evaluation`: its labels are to measure by, not to train on.
     `settle`: what a label given in a review settles there. `title`: its name on the page, by default `name`.
     `when_empty`: the text shown in place of an item."""
 
@@ -81,6 +82,7 @@ class Queue:
     title: str = ""
     is_adaptive: bool = False
     is_by_probability: bool = False
+    is_for_evaluation: bool = False
     settle: Callable[[Session, Pair, datetime], None] | None = None
     when_empty: str = ""
 
@@ -268,6 +270,7 @@ QUEUES = {
             description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
             order=Order(_best_ranks_first),
             explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
+            is_for_evaluation=True,
         ),
         Queue(
             name="flagged",
@@ -302,6 +305,7 @@ QUEUES = {
             description="A random sample of the open pairs.",
             order=Order(lambda query, _: query.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",
+            is_for_evaluation=True,
         ),
     )
 }

@@ -231,7 +231,7 @@ def _choose_version(wb: Workbench) -> str:
     states = {v.name: v.state for v in registry.list_versions(wb, kind="cascade") if not v.problem}
     names = list(states) if active in states else [active, *states]
     target = url.get("model") or active
-    _report_missing("as2_model", target, names, "There is no model called “{}” any more. This is the active one.")
+    _report_missing("as2_model", target, names, "There is no model called “{}” any more. This is the one in use.")
     start = target if target in names else active
     index = 0 if _set_model(names, start, active) else names.index(start)
     name = st.selectbox(
@@ -241,7 +241,7 @@ def _choose_version(wb: Workbench) -> str:
         key="as2_model",
         on_change=_forget_missing,
         args=("as2_model",),
-        format_func=lambda n: f"{n} ({'active' if n == active else states[n]})",
+        format_func=lambda n: f"{n} ({'in use' if n == active else states[n]})",
     )
     url.put(model=None if name == active else name)
     return name

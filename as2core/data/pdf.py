@@ -6,11 +6,15 @@ import re
 
 from as2core.errors import UnreadableFile
 
+_WORD_PREFIX = "Microsoft Word - "
+# What a program writes where its author named nothing: a browser's empty page, the address of the one it printed.
+_NO_TITLE = re.compile(r"about:blank|untitled|(?:https?|file):\S*|www\.\S*", re.IGNORECASE)
 _BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 def pdf_text(content: bytes) -> tuple[str, str]:
-    """`(title or "", plain text)`; a word divided at a line's end is joined, a sentence goes on over the page's end.
+    """`(title or "", plain text)`. A title that says nothing about the document is none. A word divided at a line's end
+    is joined, a sentence goes on over the page's end.
 
     Raises UnreadableFile when it is damaged, needs a password, or holds pictures only.
     """
@@ -34,4 +38,9 @@ def pdf_text(content: bytes) -> tuple[str, str]:
             text += ("\n" if goes_on else "\n\n" if text else "") + page
     if not text:
         raise UnreadableFile("no text in it, only pictures (a scan?); run text recognition on it first")
-    return title if isinstance(title, str) else "", text  # a title may be null, as an object
+    return _clean_title(title) if isinstance(title, str) else "", text  # a title may be null, as an object
+
+
+def _clean_title(title: str) -> str:
+    title = title.strip().removeprefix(_WORD_PREFIX)
+    return "" if _NO_TITLE.fullmatch(title) else title

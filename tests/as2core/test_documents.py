@@ -159,7 +159,7 @@ def test_a_pdf_is_read_over_line_and_page_ends():
         "r.pdf", pdf("The river was mea-\nsured by boats that", "came from the sea.", "It is long.", title="Rivers")
     )
     assert document.title == "Rivers"
-    assert [" ".join(s.text.split()) for s in split_sentences(document.text)] == [
+    assert [s.text for s in split_sentences(document.text)] == [
         "The river was measured by boats that came from the sea.",
         "It is long.",
     ]
@@ -168,6 +168,20 @@ def test_a_pdf_is_read_over_line_and_page_ends():
 def test_a_pdf_whose_title_is_null_goes_by_its_name():
     data = pdf("The river was long.", title="Rivers").replace(b"(Rivers)", b"null    ")
     assert (one("r.pdf", data).title, one("r.pdf", data).text) == ("r", "The river was long.")
+
+
+@pytest.mark.parametrize(
+    ("title", "result"),
+    [
+        ("about:blank", "rivers 1"),
+        ("Untitled", "rivers 1"),
+        ("https://rivers.example/print?id=1", "rivers 1"),
+        ("Microsoft Word - Long rivers", "Long rivers"),
+        ("About: blank pages", "About: blank pages"),
+    ],
+)
+def test_a_pdf_whose_title_says_nothing_goes_by_its_name(title, result):
+    assert one("rivers_1.pdf", pdf("The river was long.", title=title)).title == result
 
 
 def test_a_table_gives_a_document_a_row():

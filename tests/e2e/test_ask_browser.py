@@ -130,7 +130,9 @@ def test_nothing_around_the_label_buttons_moves_when_a_label_is_given(page, serv
     places = [page.locator(f".st-key-{key}") for key in ("as2-labels-answer", "as2-queue", "as2_cascade")]
     before = [place.bounding_box()["y"] for place in places]
     page.get_by_role("button", name="Correct", exact=True).first.click()
-    expect(page.get_by_text("labels. A retrain needs").or_(page.get_by_text("enough to adapt"))).to_be_visible()
+    expect(
+        page.get_by_text("labels. A retrain needs").or_(page.get_by_text("Enough for a first retrain"))
+    ).to_be_visible()
     assert [place.bounding_box()["y"] for place in places] == pytest.approx(before, abs=1)
     page.get_by_role("button", name="Withdraw").first.click()
     expect(page.get_by_text("Stored as correct")).to_have_count(0)

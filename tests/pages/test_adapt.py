@@ -177,7 +177,7 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
     job = put_retrain(wb, events=stored.training_events(50), message="Training, step 50 of 200")
     at = open_adapt()  # not in the address: it is found
     assert at.query_params["job"] == str(job)
-    assert "step 25: dev MAP" in markup(at)
+    assert "step 25: dev AP" in markup(at)
     assert at.button(key="adapt_start").disabled
     at.button(key="adapt_cancel").click().run()
     assert stored.jobs(wb)[-1].cancelling
@@ -316,7 +316,7 @@ def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
     at = open_adapt()
     assert not at.exception and not at.error
     assert f"Retraining (generative, job {job})" in texts(at)
-    assert "step 25: dev MAP 0.600" in markup(at) and "last exit" not in markup(at)
+    assert "step 25: dev AP 0.600" in markup(at) and "last exit" not in markup(at)
     assert [x.value for x in at.header][-1] == "Versions"
 
 
@@ -469,13 +469,13 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert "12 questions better, 3 worse, 20 the same" in texts(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
     assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in texts(at)
-    assert "Won · 12 questions" in texts(at).replace("**", "")
+    assert "Better · 12 questions" in texts(at).replace("**", "")
     turns = "Of 35 held-out questions, 12 got a correct first sentence where it was incorrect before, and 0 lost one."
     assert turns in texts(at).replace("**", "")
     questions = next(d.value for d in at.dataframe if "first before" in d.value.columns)
     assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html
-    assert "The small grey dot is before" in texts(at)
+    assert "The small grey dot is before" in texts(at) and "Here nothing is dropped" in texts(at)
 
 
 def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_have_been_seen(wb):
@@ -649,7 +649,7 @@ def test_a_click_on_a_version_whose_gates_are_not_measured_promotes_it_when_they
     run_queued(wb, RUNNERS)
     assert registry.get_active(wb).name == "starter-3"
     at = open_adapt({"version": "starter-3"})
-    assert "starter-3 now answers in all corpora." in texts(at).replace("\\", "")
+    assert "starter-3 is in use, for all corpora." in texts(at).replace("\\", "")
 
 
 def test_beside_the_version_in_use_is_the_way_back_to_the_one_before(wb):
@@ -658,9 +658,10 @@ def test_beside_the_version_in_use_is_the_way_back_to_the_one_before(wb):
     promotion.promote(wb, "starter-3")
     at = open_adapt({"version": "starter-3"})
     back = at.button(key="adapt_back")
-    assert back.label == "Back to starter-2"
+    assert back.label == "Roll back to starter-2"
     at = back.click().run()
-    assert "**starter-2** will be used instead of starter-3" in texts(at)
+    assert at.button(key="adapt_use_confirm").label == "Roll back to starter-2"
+    assert "**starter-2** will be in use instead of starter-3" in texts(at)
     at.button(key="adapt_use_confirm").click().run()
     assert registry.get_active(wb).name == "starter-2"
 
@@ -679,7 +680,7 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     nothing = "Nothing speaks for changing. Keep cascade, and label more questions." in texts(at)
     assert nothing == (headline == "No clear difference")
     assert at.button(key="adapt_promote").proto.type == ("primary" if headline == "Better" else "secondary")
-    assert "is not in use; cascade is. The version in use answers in all corpora. Promote it?" in texts(at)
+    assert "cascade is in use, for all corpora. Promote **starter-3** instead?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
 
@@ -767,14 +768,14 @@ def test_one_rolls_back_to_an_older_version_and_uses_a_newer_one(wb):
     at = open_adapt()
     [shipped] = [v.id for v in registry.list_versions(wb) if v.name == "cascade"]
     labels = {version: at.button(key=f"adapt_use_{version}").label for version in (shipped, THIRD)}
-    assert labels == {shipped: "Roll back to it", THIRD: "Use it"}  # both were in use before
+    assert labels == {shipped: "Roll back to cascade", THIRD: "Promote"}  # both were in use before
 
 
 def test_the_use_of_a_worse_version_asks_why_in_a_dialog(wb):
     change_version(wb, "starter-2", metrics=WORSE)
     at = open_adapt()
     at = at.button(key=f"adapt_use_{SECOND}").click().run()
-    assert "**starter-2** will be used instead of cascade" in texts(at)
+    assert "**starter-2** will be in use instead of cascade" in texts(at)
     assert "worse on 35 questions (AP 0.702 → 0.662)" in texts(at)
     at = at.button(key="adapt_use_confirm").click().run()
     assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
@@ -823,7 +824,7 @@ def test_the_paired_test_is_described_without_its_vocabulary():
     )
 
 
-@pytest.mark.parametrize(("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best dev MAP 0.750")])
+@pytest.mark.parametrize(("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best dev AP 0.750")])
 def test_a_training_without_validation_questions_has_no_best_map(best, line):
     assert wording.format_event({"kind": "end", "step": 16, "best_dev_ap": best}) == line
 

@@ -19,6 +19,7 @@ from app.ui.data import documents as documents_ui
 from app.ui.wording import describe_vectors
 from app.versions import promotion
 from as2core.data import jsonl
+from as2core.errors import As2Error
 from as2core.types import Candidate, Question
 
 
@@ -404,6 +405,26 @@ def test_exports_are_offered_once_there_are_labels(wb, me):
     at = open_data({"view": "labels"})
     offered = [b.proto.label for b in at.get("download_button")]
     assert offered == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs", "Triplets"]
+    assert "A question, a labelled sentence and 1 or 0 per line" in texts(at)
+
+
+def test_an_export_that_would_be_empty_says_what_it_needs(wb, me):
+    def list_disabled():
+        at = open_data({"view": "labels"})
+        needs = "Needs a question with a sentence labelled correct and one labelled incorrect." in texts(at)
+        return [b.proto.label for b in at.get("download_button") if b.proto.disabled], needs
+
+    def give(sentence, label):
+        annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label=label)
+
+    give(1, "unsure")
+    assert list_disabled() == (["CSV", "Qrels", "Pairs", "Triplets"], True)
+    give(1, "correct")
+    assert list_disabled() == (["Triplets"], True)
+    with pytest.raises(As2Error, match="the file would be empty"):
+        exports.export_labels(wb, stored.TOWERS, "triplets")
+    give(2, "incorrect")
+    assert list_disabled() == ([], False)
 
 
 def test_a_run_file_is_made_first_and_then_offered(wb, me):

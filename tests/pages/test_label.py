@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import stored
+import streamlit as st
 from app_pages import button, markup, open_page, texts
 from sqlalchemy import select
 
@@ -461,9 +462,73 @@ def test_rows_that_others_look_at_are_closed(wb, ann):
     queues.item_at(wb, BRIDGE, TRAINS, ann.id)
     at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
-    assert "others have them or they have enough labels: 1 row." in texts(at)
+    assert "labelled by you. 1 grey row is closed: others are at work there.</p>" in markup(at)
     press(at, "rest")
     assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
+
+
+def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
+    label(wb, ann, FIRST)
+    label(wb, ann, SECOND, "incorrect")
+    at = open_page("label", {"mode": "list", "queue": "tops", "question": str(BRIDGE)})
+    assert "2 grey rows are closed: labelled by ann.</p>" in markup(at)
+
+
+def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
+    annotation.give_label(wb, question_id=BRIDGE, sentence_id=1, annotator_id=me.id, label="incorrect")
+    assert "5 candidates, 4 of them ranked; 1 labelled by you</p>" in markup(opened_list(queue="tops"))
+
+
+def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it(wb):
+    advice = "a retrain gains most from that"
+    at = opened_list(queue="uncertain")
+    assert advice in texts(at)
+    at = at.selectbox(key="label_queue").set_value("tops").run()  # for evaluations
+    assert advice not in texts(at)
+    at.selectbox(key="label_queue").set_value("unlabelled").run()
+    stored.set_split(wb, BRIDGE, "test")
+    at = open_page("label", {"mode": "list", "queue": "uncertain", "question": str(BRIDGE)})
+    assert "Kept apart" in markup(at) and advice not in texts(at)
+
+
+def test_a_reload_opens_the_list_that_was_left_also_where_its_queue_offers_it_no_more(wb):
+    at = open_page("label")
+    question = front(at)[0]
+    assert at.query_params["question"] == str(question)
+    at = press(at, "incorrect")
+    again = open_page("label", {"question": str(question)})
+    assert front(again)[0] == question
+    assert again.session_state["_label_desk"].rows[0].label == "incorrect"
+    again = press(again, "forward")  # moving on changes the address
+    assert front(again)[0] != question
+    assert again.query_params["question"] == str(front(again)[0])
+    at = at.selectbox(key="label_queue").set_value("tops").run()  # another queue begins with its own first
+    assert at.query_params["question"] == str(front(at)[0])
+    assert "question" not in at.segmented_control(key="label_mode").set_value("one").run().query_params
+
+
+@pytest.mark.parametrize("address", ["999999", "x", "-1", "3.4"])
+def test_an_address_without_a_question_of_the_queues_opens_the_queue(wb, address):
+    assert front(open_page("label", {"question": address}))[0] in (1, 2, BRIDGE)
+
+
+def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
+    seat = Seat(stored.TOWERS, me.id, "tops")
+    assert queues.reopen_question(wb, seat, BRIDGE).question_id == BRIDGE
+    assert queues.reopen_question(wb, replace(seat, questions=(1,)), BRIDGE) is None
+    assert queues.reopen_question(wb, replace(seat, corpus_id=stored.WORKS), BRIDGE) is None
+    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    assert queues.reopen_question(wb, seat, BRIDGE) is None
+
+
+def test_an_address_does_not_choose_what_chance_chooses(wb, me):
+    seat = Seat(stored.TOWERS, me.id, "random")
+    assert queues.reopen_question(wb, seat, BRIDGE) is None
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
+    item = queues.next_question(wb, replace(seat, queue="uncertain"))
+    assert item.assignment.control
+    assert queues.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
+    assert queues.next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
@@ -567,12 +632,14 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock):
+def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
     guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
+    assert "labels a minute" not in texts(at.run())  # three say nothing
+    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
     at = at.run()
     assert "12.0 labels a minute." in texts(at)
     assert "to go" not in texts(at)  # a forecast in hours frightens
@@ -596,11 +663,31 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
     stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
     assert "label: 0 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
-    stored.set_split(wb, BRIDGE, "")
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 1)
+    label(wb, me, (1, 1))
+    label(wb, me, (2, 3))
+    assert open_page("adapt").button(key="adapt_start").disabled
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
     assert "Enough for a first retrain:" in texts(at)
     assert "adapt" in [p.proto.page for p in at.get("page_link")]
+    st.cache_data.clear()
+    assert not open_page("adapt").button(key="adapt_start").disabled
+
+
+def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):
+    checks, check = [], readiness.check_readiness
+    monkeypatch.setattr(readiness, "check_readiness", lambda *a: checks.append(1) or check(*a))
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    stored.set_split(wb, BRIDGE, "test")
+    for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
+        assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
+        label(wb, me, pair, label_name)
+    for _ in range(2):
+        assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1
+    label(wb, me, (1, 4), "incorrect")
+    assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
+    annotation.withdraw(wb, question_id=1, sentence_id=1, annotator_id=me.id)
+    assert not readiness.count_labels(wb, stored.TOWERS).is_enough
 
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):

@@ -5,6 +5,10 @@ from app_pages import open_page, texts
 from app.exchange.starter import ensure_handbook, ensure_starter
 
 
+def links(at):
+    return {p.label: p.query_string for p in (e.proto for e in at.get("page_link"))}
+
+
 def tour_buttons(at):
     return [b.key for b in at.button if b.key and b.key.startswith("as2_tour")]
 
@@ -55,7 +59,10 @@ def test_the_way_to_the_handbook_is_shown_once_it_is_read_and_its_steps_are_its_
     ensure_starter(wb)
     assert "as2_tour_handbook" not in tour_buttons(open_page(query={"corpus": "starter"}))
     ensure_handbook(wb)
-    assert "as2_tour_handbook" in tour_buttons(open_page(query={"corpus": "starter"}))
+    at = open_page(query={"corpus": "starter"})
+    assert "as2_tour_handbook" in tour_buttons(at)
+    assert links(at)["Go to Label"] == "corpus=handbook"  # in the starter corpus all is labelled
+    assert "corpus" not in links(at)["Go to Adapt"]
     at = open_page(query={"corpus": "handbook"})
     assert "whale belly torque" in texts(at)
     assert "as2_tour_handbook" not in tour_buttons(at)

@@ -169,7 +169,10 @@ def _draw_exits(report: RetrainReport) -> None:
         _draw_scope(report)
         alt = "Average precision at every exit of the cascade, before and after"
         _draw_changes(rows, report.outcome, "adapt_exits", alt)
-        st.caption("The small grey dot is before, the large one after, with the change above it.")
+        st.caption(
+            "The small grey dot is before, the large one after, with the change above it. Here nothing is dropped: "
+            "every exit ranks all candidates, so the last one may differ from the AP above."
+        )
 
 
 def _draw_scope(report: RetrainReport) -> None:
@@ -236,9 +239,9 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
         _draw_example(report, find_example(better, report.version))
     left, right = st.columns(2, gap="large")
     with left:
-        _draw_list("Won", [q for q in questions if q.change > 0], hidden, "No question improved.")
+        _draw_list("Better", [q for q in questions if q.change > 0], hidden, "No question improved.")
     with right:
-        _draw_list("Lost", [q for q in questions if q.change < 0], hidden, "No question got worse.")
+        _draw_list("Worse", [q for q in questions if q.change < 0], hidden, "No question got worse.")
     title = f"All {count_questions(report)}"
     with st.expander(title, icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")

@@ -41,7 +41,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
         answers = version.kind in ANSWERING
-        state = "now answers in all corpora." if answers else f"is in use. {NOT_ANSWERING}"
+        state = "is in use, for all corpora." if answers else f"is in use. {NOT_ANSWERING}"
         _draw_banner(frame, version, f"{plain(version.name)} {state}")
         with st.container(horizontal=True):
             if answers:
@@ -51,12 +51,13 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     if version.problem:
         st.error(plain(version.problem), icon=":material/error:")
         return
-    current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
+    instead = " instead" if active else ""
+    current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
     claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
-    scope = "The version in use answers in all corpora. " if version.kind in ANSWERING else ""
+    scope = ", for all corpora" if active and version.kind in ANSWERING else ""
     if promote.draw_job(frame, version):
         return
-    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {claim}{scope}Promote it?")
+    st.markdown(f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
     if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):
@@ -92,7 +93,7 @@ def _draw_banner(frame: Frame, version: VersionView, text: str) -> None:
         st.success(text, icon=":material/check_circle:", width="stretch")
         if previous is not None and not previous.problem and is_roll_back(previous, version):
             why = frame.explain_refusal("change versions")
-            st.button(f"Back to {plain(previous.name)}", key="adapt_back", icon=":material/undo:",
+            st.button(name_promotion(previous, version), key="adapt_back", icon=":material/undo:",
                       on_click=_open_dialog, args=("use", previous.name), disabled=bool(why), help=why)  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def _draw_version(
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog, args=("edit", version.name),
                           type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
             if version.state != "active" and not version.problem:
-                st.button(name_use(version, active), key=f"adapt_use_{version.id}", on_click=_open_dialog,
+                st.button(name_promotion(version, active), key=f"adapt_use_{version.id}", on_click=_open_dialog,
                           args=("use", version.name), disabled=bool(why), help=why)  # fmt: skip
         parts = [format_time(version.created)]
         if version.parent:
@@ -202,9 +203,10 @@ def _draw_version(
             st.caption(f":orange[{plain(version.problem)}]")
 
 
-def name_use(version: VersionView, active: VersionView | None) -> str:
-    """The button of a version that is not in use."""
-    return "Roll back to it" if active is not None and is_roll_back(version, active) else "Use it"
+def name_promotion(version: VersionView, active: VersionView | None) -> str:
+    """The button of a version that is not in use, and its dialog's."""
+    is_back = active is not None and is_roll_back(version, active)
+    return f"Roll back to {plain(version.name)}" if is_back else "Promote"
 
 
 def is_roll_back(version: VersionView, active: VersionView) -> bool:
@@ -222,7 +224,13 @@ def dialogs(frame: Frame) -> None:
     kind, name = st.session_state.get(DIALOG, ("", ""))
     version = next((v for v in registry.list_versions(frame.wb, kind=None) if v.name == name), None)
     if version is not None:
-        (_use if kind == "use" else _edit)(frame, version)
+        if kind != "use":
+            _edit(frame, version)
+            return
+        of_kind = registry.list_versions(frame.wb, kind=version.kind)
+        act = name_promotion(version, next((v for v in of_kind if v.state == "active"), None))
+        title = f"Promote {plain(name)}" if act == "Promote" else act
+        st.dialog(title, on_dismiss=_close)(_use)(frame, version, act)
 
 
 def _open_dialog(kind: str, name: str) -> None:
@@ -264,21 +272,19 @@ def _finish(message: str) -> None:
     st.rerun()
 
 
-@st.dialog("Change the version in use", on_dismiss=_close)
-def _use(frame: Frame, version: VersionView) -> None:
+def _use(frame: Frame, version: VersionView, act: str) -> None:
     if DIALOG not in st.session_state:  # the click has been answered: the page below is to be drawn again
         st.rerun()
     before = _find_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
     where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
-    st.markdown(f"**{plain(version.name)}** will be used{instead}{where}")
+    st.markdown(f"**{plain(version.name)}** will be in use{instead}{where}")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))
     st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,
                   placeholder="saved with the version")  # fmt: skip
     promote.name_gates(frame, version)
-    st.button("Use this version", type="primary", key="adapt_use_confirm", on_click=_confirm_use,
-              args=(frame, version))  # fmt: skip
+    st.button(act, type="primary", key="adapt_use_confirm", on_click=_confirm_use, args=(frame, version))
     errors.show_pending()
     promote.offer_exception(frame, version, DIALOG_CHOICE)  # below what the click says
 
@@ -299,4 +305,4 @@ def _promote(frame: Frame, version: VersionView) -> None:
 @guarded
 def _reject(frame: Frame, name: str) -> None:
     promotion.reject(frame.wb, name, by=frame.annotator.id)
-    announce(f"{name} is rejected; it can still be used from the list.")
+    announce(f"{name} is rejected; it can still be promoted from the list.")

@@ -7,6 +7,7 @@ from app.ask import question_management
 from app.ask.asking import Answer
 from app.ui import errors, navigation
 from app.ui.label.buttons import LAST_LABELLED_ID
+from app.ui.label.sidebar import ENOUGH, NOT_YET
 from app.ui.page import Frame
 from app.ui.text import count, plain
 
@@ -47,16 +48,18 @@ def draw_label_count(frame: Frame, question_id: int) -> None:
             return
         counts = readiness.count_labels(frame.wb, frame.corpus.id)
         st.caption(describe_label_count(counts), width="content")
-        if not counts.missing:
+        if counts.is_enough or not counts.missing:
             navigation.to("adapt", "Adapt")
 
 
 def describe_label_count(counts: readiness.LabelCount) -> str:
-    """`12 labels. A retrain needs ...` or `12 labels: enough to adapt.`"""
+    """`12 labels. A retrain needs ...` or `12 labels. Enough for a first retrain:`, before the way to it."""
     labels = count(counts.labels, "label")
+    if counts.is_enough:
+        return f"{labels}. {ENOUGH}"
     if counts.missing:
         return (
             f"{labels}. A retrain needs correct and incorrect ones on each of {readiness.MIN_QUESTIONS} questions: "
             f"{count(counts.missing, 'label')} to go."
         )
-    return f"{labels}: enough to adapt."
+    return f"{labels}. {NOT_YET}"

@@ -33,7 +33,7 @@ def loss_curve(events: Sequence[Event]) -> ChartType | None:
 
 
 def dev_curve(events: Sequence[Event]) -> ChartType | None:
-    """Dev MAP by step, a line an exit, the last exit strongest; one line and no legend for a ranker without exits; None
+    """Dev AP by step, a line an exit, the last exit strongest; one line and no legend for a ranker without exits; None
     before the first evaluation."""
     rows = [
         {"step": e.get("step", 0), "layer": int(layer) if layer.isdigit() else layer, "AP": float(value)}
@@ -49,8 +49,8 @@ def dev_curve(events: Sequence[Event]) -> ChartType | None:
     scale = alt.Scale(domain=layers, range=_shades(len(layers)))
     colour = alt.Color("layer:O", scale=scale, legend=legend if has_exits else None)
     x = _step_axis()
-    y = alt.Y("AP:Q", title="dev MAP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
-    tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="MAP", format=".3f")]
+    y = alt.Y("AP:Q", title="dev AP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
+    tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="AP", format=".3f")]
     if has_exits:
         tip.insert(0, alt.Tooltip("layer:O"))
     base = alt.Chart(frame)

@@ -57,7 +57,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
-                          help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "
+                          help=f"Adds the cascade in use with {', '.join(map(percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
         st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)

@@ -156,9 +156,11 @@ def _draw_export(frame: Frame) -> None:
                "unsure and evenly disputed labels, and ratings above 1.")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
+    missing = exports.find_missing(frame.wb, corpus.id)
     for fmt, about in exports.FORMATS.items():
         if fmt == RUN:
             _draw_run_export(frame)
+            st.caption(f"{capitalize(about)}. Takes a while.")
             continue
         st.download_button(
             NAMES.get(fmt, fmt),
@@ -168,9 +170,10 @@ def _draw_export(frame: Frame) -> None:
             icon=":material/download:",
             key=f"data_export_{fmt}",
             on_click="ignore",
-            help=f"{capitalize(about)}.",
+            disabled=fmt in missing,
             width="stretch",
         )
+        st.caption(f"{capitalize(about)}. {missing.get(fmt, '')}")
 
 
 def _export(frame: Frame, fmt: str) -> bytes:
@@ -181,15 +184,14 @@ def _export(frame: Frame, fmt: str) -> bytes:
 
 
 def _draw_run_export(frame: Frame) -> None:
-    """A run file ranks every labelled question with the active model, which takes a while: it is made on request."""
+    """A run file ranks every labelled question with the model in use, which takes a while: it is made on request."""
     corpus = frame.corpus
     key, file = st.session_state.get(RUN_FILE, (None, b""))
     synonyms = str(read_synonyms(frame.wb, corpus.id))
     current = (corpus.id, corpus.labels, registry.get_active(frame.wb).name, frame.annotator.id, synonyms)
     if key != current:
-        about = "How the active model ranks every labelled question: qid Q0 docid rank score tag. Takes a while."
-        if st.button("Make a run file", key="data_make_run", icon=":material/sort:", width="stretch", help=about):
-            ranking = f"Ranking {count(corpus.questions, 'question')} with the active model …"
+        if st.button("Make a run file", key="data_make_run", icon=":material/sort:", width="stretch"):
+            ranking = f"Ranking {count(corpus.questions, 'question')} with the model in use …"
             with st.spinner(ranking, show_time=True):
                 st.session_state[RUN_FILE] = (current, _export(frame, RUN))
             st.rerun()

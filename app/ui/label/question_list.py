@@ -6,6 +6,7 @@ from typing import Self
 from app.labels import annotation, queues
 from app.labels.consensus import INCORRECT
 from app.labels.items import ListRow, Presentation, QuestionItem
+from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
@@ -42,14 +43,22 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         first = min(max(0, self.row - ROWS_BEFORE), max(0, len(self.rows) - WINDOW_ROWS))
         return range(first, min(len(self.rows), first + WINDOW_ROWS))
 
+    @classmethod
+    def resume(cls, wb: Workbench, seat: Seat, question_id: int, question_skips: tuple[int, ...] = ()) -> Self:
+        """A fresh desk with this question, or with the queue's first where it may not be given."""
+        desk, item = cls(seat, question_skips=question_skips), queues.reopen_question(wb, seat, question_id)
+        return desk.draw_next(wb) if item is None else desk._place(item)
+
     def draw_next(self, wb: Workbench) -> Self:
         """With the queue's next question. A review starts at the row it asks about."""
-        item, trail = queues.next_question(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
-        if item is None:
-            return replace(self, item=None, row=0, trail=trail.go_to_end())
+        item = queues.next_question(wb, self.seat, (*self.question_skips, *self.skips))
+        return replace(self, item=None, row=0, trail=self.trail.go_to_end()) if item is None else self._place(item)
+
+    def _place(self, item: QuestionItem) -> Self:
+        """With the question at the end of the trail, its first row to label in front."""
         is_review = QUEUES[self.seat.queue].is_review
         first = next((i for i, r in enumerate(item.rows) if r.free and (r.why if is_review else r.label is None)), 0)
-        return replace(self, item=item, row=first, trail=trail.add(item.question_id, item.assignment))
+        return replace(self, item=item, row=first, trail=self.trail.add(item.question_id, item.assignment))
 
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:
         """The pair's question, its row in front."""

@@ -60,25 +60,26 @@ def draw(
                     args=(label, desk.showing, place),
                 )
     first, last = desk.window.start + 1, desk.window.stop
-    locked = sum(not r.free for r in item.rows)
-    note = f" Closed, since others have them or they have enough labels: {count(locked, 'row')}." if locked else ""
-    if not desk.rest:
-        note += " You have labelled all you can here. Press → for the next question."
+    note = "" if desk.rest else " You have labelled all you can here. Press → for the next question."
     st.caption(f"Rows {first} to {last} of {len(item.rows)}.{note}")
     st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
 def _describe_extent(item: QuestionItem) -> str:
-    """How many candidates are there to label, and why the ranks are among more, if they are."""
-    labels = sum(r.label is not None for r in item.rows)
-    text = f"{labels} of {count(len(item.rows), 'candidate')} labelled by you"
-    missing = item.run_size - len(item.rows)
-    return (
-        f"{text}. Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since."
-        if missing > 0
-        else text
-    )
+    """How many candidates are there to label, why the ranks are among more or fewer, if they are, and why some rows
+    are closed."""
+    labels, total = sum(r.label is not None for r in item.rows), len(item.rows)
+    with_rank, missing = sum(r.rank is not None for r in item.rows), item.run_size - total
+    parts = [f"{labels} of {count(total, 'candidate')} labelled by you"]
+    if 0 < with_rank < total:
+        parts = [f"{count(total, 'candidate')}, {with_rank:,} of them ranked; {labels:,} labelled by you"]
+    if missing > 0:
+        parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")
+    if grey := sum(not r.free for r in item.rows):
+        why = f"labelled by {escape(', '.join(item.labelled_by))}" if item.labelled_by else "others are at work there"
+        parts.append(f"{count(grey, 'grey row is', 'grey rows are')} closed: {why}.")
+    return parts[0] if len(parts) == 1 else f"{parts[0]}. {' '.join(parts[1:])}"
 
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:

@@ -15,6 +15,9 @@ from app.ui.label.item import tag
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
 
+ENOUGH = "Enough for a first retrain:"
+NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of questions that the model knows
+
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
@@ -41,13 +44,13 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
 
 def draw_retrain(frame: Frame) -> None:
     """How many questions a first retrain still needs, or the way to it."""
-    complete = readiness.count_complete_questions(frame.wb, frame.corpus.id)
+    counts = readiness.count_labels(frame.wb, frame.corpus.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
-        if complete < readiness.MIN_QUESTIONS:
-            text = f"Questions with a correct and an incorrect label: {complete} of {readiness.MIN_QUESTIONS} needed"
-            st.markdown(f"{text} for a retrain")
+        if counts.missing and not counts.is_enough:
+            done = f"{counts.complete} of {readiness.MIN_QUESTIONS} needed for a retrain"
+            st.markdown(f"Questions with a correct and an incorrect label: {done}")
         else:
-            st.markdown("Enough for a first retrain:", width="content")
+            st.markdown(ENOUGH if counts.is_enough else NOT_YET, width="content")
             navigation.to("adapt", "Adapt")
 
 

@@ -44,9 +44,18 @@ def draw(wb: Workbench, name: str, corpus: str) -> None:
             st.markdown(f"**{number}. {page.capitalize()}**")
             st.markdown(text)
             if page != navigation.get_current():
-                navigation.to(page, f"Go to {page.capitalize()}")
+                address = _find_address(wb, page, corpus)
+                if address:
+                    st.caption("Opens the handbook: the starter corpus is labelled already.")
+                navigation.to(page, f"Go to {page.capitalize()}", **address)
     if corpus == STARTER:
         _draw_handbook(wb)
+
+
+def _find_address(wb: Workbench, page: str, corpus: str) -> dict[str, str]:
+    """The starter corpus is labelled already, and a retrain learns from none of it: labels go to the handbook."""
+    is_better = page == "label" and corpus == STARTER and find_state(wb, HANDBOOK) is ShippedState.READY
+    return {"corpus": HANDBOOK} if is_better else {}
 
 
 def _draw_handbook(wb: Workbench) -> None:

@@ -263,7 +263,7 @@ def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, c
     shares, messages = zip(*calls, strict=True)
     assert list(shares) == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9
     stages = list(dict.fromkeys(m.partition(",")[0] for m in messages))
-    assert stages[:2] == ["loading the libraries", "freezing the labels"] and stages[-1] == "saving the version"
+    assert stages[:2] == ["loading the libraries", "reading the labels"] and stages[-1] == "saving the version"
     assert {"preparing the engine", "measuring cascade on held-out questions", "training",
             "preparing the engine of the new version",
             "scoring the validation questions", "measuring the new version on held-out questions",

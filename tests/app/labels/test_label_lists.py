@@ -1,4 +1,5 @@
 import dataclasses
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
@@ -222,7 +223,14 @@ def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, 
     assert annotation.measure_progress(wb, scored.id, ann.id, "flagged").remaining == 0
 
 
-def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann):
+def test_pace_is_said_from_ten_labels_on(clock):
+    times = [clock.now - timedelta(seconds=6 * i) for i in range(11)]
+    assert annotation._measure_pace(times) == pytest.approx(10.0)
+    assert annotation._measure_pace(times[:10]) is None
+
+
+def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann, monkeypatch):
+    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
     for seconds in (0, 3600, 10, 10, 10):
         clock.advance(seconds=seconds)
         give(ann, queues.next_item(wb, Seat(scored.id, ann.id, "random")))
@@ -232,7 +240,8 @@ def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann):
     assert annotation.measure_progress(wb, scored.id, ann.id).pace is None
 
 
-def test_the_rest_are_no_labels_a_minute(wb, scored, give, clock, ann):
+def test_the_rest_are_no_labels_a_minute(wb, scored, give, clock, ann, monkeypatch):
+    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
     item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
     give(ann, item, "correct", item.rows[0].sentence_id)
     clock.advance(seconds=2)
