@@ -13,7 +13,7 @@ from app.labels.strategies import DECIDE, QUEUES, RANDOM, REVIEWS
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
-from app.ui.label import decide, waiting
+from app.ui.label import decide, undo, waiting
 from app.ui.label import rows as label_rows
 from app.ui.label.buttons import LOCKED
 from app.ui.label.decide import DecideDesk
@@ -109,10 +109,8 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
     if name in LABELS:
         return desk.give(frame.wb, name, display)
     if name == "undo":
-        desk, undone = desk.undo(frame.wb)
-        if undone != 1:
-            message = f"{count(undone, 'label')} undone." if undone else "You have nothing to undo."
-            st.toast(message, icon=":material/undo:")
+        desk, message = undo.undo(frame.wb, desk)
+        st.toast(message, icon=":material/undo:")
     elif name == "rest" and isinstance(desk, ListDesk):
         desk, rejected = desk.reject_rest(frame.wb, display)
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
@@ -130,7 +128,9 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
         return desk.skip_question(frame.wb)
     elif name == "remove" and desk.item is not None:
         question_management.set_queued(frame.wb, [desk.item.question_id], queued=False, by=frame.annotator.id)
-        st.toast("Removed from the queue. Data, Questions brings it back.", icon=":material/playlist_remove:")
+        undo.remember(frame.wb, desk)
+        message = "Removed from the queue. Undo, or Data, Questions, brings it back."
+        st.toast(message, icon=":material/playlist_remove:")
         return desk.skip_question(frame.wb) if only else desk.draw_next(frame.wb)
     elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
@@ -240,7 +240,7 @@ with side:
     draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)
-    acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
+    acts = undo.list_acts(frame.wb, desk.seat)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)
 if dialog == "help":

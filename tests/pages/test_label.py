@@ -141,6 +141,43 @@ def test_the_newest_act_has_an_undo_of_its_own(wb):
     assert stored.labels(wb) == {}
 
 
+def test_undo_says_what_it_took_back(wb):
+    at = press(press(open_label(), "incorrect"), "undo")
+    assert [t.value for t in at.toast] == ["Took back: incorrect, “The Forth Bridge was opened on 4 March 1890.”."]
+    assert [t.value for t in press(at, "undo").toast] == ["You have nothing to undo."]
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_undo_after_a_removal_brings_the_question_back_and_leaves_the_labels_before_it(wb, mode):
+    at = press(press(open_label({"mode": mode}), "incorrect"), "remove")
+    assert "Removed from the queue" in markup(at)  # first of the last actions, which Undo takes back
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["Took back: removed from the queue, “Who designed the Forth Bridge?”."]
+    assert question_management.is_queued(wb, BRIDGE) and front(at)[0] == BRIDGE
+    assert stored.labels(wb) == {FIRST: "incorrect"}
+    press(at, "undo")
+    assert stored.labels(wb) == {}
+
+
+def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
+    at = press(open_label(), "flag")
+    button(at, "Flag").click().run()
+    at = press(press(at.run(), "correct"), "undo")
+    assert stored.labels(wb) == {} and queues.item_at(wb, *FIRST, ann.id).flags == (("me", ""),)
+    at = press(at, "undo")
+    assert queues.item_at(wb, *FIRST, ann.id).flags == ()
+    assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
+    assert front(at) == FIRST
+
+
+def test_a_removal_is_not_undone_in_another_corpus(wb):
+    at = press(open_label(), "remove")
+    at.query_params["corpus"] = "Works"
+    at = press(at.run(), "undo")
+    assert [t.value for t in at.toast] == ["You have nothing to undo."]
+    assert not question_management.is_queued(wb, BRIDGE)
+
+
 def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
     at = press(open_label(), "forward")
     assert stored.label_events(wb) == []
