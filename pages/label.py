@@ -35,6 +35,7 @@ holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {LIST: "Whole list", ONE: "One sentence"}
 ADVICE = "Read each list until you find the answer: a retrain gains most from that."
+STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 why_closed = frame.explain_refusal()
 is_viewer = why_closed is not None
@@ -91,10 +92,14 @@ def act(name: str, showing: str, row: int | None = None) -> None:
     desk = state.get("_label_desk")
     if desk is None or desk.showing != showing:
         st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
+        state["_label_breaks"] = count_breaks() + 1
         return
+    is_as_expected = False
     try:
         desk = desk if row is None else desk.pick(row)
+        pair = desk.pair
         desk = step(name, desk)
+        is_as_expected = name not in LABELS or desk.pair != pair
     except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")
         desk = desk.skip(frame.wb)
@@ -102,6 +107,12 @@ def act(name: str, showing: str, row: int | None = None) -> None:
         st.toast(str(error), icon=":material/undo:")
     finally:  # this showing is over in any case: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
+        state["_label_breaks"] = count_breaks() + (not is_as_expected)
+
+
+def count_breaks() -> int:
+    """How many actions of the session left something in front that whoever types ahead does not expect."""
+    return state.get("_label_breaks", 0)
 
 
 def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
@@ -187,7 +198,12 @@ locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locke
 # what is typed while a dialog opens is meant for it
 off = (*(LABELS if locked else ()), *(("skip", "remove") if is_deciding else ()))
 active = {} if dialog else keymap(mode, off)
-keys(key="label_listener", data={"map": active, "doc": desk.showing}, on_key_change=on_key)
+order = (
+    {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks()}
+    if isinstance(desk, ListDesk) and desk.item
+    else {}
+)
+keys(key="label_listener", data={"map": active, "doc": desk.showing, **order}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if why_closed:

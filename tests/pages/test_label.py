@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import stored
 from app_pages import button, markup, open_page, texts
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from app.adapt import readiness
 from app.ask import asking, question_management
@@ -647,6 +647,20 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
+
+
+def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):
+    breaks = []
+    at = opened_list()
+    monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: breaks.append(data["breaks"]))
+    at = press(press(at, "incorrect"), "incorrect")
+    assert breaks == [0, 0]
+    with wb.write() as s:  # another lets go of the row and labels it
+        s.execute(delete(Lease))
+    label(wb, ann, THIRD)
+    at = press(at, "incorrect")  # refused, and the row after it is in front
+    at = press(at, "incorrect")  # the last row stays in front
+    assert breaks == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("sentences", [True, False])
