@@ -122,6 +122,8 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
     if name == "undo":
         desk, message = undo.undo(frame.wb, desk)
         st.toast(message, icon=":material/undo:")
+    elif name == "rest" and isinstance(desk, ListDesk) and desk.hidden and not desk.asks_about_hidden:
+        return desk.ask_about_hidden()
     elif name == "rest" and isinstance(desk, ListDesk):
         desk, rejected = desk.reject_rest(frame.wb, display)
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
@@ -219,6 +221,7 @@ with work:
             waiting.draw(frame, desk)
         elif isinstance(desk, ListDesk):
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
+            state["_label_desk"] = desk.note_page()
             scroll_to(label_rows.CURRENT, desk.showing, block="nearest")
         else:
             draw(desk.item, scores_visible=scores_visible, description=description)
@@ -232,6 +235,7 @@ with work:
             button("up", disabled=desk.item is None)
             button("down", disabled=desk.item is None)
             button("find", disabled=desk.item is None)
+        label_rows.draw_rest_question(desk)
     with st.container(horizontal=True):
         button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)

@@ -17,7 +17,7 @@ from app.labels import annotation, guidelines, queues
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
-from app.ui.label import shortcuts
+from app.ui.label import question_list, shortcuts
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.workbench.settings import Settings
@@ -449,6 +449,30 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
     assert stored.labels(wb) == {FIRST: "correct"}
     press(at, "undo")
     assert stored.labels(wb) == {}
+
+
+def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_question(wb, monkeypatch):
+    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    at = press(press(opened_list(), "correct"), "rest")
+    asks = "Also the 2 rows not shown yet? Press i again to label all 3 incorrect."
+    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    at = press(at, "up")  # any other key cancels
+    assert asks not in texts(at)
+    at = press(at, "rest")
+    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    at = press(at, "rest")
+    assert len(stored.labels(wb)) == 4 and asks not in texts(at)
+
+
+def test_a_list_that_was_read_to_its_end_gets_the_rest_at_once(wb, monkeypatch):
+    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    at = opened_list()
+    for _ in range(3):
+        at = press(at, "down")
+    press(press(at, "up"), "rest")
+    assert list(stored.labels(wb).values()) == ["incorrect"] * 4
 
 
 def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(wb):

@@ -69,6 +69,15 @@ def draw(
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
+def draw_rest_question(desk: ListDesk) -> None:
+    """Below the buttons, where some of the rest were not on the page yet."""
+    with st.container():  # always there, so that nothing below moves
+        if desk.asks_about_hidden:
+            hidden = count(len(desk.hidden), "row")
+            text = f"Also the {hidden} not shown yet? Press i again to label all {len(desk.rest):,} incorrect."
+            st.warning(f"{text} Any other key cancels.", icon=":material/help:")
+
+
 def _describe_extent(item: QuestionItem) -> str:
     """How many candidates are there to label, and why the ranks are among more, if they are."""
     labels = sum(r.label is not None for r in item.rows)

@@ -33,7 +33,7 @@ ACTIONS = (
         ("i",),
         "i",
         "The rest are incorrect",
-        "Labels every row without a label of yours; one undo takes them all back",
+        "Labels every row without a label of yours, and asks first if you have not seen all; one undo takes all back",
         LIST,
     ),
     Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
