@@ -96,6 +96,14 @@ class ActView:
     event_id: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class FlagView:
+    """A flag that was set. `brings_back`: its question was in no queue before."""
+
+    id: int
+    brings_back: bool
+
+
 def give_label(
     wb: Workbench,
     *,
@@ -260,22 +268,27 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
     return tuple(views)
 
 
-def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> int:
-    """Put a pair into the queue of flagged ones, with a note for others; the flag's id. Raises Gone, NotAllowed,
-    BadSetting."""
+def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> FlagView:
+    """Put a pair into the queue of flagged ones, with a note for others; if its question was taken out of the queues,
+    it is in them again. Raises Gone, NotAllowed, BadSetting."""
     note = " ".join(storable(note).split())
     if len(note) > MAX_NOTE_CHARS:
         raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
-        return reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id
+        brings_back = not s.get_one(Question, question_id).queued
+        question_lists.set_queued(s, [question_id], queued=True)
+        return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
 
 
-def withdraw_flag(wb: Workbench, flag_id: int, annotator_id: int) -> None:
-    """Take one's own flag back, unless a label has cleared it. Raises NotAllowed."""
+def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
+    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
+    Raises NotAllowed."""
     with wb.write(durable=True) as s:
         require(s, annotator_id, "label")
-        reviews.clear_flag(s, flag_id, annotator_id, wb.clock())
+        reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
+        if flag.brings_back:
+            question_lists.set_queued(s, [question_id], queued=False)
 
 
 def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:

@@ -579,6 +579,20 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
     assert queues.item_at(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
 
 
+def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):
+    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    at = press(open_label({"only": str(BRIDGE)}), "flag")
+    at = button(at, "Flag").click().run()
+    told = "Flagged. It is now in the queue Flagged. Its question is in the label queues again."
+    assert [t.value for t in at.toast] == [told]
+    item = queues.next_item(
+        wb, Seat(stored.TOWERS, me.id, "flagged", holder=at.session_state["_label_desk"].seat.holder)
+    )
+    assert item is not None and (item.question_id, item.sentence_id) == FIRST
+    press(at, "undo")
+    assert not question_management.is_queued(wb, BRIDGE)
+
+
 def test_a_viewer_looks_and_cannot_label(wb):
     stored.set_role(wb, "viewer")
     at = open_label()

@@ -28,12 +28,13 @@ def flag_overlay(frame: Frame, pair: Pair) -> None:
 def _send(frame: Frame, pair: Pair) -> None:
     close_overlay()
     question, sentence = pair
-    flag_id = annotation.flag(
+    flag = annotation.flag(
         frame.wb,
         question_id=question,
         sentence_id=sentence,
         annotator_id=frame.annotator.id,
         note=st.session_state[NOTE],
     )
-    undo.remember(frame.wb, st.session_state["_label_desk"], flag_id)
-    announce("Flagged. It is now in the queue Flagged.")
+    undo.remember(frame.wb, st.session_state["_label_desk"], flag)
+    more = " Its question is in the label queues again." if flag.brings_back else ""
+    announce(f"Flagged. It is now in the queue Flagged.{more}")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.ask import question_management
 from app.labels import annotation
-from app.labels.annotation import ActView
+from app.labels.annotation import ActView, FlagView
 from app.labels.queues import Seat
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
@@ -21,25 +21,25 @@ NOTHING = "You have nothing to undo."
 
 @dataclass(frozen=True, slots=True)
 class SessionAct:
-    """A flag, or with `flag_id` None the removal of a question from the queue. `view`: as it is listed; its event is
+    """A flag, or with `flag` None the removal of a question from the queue. `view`: as it is listed; its event is
     the last act with a label before it."""
 
     corpus_id: int
     annotator_id: int
     view: ActView
-    flag_id: int | None = None
+    flag: FlagView | None = None
 
 
-def remember(wb: Workbench, desk: Desk | ListDesk, flag_id: int | None = None) -> None:
+def remember(wb: Workbench, desk: Desk | ListDesk, flag: FlagView | None = None) -> None:
     """What was just done with the item in front."""
     if desk.item is None or desk.pair is None:
         return
     seat = desk.seat
     last = annotation.list_acts(wb, seat.annotator_id, seat.corpus_id, 1)
-    text = "" if flag_id is None else desk.rows[desk.row].text if isinstance(desk, ListDesk) else desk.item.text
-    label = "removed from the queue" if flag_id is None else "flagged"
+    text = "" if flag is None else desk.rows[desk.row].text if isinstance(desk, ListDesk) else desk.item.text
+    label = "removed from the queue" if flag is None else "flagged"
     view = ActView(*desk.pair, desk.item.question, text, label, event_id=last[0].event_id if last else 0)
-    act = SessionAct(seat.corpus_id, seat.annotator_id, view, flag_id)
+    act = SessionAct(seat.corpus_id, seat.annotator_id, view, flag)
     st.session_state[_KEY] = (act, *st.session_state.get(_KEY, ()))
 
 
@@ -71,8 +71,8 @@ def _list_session_acts(seat: Seat) -> list[SessionAct]:
 def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> Desk | ListDesk:
     st.session_state[_KEY] = tuple(a for a in st.session_state[_KEY] if a is not act)
     pair = (act.view.question_id, act.view.sentence_id)
-    if act.flag_id is not None:
-        annotation.withdraw_flag(wb, act.flag_id, act.annotator_id)
+    if act.flag is not None:
+        annotation.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
         return desk if desk.pair == pair else desk.open_pair(wb, pair)
     question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
