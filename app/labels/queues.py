@@ -95,6 +95,7 @@ def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> Qu
         with wb.read() as s:
             item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
         return replace(item, leased_until=expires)
+    leave(wb, seat)  # what was in front is not kept from others
     return None
 
 
@@ -159,6 +160,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
         item = question_at(wb, seat, row.question_id, assignment, target)
         if any(r.free for r in item.rows):
             return item
+    leave(wb, seat)
     return None
 
 
@@ -203,6 +205,13 @@ def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:
     """Give back what the holder was assigned from a queue, except the pair in front."""
     with wb.write() as s:
         leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=but)
+
+
+def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
+    """How many pairs of the queue are in front of somebody else, or at another desk of the same person."""
+    with wb.read() as s:
+        request, now = request_queue(s, seat, rules_of_corpus(s, seat.corpus_id)), wb.clock()
+        return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:

@@ -91,10 +91,10 @@ def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limi
     return [rows[i] for i in head if i in rows]
 
 
-def count_open(session: Session, request: QueueRequest, now: datetime) -> int:
-    """How many candidates the queue holds, those leased to others included."""
+def count_open(session: Session, request: QueueRequest, now: datetime, *, leased: bool = True) -> int:
+    """How many candidates the queue holds; with `leased`, those leased to others included."""
     _fix_join_order(session)
-    inner = request.order.sort(_open(request, now, leased=True), request).order_by(None)
+    inner = request.order.sort(_open(request, now, leased=leased), request).order_by(None)
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 

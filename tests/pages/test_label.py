@@ -593,6 +593,28 @@ def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_the
     assert not question_management.is_queued(wb, BRIDGE)
 
 
+def flag_the_first(at):
+    return button(press(at, "flag"), "Flag").click().run().run()
+
+
+def test_a_review_says_that_what_is_left_is_open_at_another_desk(wb):
+    at = flag_the_first(open_label())
+    theirs = open_label({"queue": "flagged"})
+    assert "1 item is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
+    press(at, "forward")
+    assert front(theirs.run()) is None  # a page stays as it is until somebody acts
+    assert front(press(theirs, "forward")) == FIRST
+    assert "You skipped 1 item. Press → to see them again." in markup(press(theirs, "forward"))
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_who_flags_the_last_item_and_moves_on_leaves_it_to_others(wb, ann, mode):
+    leave(wb, ann, FIRST)
+    at = flag_the_first(open_label({"mode": mode}))
+    assert front(press(at, "forward")) is None
+    assert front(open_label({"queue": "flagged"})) == FIRST
+
+
 def test_a_viewer_looks_and_cannot_label(wb):
     stored.set_role(wb, "viewer")
     at = open_label()
