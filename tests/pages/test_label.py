@@ -384,6 +384,17 @@ def test_progress_counts_what_was_stored(wb):
     assert "1 correct, 1 incorrect, 0 unsure" in texts(at)
 
 
+def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, ann):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    label(wb, me, FIRST, "correct")
+    label(wb, me, SECOND, "incorrect")
+    label(wb, ann, FIRST, "incorrect")
+    at = open_label()
+    assert "By everyone: 0 correct, 1 incorrect, 0 unsure, 1 disputed, on 1 question." in texts(at)
+    assert "<small>Everyone’s</small><b>2</b>" in markup(at)
+    assert "<small>Labels</small><b>2</b>" in markup(open_page("adapt"))
+
+
 def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb, ann):
     label(wb, ann, FIRST)
     label(wb, ann, SECOND)

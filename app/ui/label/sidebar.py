@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.labels.annotation import ActView, ProgressView
+from app.labels.consensus import LABELS
 from app.labels.guidelines import GuidelineView
 from app.labels.strategies import QUEUES
 from app.ui import navigation
@@ -35,7 +36,8 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         st.progress(min(1.0, progress.all / target), text=text)
     pace = f" {progress.pace:.1f} labels a minute." if progress.pace else ""
     if progress.per_label:
-        parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
+        kinds = [k for k, n in progress.per_label.items() if n or k in LABELS]
+        parts = [f"{progress.per_label[k]:,} {k}" for k in kinds]
         st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.labelled_questions, 'question')}.{pace}")
 
 
