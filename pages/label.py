@@ -9,7 +9,7 @@ from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, QUEUES, RANDOM, REVIEWS
+from app.labels.strategies import DECIDE, QUEUES, REVIEWS
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
@@ -252,11 +252,10 @@ with work:
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
-    of_queue = RANDOM if is_deciding else queue
     counts = annotation.measure_progress(
-        frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
+        frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, questions=only, ahead=ahead
     )
-    draw_progress(counts, frame.annotator.name, of_queue)
+    draw_progress(counts, frame.annotator.name, queue)
     draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)

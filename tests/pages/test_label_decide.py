@@ -26,6 +26,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     assert "as2-decision" not in markup(at)
     run_queued(wb, RUNNERS)
     at = open_page("label", {"queue": "decide"})  # the newest one is found without its number
+    assert "Sentences left in this queue" not in markup(at) and "Everyone’s" in markup(at)
     assert "Not decided: at most" in markup(at) and "Its label can change the verdict" in markup(at)
     assert at.button(key="label_skip").disabled and at.button(key="label_remove").disabled
     first = at.session_state["_label_desk"].pair

@@ -8,7 +8,7 @@ from app.adapt import readiness
 from app.labels.annotation import ActView, ProgressView
 from app.labels.consensus import LABELS
 from app.labels.guidelines import GuidelineView
-from app.labels.strategies import QUEUES
+from app.labels.strategies import QUEUES, REVIEWS
 from app.ui import navigation
 from app.ui.figures import figures
 from app.ui.label.desk import Pair
@@ -19,10 +19,11 @@ from app.ui.text import count, escape, plain, shorten
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
-    what is left in it is labelled, too."""
-    target = 0 if QUEUES[queue].is_review else progress.target or 0
-    left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
-    figures((left,), name="as2-left")
+    what is left in it is labelled, too. How many labels a decision still needs, its verdict says."""
+    target = 0 if queue in REVIEWS else progress.target or 0
+    if queue in QUEUES:
+        left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
+        figures((left,), name="as2-left")
     st.markdown("**Labels in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
