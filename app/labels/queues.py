@@ -19,6 +19,7 @@ from functools import partial
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.labels.consensus import group_by_sentence
 from app.labels.guidelines import Rules, rules_of_corpus
 from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
 from app.labels.strategies import (
@@ -180,7 +181,7 @@ def question_at(
         queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
         acquire = partial(leases.acquire, s, who=seat.who, queue=queue, token=token, expires=now + LEASE, now=now)
         only_views = has_role(s, seat.annotator_id, VIEWER)
-        own = rows.find_labels_by(s, seat.annotator_id, [question_id])
+        votes = group_by_sentence(rows.list_labels_of_questions(s, [question_id]))
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
         candidates = queues.list_question_rows(s, question_id, request, now)
         items = []
@@ -188,8 +189,8 @@ def question_at(
             pair = read_pair(row)
             is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
             is_offered = row.asked or row.sentence_id == target
-            label = own.get(pair)
-            items.append(build_row(s, row, assignment, label, rules, is_offered=is_offered, is_free=is_free))
+            me, labels = seat.annotator_id, votes.get(row.sentence_id, [])
+            items.append(build_row(s, row, assignment, me, labels, rules, is_offered=is_offered, is_free=is_free))
         first = next((r for r in candidates if r.version_id), None)
         version = find_version_name(s, None if first is None else first.version_id)
         run_size = 0 if first is None else count_run(s, first)

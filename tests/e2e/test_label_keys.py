@@ -211,7 +211,8 @@ def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small)
 
 def test_keys_typed_ahead_in_a_list_label_the_rows_they_were_meant_for(page, queue, small):
     open_list(page, queue, "Typist")
-    shown = page.locator(f"{ROW}:not(.locked)").all_inner_texts()
+    rows = page.locator(f"{ROW}:not(.locked)").all_inner_texts()
+    shown = [row for row in rows if "shipped with the corpus" not in row]  # nobody steps on those
     assert len(shown) >= 6, page.locator(ROW).all_inner_texts()
     type_at_once(page, "xxa x ")
     expect(page.get_by_title("Sentences labelled by Typist").locator("b")).to_have_text("6")

@@ -22,6 +22,8 @@ from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.workbench.settings import Settings
 from db.models import Corpus, Lease, Sentence
+from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
@@ -536,6 +538,22 @@ def test_rows_that_others_look_at_are_closed(wb, ann):
     assert "others have them or they have enough labels: 1 row." in texts(at)
     press(at, "rest")
     assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
+
+
+@pytest.mark.parametrize(("name", "source"), [("starter", "shipped with the corpus"), ("import", "imported")])
+def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, name, source):
+    with wb.write() as s:
+        outside = people_rows.ensure_annotator(s, name, wb.clock(), is_imported=True)
+        label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
+    at = opened_list()
+    assert markup(at).count(f"{source}: incorrect") == 1 and "Closed, since others have them" not in texts(at)
+    at = press(at, "incorrect")
+    assert front(at) == (BRIDGE, TRAINS)  # no queue offers it, and nobody steps on it unawares
+    at = press(at, "rest")
+    assert stored.labels(wb).keys() == {FIRST, THIRD, (BRIDGE, STEEL)}
+    at.button(key="label_row_1_correct").click().run()
+    assert stored.labels(wb)[SECOND] == "correct"
+    assert annotation.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):

@@ -73,7 +73,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         if self.item is None:
             return self
         row = self.rows[self.row]
-        if not row.free:
+        if not row.is_open:
             raise annotation.OverlapReached(
                 "Someone else is labelling this row, or it has enough labels. Nothing was recorded."
             )

@@ -14,6 +14,8 @@ from app.ui.text import count, escape, name_document
 
 CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
 
+SOURCES = {"starter": "shipped with the corpus"}  # whose labels came how, where not by an import
+
 
 def name_find_key(question_id: int) -> str:
     """Of the session state: the words to find in this question's list."""
@@ -55,12 +57,12 @@ def draw(
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
-                    disabled=closed or not row.free,
+                    disabled=closed or not row.is_open,
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )
     first, last = desk.window.start + 1, desk.window.stop
-    locked = sum(not r.free for r in item.rows)
+    locked = sum(not r.is_open for r in item.rows)
     note = f" Closed, since others have them or they have enough labels: {count(locked, 'row')}." if locked else ""
     if not desk.rest:
         note += " You have labelled all you can here. Press → for the next question."
@@ -99,10 +101,11 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str
         parts.append(f"cascade rank {row.rank}{other}")
         if goes_by_probability(item) and row.probability is not None:
             parts.append(f"probability by itself {row.probability:.2f}")
+    parts += [f"{SOURCES.get(name, 'imported')}: {label}" for name, label in row.imports]
     reason = row.why if scores else row.why_unscored
     why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")
     why = f"<small>{why}</small>" if why else ""
-    kind = " here" if here else "" if row.free else " locked"
+    kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
         f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escape(row.text)}'
