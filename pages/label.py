@@ -9,11 +9,11 @@ from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, QUEUES, RANDOM
+from app.labels.strategies import DECIDE, QUEUES
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
-from app.ui.label import decide, waiting
+from app.ui.label import decide, undo, waiting
 from app.ui.label import rows as label_rows
 from app.ui.label.buttons import LOCKED
 from app.ui.label.decide import DecideDesk
@@ -35,6 +35,7 @@ holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {LIST: "Whole list", ONE: "One sentence"}
 ADVICE = "Read each list until you find the answer: a retrain gains most from that."
+STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 why_closed = frame.explain_refusal()
 is_viewer = why_closed is not None
@@ -102,10 +103,14 @@ def act(name: str, showing: str, row: int | None = None) -> None:
     desk = state.get("_label_desk")
     if desk is None or desk.showing != showing:
         st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
+        state["_label_breaks"] = count_breaks() + 1
         return
+    is_as_expected = False
     try:
         desk = desk if row is None else desk.pick(row)
+        pair = desk.pair
         desk = step(name, desk)
+        is_as_expected = name not in LABELS or desk.pair != pair
     except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")
         desk = desk.skip(frame.wb)
@@ -113,6 +118,12 @@ def act(name: str, showing: str, row: int | None = None) -> None:
         st.toast(str(error), icon=":material/undo:")
     finally:  # this showing is over in any case: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
+        state["_label_breaks"] = count_breaks() + (not is_as_expected)
+
+
+def count_breaks() -> int:
+    """How many actions of the session left something in front that whoever types ahead does not expect."""
+    return state.get("_label_breaks", 0)
 
 
 def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
@@ -120,10 +131,10 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
     if name in LABELS:
         return desk.give(frame.wb, name, display)
     if name == "undo":
-        desk, undone = desk.undo(frame.wb)
-        if undone != 1:
-            message = f"{count(undone, 'label')} undone." if undone else "You have nothing to undo."
-            st.toast(message, icon=":material/undo:")
+        desk, message = undo.undo(frame.wb, desk)
+        st.toast(message, icon=":material/undo:")
+    elif name == "rest" and isinstance(desk, ListDesk) and desk.hidden and not desk.asks_about_hidden:
+        return desk.ask_about_hidden()
     elif name == "rest" and isinstance(desk, ListDesk):
         desk, rejected = desk.reject_rest(frame.wb, display)
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
@@ -141,7 +152,9 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
         return desk.skip_question(frame.wb)
     elif name == "remove" and desk.item is not None:
         question_management.set_queued(frame.wb, [desk.item.question_id], queued=False, by=frame.annotator.id)
-        st.toast("Removed from the queue. Data, Questions brings it back.", icon=":material/playlist_remove:")
+        undo.remember(frame.wb, desk)
+        message = "Removed from the queue. Undo, or Data, Questions, brings it back."
+        st.toast(message, icon=":material/playlist_remove:")
         return desk.skip_question(frame.wb) if only else desk.draw_next(frame.wb)
     elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
@@ -201,7 +214,12 @@ locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locke
 # what is typed while a dialog opens is meant for it
 off = (*(LABELS if locked else ()), *(("skip", "remove") if is_deciding else ()))
 active = {} if dialog else keymap(mode, off)
-keys(key="label_listener", data={"map": active, "doc": desk.showing}, on_key_change=on_key)
+order = (
+    {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks()}
+    if isinstance(desk, ListDesk) and desk.item
+    else {}
+)
+keys(key="label_listener", data={"map": active, "doc": desk.showing, **order}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if why_closed:
@@ -217,6 +235,7 @@ with work:
             waiting.draw(frame, desk)
         elif isinstance(desk, ListDesk):
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, on_find=act, closed=is_viewer)
+            state["_label_desk"] = desk.note_page()
             scroll_to(label_rows.CURRENT, desk.showing, block="nearest")
         else:
             draw(desk.item, scores_visible=scores_visible, description=description)
@@ -230,6 +249,7 @@ with work:
             button("up", disabled=desk.item is None)
             button("down", disabled=desk.item is None)
             button("find", disabled=desk.item is None)
+        label_rows.draw_rest_question(desk)
     with st.container(horizontal=True):
         button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)
@@ -246,15 +266,14 @@ with work:
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
-    of_queue = RANDOM if is_deciding else queue
     counts = annotation.measure_progress(
-        frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, questions=only, ahead=ahead
+        frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, questions=only, ahead=ahead
     )
-    draw_progress(counts, frame.annotator.name, of_queue)
+    draw_progress(counts, frame.annotator.name, queue)
     draw_retrain(frame)
     if desk.item is not None and not is_deciding:
         waiting.draw_ranking(frame)
-    acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
+    acts = undo.list_acts(frame.wb, desk.seat)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)
 if dialog == "help":

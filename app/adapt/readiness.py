@@ -183,7 +183,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     kinds = Counter((bool(q.positives), bool(q.negatives)) for q in train if settings.kind == CASCADE)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
-        labels=sum(counts.values()),
+        labels=sum(counts.values()) + sum(x.disputed for x in composition.questions),
         correct=counts[consensus.CORRECT],
         incorrect=counts[consensus.INCORRECT],
         unsure=counts[consensus.UNSURE],

@@ -84,7 +84,8 @@ class ProgressView:
 
 @dataclass(frozen=True, slots=True)
 class ActView:
-    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn"."""
+    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn".
+    `event_id`: of its newest event."""
 
     question_id: int
     sentence_id: int
@@ -92,6 +93,15 @@ class ActView:
     text: str
     label: str
     pairs: int = 1
+    event_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FlagView:
+    """A flag that was set. `brings_back`: its question was in no queue before."""
+
+    id: int
+    brings_back: bool
 
 
 def give_label(
@@ -253,18 +263,32 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
     views = []
     for events in islice(acts.values(), limit):
         event, question, sentence = events[-1]
-        views.append(ActView(event.question_id, event.sentence_id, question, sentence, event.label, len(events)))
+        pair, newest_id = (event.question_id, event.sentence_id), events[0].LabelEvent.id
+        views.append(ActView(*pair, question, sentence, event.label, len(events), newest_id))
     return tuple(views)
 
 
-def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> None:
-    """Put a pair into the queue of flagged ones, with a note for others. Raises Gone, NotAllowed, BadSetting."""
+def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> FlagView:
+    """Put a pair into the queue of flagged ones, with a note for others; if its question was taken out of the queues,
+    it is in them again. Raises Gone, NotAllowed, BadSetting."""
     note = " ".join(storable(note).split())
     if len(note) > MAX_NOTE_CHARS:
         raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
-        reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock())
+        brings_back = not s.get_one(Question, question_id).queued
+        question_lists.set_queued(s, [question_id], queued=True)
+        return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
+
+
+def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
+    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
+    Raises NotAllowed."""
+    with wb.write(durable=True) as s:
+        require(s, annotator_id, "label")
+        reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
+        if flag.brings_back:
+            question_lists.set_queued(s, [question_id], queued=False)
 
 
 def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -102,10 +103,19 @@ class QueueItem(RankedSentence):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRow(RankedSentence):
-    """A candidate in its question's list. `free`: this annotator may label it now (a viewer: could as an annotator);
-    the others are leased, or have enough labels. `why` is empty but for the row that the queue offers."""
+    """A candidate in its question's list. `free`: it is offered to this annotator (a viewer: would be as an annotator),
+    or labelled by them; the others are leased, or have enough labels. `imports`: (name, label) of what labels from
+    outside it has, unless a review hides them; `is_correctable`: those alone keep it from being free, and a label that
+    is meant for it is taken. `why` is empty but for the row that the queue offers."""
 
     free: bool
+    imports: tuple[tuple[str, str], ...] = ()
+    is_correctable: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this annotator may label it now."""
+        return self.free or self.is_correctable
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +123,7 @@ class QuestionItem:
     """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
     first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it.
     `run_size`: how many candidates the ranks are among, those that were deleted since included; 0 where none is ranked.
-    `labelled_by`: who labelled the rows that are not free because they have enough labels."""
+    `labelled_by`: who labelled the rows that are closed because they have enough labels."""
 
     question_id: int
     question: str
@@ -161,11 +171,27 @@ def build_item(
 
 
 def build_row(
-    s: Session, row: Row, assignment: Assignment, label: str | None, rules: Rules, *, is_offered: bool, is_free: bool
+    s: Session,
+    row: Row,
+    assignment: Assignment,
+    annotator_id: int,
+    votes: Sequence[Row],
+    rules: Rules,
+    *,
+    is_offered: bool,
+    is_free: bool,
 ) -> ListRow:
-    """`label`: the reader's own. `is_offered`: by the queue, which says why. `is_free`: nobody else has it."""
+    """`votes`: the labels of the pair. `is_offered`: by the queue, which says why. `is_free`: nobody else has it."""
+    label = next((v.label for v in votes if v.annotator_id == annotator_id), None)
     reasons = _explain(s, row, assignment, label, rules, count_run(s, row)) if is_offered else ("", "")
-    return ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None)
+    imports = tuple((v.annotator, v.label) for v in votes if v.imported)
+    is_hidden = row.asked and label is None and rules.overlap > 1  # as `_explain` has it
+    return ListRow(
+        **asdict(_read_candidate(row, label, reasons)),
+        free=is_free or label is not None,
+        imports=() if is_hidden else imports,
+        is_correctable=bool(imports) and not row.leased and len(votes) - len(imports) < rules.overlap,
+    )
 
 
 def _read_candidate(row: Row, label: str | None, reasons: tuple[str, str]) -> RankedSentence:

@@ -19,6 +19,7 @@ from functools import partial
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.labels.consensus import group_by_sentence
 from app.labels.guidelines import Rules, rules_of_corpus
 from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
 from app.labels.strategies import (
@@ -95,6 +96,7 @@ def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> Qu
         with wb.read() as s:
             item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
         return replace(item, leased_until=expires)
+    leave(wb, seat)  # what was in front is not kept from others
     return None
 
 
@@ -159,6 +161,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
         item = question_at(wb, seat, row.question_id, assignment, target)
         if any(r.free for r in item.rows):
             return item
+    leave(wb, seat)
     return None
 
 
@@ -178,7 +181,7 @@ def question_at(
         queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
         acquire = partial(leases.acquire, s, who=seat.who, queue=queue, token=token, expires=now + LEASE, now=now)
         only_views = has_role(s, seat.annotator_id, VIEWER)
-        own = rows.find_labels_by(s, seat.annotator_id, [question_id])
+        votes = group_by_sentence(rows.list_labels_of_questions(s, [question_id]))
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
         candidates = queues.list_question_rows(s, question_id, request, now)
         items = []
@@ -186,12 +189,12 @@ def question_at(
             pair = read_pair(row)
             is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
             is_offered = row.asked or row.sentence_id == target
-            label = own.get(pair)
-            items.append(build_row(s, row, assignment, label, rules, is_offered=is_offered, is_free=is_free))
+            me, labels = seat.annotator_id, votes.get(row.sentence_id, [])
+            items.append(build_row(s, row, assignment, me, labels, rules, is_offered=is_offered, is_free=is_free))
         first = next((r for r in candidates if r.version_id), None)
         version = find_version_name(s, None if first is None else first.version_id)
         run_size = 0 if first is None else count_run(s, first)
-        labelled_by = _find_labellers(s, question_id, [r.sentence_id for r in items if not r.free], rules.overlap)
+        labelled_by = _find_labellers(s, question_id, [r.sentence_id for r in items if not r.is_open], rules.overlap)
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
@@ -239,6 +242,13 @@ def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:
     """Give back what the holder was assigned from a queue, except the pair in front."""
     with wb.write() as s:
         leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=but)
+
+
+def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
+    """How many pairs of the queue are in front of somebody else, or at another desk of the same person."""
+    with wb.read() as s:
+        request, now = request_queue(s, seat, rules_of_corpus(s, seat.corpus_id)), wb.clock()
+        return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
 const CONTROL = "button,summary,[type=checkbox],[type=radio],[role=switch]";
 
-function late(state) {
+function late(state, keys = 1) {
   if (!state.late) {
     state.late = document.createElement("div");
     state.late.setAttribute("role", "status");
@@ -12,12 +12,40 @@ function late(state) {
     document.body.append(state.late);
   }
   clearTimeout(state.hide);
-  state.late.textContent = "Too fast: that key was not taken";
+  state.missed = (state.data.list && state.missed || 0) + keys;
+  state.late.textContent = `Too fast: ${state.missed === 1 ? "that key was" : `${state.missed} keys were`} not taken`;
   state.late.style.visibility = "visible";
   state.hide = setTimeout(() => {
     state.late.style.visibility = "hidden";
     state.late.textContent = "";
+    state.missed = 0;
   }, 1500);
+}
+
+// In a list a press may come while the page is at the one before it. It waits for that one to be done, and is sent for the
+// row that is in front then. It can wait only behind an act of `ahead`, after which it is certain which row that is. Once
+// one was not taken, those that follow would be for rows they were not meant for: none is taken until no key has come for
+// as long as the word about it stands.
+function take(state, act) {
+  const { doc, list, ahead } = state.data;
+  if (list && state.missed) return late(state);
+  if (!state.waiting.length && state.sent.doc !== doc) return send(state, act);
+  if (list && ahead.includes(state.waiting.at(-1) ?? state.sent.act)) state.waiting.push(act);
+  else late(state);
+}
+
+function send(state, act) {
+  const { doc, list, breaks } = state.data;
+  state.sent = { act, doc, list, breaks };
+  state.send("key", { act, doc });
+}
+
+function sendNext(state) {
+  const { doc, list, breaks, map } = state.data;
+  if (window.__as2keys !== state || !state.waiting.length || state.sent.doc === doc) return;
+  const isCertain = list === state.sent.list && breaks === state.sent.breaks;
+  if (isCertain && Object.values(map).includes(state.waiting[0])) send(state, state.waiting.shift());
+  else late(state, state.waiting.splice(0).length);
 }
 
 function focusField(dialog, tries) {
@@ -44,7 +72,7 @@ function open({ page = "", field, focus }) {
 }
 
 export default function (component) {
-  const state = (window.__as2keys = window.__as2keys || { calls: [] });
+  const state = (window.__as2keys = window.__as2keys || { calls: [], waiting: [], sent: {} });
   if (!state.listen) {
     state.listen = (event) => {
       if (event.key === "Tab") state.tabbed = true;
@@ -66,9 +94,7 @@ export default function (component) {
       event.stopImmediatePropagation();
       if (field) return document.querySelector(field)?.select();
       if (event.repeat) return;
-      if (state.sentFor === state.data.doc) return late(state);
-      state.sentFor = state.data.doc;
-      state.send("key", { act, doc: state.data.doc });
+      take(state, act);
     };
     window.addEventListener("keydown", state.listen, true);
     state.pointed = () => { state.tabbed = false; };
@@ -89,6 +115,7 @@ export default function (component) {
   const use = ({ data, send }) => {
     Object.assign(state, { data, send });
     open(data);
+    setTimeout(() => sendNext(state), 0);  // of two updates the older one may come last, and is cleaned up at once
   };
   return newest(state.calls, call, use, () => {
     window.removeEventListener("keydown", state.listen, true);

@@ -187,5 +187,6 @@ def _sign_in_by_name(wb: Workbench) -> AnnotatorView:
     name = " ".join(text.split())
     if not name:
         st.caption(f"A label needs a name. You are still “{plain(current)}”, and nothing has changed.")
-    state["_as2_name"] = name or current
-    return people.sign_in(wb, state["_as2_name"])
+    person = people.sign_in(wb, name or current)
+    state["_as2_name"] = name or current  # a name that is refused is not kept
+    return person

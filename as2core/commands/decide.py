@@ -254,7 +254,7 @@ def _read_key() -> str:
 
 
 def _print(decision: Decision, source: Mapping[str, object], *, as_json: bool) -> None:
-    from as2core.deciding.text import describe_evidence, describe_verdict
+    from as2core.deciding.text import describe_evidence, describe_others, describe_verdict
 
     verdict, others, settings = decision.judge(), decision.estimate_for_others(), decision.settings
     a, b = str(source["a"]), str(source["b"])
@@ -265,4 +265,4 @@ def _print(decision: Decision, source: Mapping[str, object], *, as_json: bool) -
     echo(describe_verdict(verdict, a, b, settings))
     echo(describe_evidence(verdict, a, b, settings))
     if others:
-        echo(f"Other questions like these: {others.mean:+.3f} ({others.low:+.2f} to {others.high:+.2f}), for one look.")
+        echo(describe_others(others))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from as2core.deciding.decision import EQUAL, OPEN, A, B, DecisionSettings, Verdict
+from as2core.deciding.powered import PoweredMean
 
 
 def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
-    """`cascade is better, 97 %.`"""
+    """`cascade is better on these 122 questions, 97 %.`"""
     v = verdict
     name = (a if v.estimate > 0 else b) if v.kind == OPEN else a if v.kind == A else b
     sure = "whatever the missing labels are" if v.is_certain else f"{_percent(v.confidence)} %"
     if v.kind == EQUAL:
         return f"No difference above {settings.tolerance:g} with these questions, {sure}."
     if v.kind != OPEN:
-        return f"{name} is better, {sure}."
+        questions = "this question" if v.questions == 1 else f"these {v.questions:,} questions"
+        return f"{name} is better on {questions}, {sure}."
     limit = f"at most {_count(v.most, 'more ')}"
     rest = f"about {_count(v.more, 'more ')}, at most {v.most:,}" if v.more and v.more < v.most else limit
     ahead = f"{name} is ahead, {_percent(v.confidence)} %" if v.confidence >= 0.5 else "Not decided"
@@ -30,6 +32,13 @@ def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettin
         f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f}{interval} over {v.questions:,} questions, {number} of "
         f"them known; {_count(v.labels)} given."
     )
+
+
+def describe_others(others: PoweredMean | None) -> str:
+    """`Other questions like these: +0.150 (-0.02 to +0.31), for one look.`; "" without an estimate."""
+    if others is None:
+        return ""
+    return f"Other questions like these: {others.mean:+.3f} ({others.low:+.2f} to {others.high:+.2f}), for one look."
 
 
 def _bound(value: float, is_zero_excluded: bool, side: str) -> str:

@@ -91,10 +91,10 @@ def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limi
     return [rows[i] for i in head if i in rows]
 
 
-def count_open(session: Session, request: QueueRequest, now: datetime) -> int:
-    """How many candidates the queue holds, those leased to others included."""
+def count_open(session: Session, request: QueueRequest, now: datetime, *, leased: bool = True) -> int:
+    """How many candidates the queue holds; with `leased`, those leased to others included."""
     _fix_join_order(session)
-    inner = request.order.sort(_open(request, now, leased=True), request).order_by(None)
+    inner = request.order.sort(_open(request, now, leased=leased), request).order_by(None)
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 
@@ -237,14 +237,16 @@ def find_pair_row(session: Session, question_id: int, sentence_id: int) -> Row |
 
 def list_question_rows(session: Session, question_id: int, request: QueueRequest, now: datetime) -> list[Row]:
     """All candidates of a question as `list_open_pairs` gives them, the newest run's first, in each run best rank
-    first; whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this
-    holder, or labelled by them."""
+    first; whether each is `asked`, since it is what the queue waits for, whether it is `leased` to another, and whether
+    it is `free`: asked, open to this holder, or labelled by them."""
     who = request.who
     is_waiting = literal(False) if request.order.waiting is None else request.order.waiting
     own = own_label(who.annotator_id).exists()
-    free = and_(~is_leased(Candidate, who, now), or_(is_waiting, still_open(request.overlap, who.annotator_id), own))
+    leased = is_leased(Candidate, who, now)
+    free = and_(~leased, or_(is_waiting, still_open(request.overlap, who.annotator_id), own))
     best_first = (LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
-    candidates = _scored_candidates().add_columns(is_waiting.label("asked"), free.label("free")).order_by(*best_first)
+    flags = (is_waiting.label("asked"), leased.label("leased"), free.label("free"))
+    candidates = _scored_candidates().add_columns(*flags).order_by(*best_first)
     return list(session.execute(candidates.where(Candidate.question_id == question_id, Sentence.retired.is_(False))))
 
 

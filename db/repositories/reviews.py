@@ -54,8 +54,9 @@ def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     return list(session.execute(comparable.order_by(labels.c.question_id, labels.c.sentence_id, labels.c.created)))
 
 
-def add_flag(session: Session, pair: Pair, annotator_id: int, note: str, now: datetime) -> None:
-    session.add(Flag(question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, note=note, created=now))
+def add_flag(session: Session, pair: Pair, annotator_id: int, note: str, now: datetime) -> Flag:
+    about = {"question_id": pair[0], "sentence_id": pair[1], "annotator_id": annotator_id}
+    return add_row(session, Flag(**about, note=note, created=now))
 
 
 def list_flags(session: Session, pair: Pair) -> list[Row]:
@@ -66,6 +67,12 @@ def list_flags(session: Session, pair: Pair) -> list[Row]:
 
 def clear_flags(session: Session, pair: Pair, now: datetime) -> None:
     session.execute(update(Flag).where(is_on(Flag, pair), Flag.cleared.is_(None)).values(cleared=now))
+
+
+def clear_flag(session: Session, flag_id: int, annotator_id: int, now: datetime) -> None:
+    """One flag of this annotator, if nobody cleared it."""
+    of_annotator = (Flag.id == flag_id, Flag.annotator_id == annotator_id, Flag.cleared.is_(None))
+    session.execute(update(Flag).where(*of_annotator).values(cleared=now))
 
 
 def mark_reviewed(session: Session, pair: Pair, now: datetime) -> None:

@@ -48,7 +48,7 @@ def test_the_labels_of_the_data_answer_in_a_simulation(as2, as2_json, labelled):
     assert (verdict["kind"], verdict["questions"]) == ("a", 40)
     assert 4 <= verdict["labels"] < 40 < verdict["most"] + verdict["labels"] == 80
     code, out, _ = as2("decide", "rr", "jaccard", labelled, "--simulate")
-    assert code == 0 and out.startswith("jaccard is better, 9")
+    assert code == 0 and out.startswith("jaccard is better on these 40 questions, 9")
 
 
 def test_labels_by_key_are_stored_with_their_probability_and_taken_up_again(as2, as2_json, data, tmp_path, monkeypatch):
@@ -97,7 +97,7 @@ def test_it_stops_by_itself_when_the_keys_have_decided(as2, data, tmp_path, monk
 
     monkeypatch.setattr(decide, "_ask", ask)
     code, out, _ = as2("decide", "jaccard", "rr", data, "--labels", file)
-    assert code == 0 and "jaccard is better, 9" in out
+    assert code == 0 and "jaccard is better on these 40 questions, 9" in out
     assert len(shown) == len(file.read_text().splitlines()) - 1
 
 

@@ -27,7 +27,7 @@ def wait_until_idle(page: Page) -> None:
 
 def wait_for_listener(page: Page) -> None:
     """What is shown has its keys; enough where each press is told by what it changes."""
-    page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
+    page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sent.doc !== window.__as2keys.data.doc")
 
 
 def sign(page: Page, name: str) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 ITEM = '[data-testid="as2-item"]'
+ROW = '[data-testid="as2-row"]'
 ACT = '[data-testid="as2-act"]'
 
 
@@ -54,6 +55,33 @@ def events(home: Path, name: str) -> list[tuple[str, int]]:
             "where annotator.name = ? order by label_event.id",
             (name,),
         ).fetchall()
+
+
+def open_list(page: Page, queue: str, name: str) -> None:
+    open_label(page, queue, name)
+    page.goto(queue.replace("mode=one", "mode=list"))
+    expect(page.locator(ROW).first).to_be_visible()
+    wait_until_idle(page)
+
+
+def type_at_once(page: Page, keys: str) -> None:
+    """Faster than the page can answer."""
+    page.evaluate(
+        "(keys) => { for (const key of keys) document.body.dispatchEvent(new KeyboardEvent('keydown', "
+        "{ key, bubbles: true, composed: true })) }",
+        keys,
+    )
+
+
+def read_labelled_sentences(home: Path, name: str) -> list[str]:
+    """In the order in which they were labelled."""
+    with sqlite3.connect(home / "as2.db") as database:
+        rows = database.execute(
+            "select sentence.text from label_event join annotator on annotator.id = annotator_id "
+            "join sentence on sentence.id = sentence_id where annotator.name = ? order by label_event.id",
+            (name,),
+        )
+        return [text for (text,) in rows]
 
 
 def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
@@ -173,15 +201,36 @@ def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, smal
 def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small):
     open_label(page, queue, "Hasty")
     before = read_item(page)
-    page.evaluate(
-        "() => { for (const key of 'ax') document.body.dispatchEvent(new KeyboardEvent('keydown', "
-        "{ key, bubbles: true, composed: true })) }"
-    )
+    type_at_once(page, "ax")
     expect(page.get_by_test_id("as2-late")).to_be_visible()
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
     expect(page.get_by_test_id("as2-late")).to_be_hidden()
     wait_until_idle(page)
     assert [label for label, _ in events(small.home, "Hasty")] == ["correct"]
+
+
+def test_keys_typed_ahead_in_a_list_label_the_rows_they_were_meant_for(page, queue, small):
+    open_list(page, queue, "Typist")
+    rows = page.locator(f"{ROW}:not(.locked)").all_inner_texts()
+    shown = [row for row in rows if "shipped with the corpus" not in row]  # nobody steps on those
+    assert len(shown) >= 6, page.locator(ROW).all_inner_texts()
+    type_at_once(page, "xxa x ")
+    expect(page.get_by_title("Sentences labelled by Typist").locator("b")).to_have_text("6")
+    wait_until_idle(page)
+    labels = [label for label, _ in events(small.home, "Typist")]
+    assert labels == ["incorrect", "incorrect", "correct", "unsure", "incorrect", "unsure"]
+    sentences = read_labelled_sentences(small.home, "Typist")
+    assert all(sentence in row for sentence, row in zip(sentences, shown, strict=False)), (sentences, shown)
+
+
+def test_keys_behind_one_that_leaves_the_list_are_not_taken(page, queue, small):
+    open_list(page, queue, "Leaver")
+    type_at_once(page, "xx")
+    page.keyboard.press("ArrowRight")
+    type_at_once(page, "aa")
+    expect(page.get_by_test_id("as2-late")).to_contain_text("keys were not taken")
+    wait_until_idle(page)
+    assert [label for label, _ in events(small.home, "Leaver")] == ["incorrect", "incorrect"]
 
 
 def test_two_browsers_never_show_the_same_item(page, queue, browser):

@@ -7,7 +7,7 @@ import pytest
 import stored
 import streamlit as st
 from app_pages import button, markup, open_page, texts
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from app.adapt import readiness
 from app.ask import asking, question_management
@@ -18,11 +18,13 @@ from app.labels import annotation, guidelines, queues
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
-from app.ui.label import shortcuts
+from app.ui.label import question_list, shortcuts
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.workbench.settings import Settings
 from db.models import Corpus, Lease, Sentence
+from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
@@ -140,6 +142,43 @@ def test_the_newest_act_has_an_undo_of_its_own(wb):
     at = press(open_label(), "correct")
     at.button(key="label_act_undo").click().run()
     assert stored.labels(wb) == {}
+
+
+def test_undo_says_what_it_took_back(wb):
+    at = press(press(open_label(), "incorrect"), "undo")
+    assert [t.value for t in at.toast] == ["Took back: incorrect, “The Forth Bridge was opened on 4 March 1890.”."]
+    assert [t.value for t in press(at, "undo").toast] == ["You have nothing to undo."]
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_undo_after_a_removal_brings_the_question_back_and_leaves_the_labels_before_it(wb, mode):
+    at = press(press(open_label({"mode": mode}), "incorrect"), "remove")
+    assert "Removed from the queue" in markup(at)  # first of the last actions, which Undo takes back
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["Took back: removed from the queue, “Who designed the Forth Bridge?”."]
+    assert question_management.is_queued(wb, BRIDGE) and front(at)[0] == BRIDGE
+    assert stored.labels(wb) == {FIRST: "incorrect"}
+    press(at, "undo")
+    assert stored.labels(wb) == {}
+
+
+def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
+    at = press(open_label(), "flag")
+    button(at, "Flag").click().run()
+    at = press(press(at.run(), "correct"), "undo")
+    assert stored.labels(wb) == {} and queues.item_at(wb, *FIRST, ann.id).flags == (("me", ""),)
+    at = press(at, "undo")
+    assert queues.item_at(wb, *FIRST, ann.id).flags == ()
+    assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
+    assert front(at) == FIRST
+
+
+def test_a_removal_is_not_undone_in_another_corpus(wb):
+    at = press(open_label(), "remove")
+    at.query_params["corpus"] = "Works"
+    at = press(at.run(), "undo")
+    assert [t.value for t in at.toast] == ["You have nothing to undo."]
+    assert not question_management.is_queued(wb, BRIDGE)
 
 
 def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
@@ -348,6 +387,17 @@ def test_progress_counts_what_was_stored(wb):
     assert "1 correct, 1 incorrect, 0 unsure" in texts(at)
 
 
+def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, ann):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    label(wb, me, FIRST, "correct")
+    label(wb, me, SECOND, "incorrect")
+    label(wb, ann, FIRST, "incorrect")
+    at = open_label()
+    assert "By everyone: 0 correct, 1 incorrect, 0 unsure, 1 disputed, on 1 question." in texts(at)
+    assert "<small>Everyone’s</small><b>2</b>" in markup(at)
+    assert "<small>Labels</small><b>2</b>" in markup(open_page("adapt"))
+
+
 def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb, ann):
     label(wb, ann, FIRST)
     label(wb, ann, SECOND)
@@ -413,6 +463,30 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
     assert stored.labels(wb) == {FIRST: "correct"}
     press(at, "undo")
     assert stored.labels(wb) == {}
+
+
+def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_question(wb, monkeypatch):
+    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    at = press(press(opened_list(), "correct"), "rest")
+    asks = "Also the 2 rows not shown yet? Press i again to label all 3 incorrect."
+    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    at = press(at, "up")  # any other key cancels
+    assert asks not in texts(at)
+    at = press(at, "rest")
+    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    at = press(at, "rest")
+    assert len(stored.labels(wb)) == 4 and asks not in texts(at)
+
+
+def test_a_list_that_was_read_to_its_end_gets_the_rest_at_once(wb, monkeypatch):
+    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    at = opened_list()
+    for _ in range(3):
+        at = press(at, "down")
+    press(press(at, "up"), "rest")
+    assert list(stored.labels(wb).values()) == ["incorrect"] * 4
 
 
 def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(wb):
@@ -531,6 +605,22 @@ def test_an_address_does_not_choose_what_chance_chooses(wb, me):
     assert queues.next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
 
 
+@pytest.mark.parametrize(("name", "source"), [("starter", "shipped with the corpus"), ("import", "imported")])
+def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, name, source):
+    with wb.write() as s:
+        outside = people_rows.ensure_annotator(s, name, wb.clock(), is_imported=True)
+        label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
+    at = opened_list()
+    assert markup(at).count(f"{source}: incorrect") == 1 and "closed: labelled by" not in markup(at)
+    at = press(at, "incorrect")
+    assert front(at) == (BRIDGE, TRAINS)  # no queue offers it, and nobody steps on it unawares
+    at = press(at, "rest")
+    assert stored.labels(wb).keys() == {FIRST, THIRD, (BRIDGE, STEEL)}
+    at.button(key="label_row_1_correct").click().run()
+    assert stored.labels(wb)[SECOND] == "correct"
+    assert annotation.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
+
+
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
     at = press(press(opened_list(), "down"), "down")
     at = press(at, "up")
@@ -581,6 +671,42 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
     at.text_input(key="label_flag_note").set_value("is a year enough?")
     button(at, "Flag").click().run()
     assert queues.item_at(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
+
+
+def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):
+    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    at = press(open_label({"only": str(BRIDGE)}), "flag")
+    at = button(at, "Flag").click().run()
+    told = "Flagged. It is now in the queue Flagged. Its question is in the label queues again."
+    assert [t.value for t in at.toast] == [told]
+    item = queues.next_item(
+        wb, Seat(stored.TOWERS, me.id, "flagged", holder=at.session_state["_label_desk"].seat.holder)
+    )
+    assert item is not None and (item.question_id, item.sentence_id) == FIRST
+    press(at, "undo")
+    assert not question_management.is_queued(wb, BRIDGE)
+
+
+def flag_the_first(at):
+    return button(press(at, "flag"), "Flag").click().run().run()
+
+
+def test_a_review_says_that_what_is_left_is_open_at_another_desk(wb):
+    at = flag_the_first(open_label())
+    theirs = open_label({"queue": "flagged"})
+    assert "1 item is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
+    press(at, "forward")
+    assert front(theirs.run()) is None  # a page stays as it is until somebody acts
+    assert front(press(theirs, "forward")) == FIRST
+    assert "You skipped 1 item. Press → to see them again." in markup(press(theirs, "forward"))
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_who_flags_the_last_item_and_moves_on_leaves_it_to_others(wb, ann, mode):
+    leave(wb, ann, FIRST)
+    at = flag_the_first(open_label({"mode": mode}))
+    assert front(press(at, "forward")) is None
+    assert front(open_label({"queue": "flagged"})) == FIRST
 
 
 def test_a_viewer_looks_and_cannot_label(wb):
@@ -697,6 +823,20 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
+
+
+def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):
+    breaks = []
+    at = opened_list()
+    monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: breaks.append(data["breaks"]))
+    at = press(press(at, "incorrect"), "incorrect")
+    assert breaks == [0, 0]
+    with wb.write() as s:  # another lets go of the row and labels it
+        s.execute(delete(Lease))
+    label(wb, ann, THIRD)
+    at = press(at, "incorrect")  # refused, and the row after it is in front
+    at = press(at, "incorrect")  # the last row stays in front
+    assert breaks == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("sentences", [True, False])

@@ -81,6 +81,15 @@ def test_who_clears_the_name_goes_on_under_it_and_is_told(wb):
     assert [e.annotator_id for e in stored.label_events(wb)] == [people.sign_in(wb, "Ada").id]
 
 
+def test_a_name_that_is_refused_is_not_kept(wb):
+    at = open_page("label")
+    at = at.text_input(key="as2_name").set_value("Ada").run()
+    at = at.text_input(key="as2_name").set_value("starter").run()
+    assert "starter is what imported labels are signed with" in texts(at)
+    at = at.text_input(key="as2_name").set_value("").run()
+    assert "You are still “Ada”, and nothing has changed." in texts(at)
+
+
 ROOT = Path(__file__).parents[2]
 
 

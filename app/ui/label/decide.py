@@ -25,6 +25,7 @@ from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
+from as2core.deciding.text import describe_others
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the verdict."
@@ -132,9 +133,11 @@ def draw_verdict(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
         now = deciding.follow(wb, course)
         if next(looks) and not desk.is_wanted(now):
             st.rerun()
+        others = describe_others(now.decision.estimate_for_others())
+        more = f'<p data-testid="as2-decision-others">{escape(others)}</p>' if others else ""
         st.html(
             f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(now.verdict)}</h2>'
-            f"<p>{escape(now.evidence)}</p></div>"
+            f"<p>{escape(now.evidence)}</p>{more}</div>"
         )
 
     fragment(run_every=WATCH_SECONDS if course.is_open else None)(draw)()

@@ -16,9 +16,12 @@ WINDOW_ROWS, ROWS_BEFORE = 8, 2  # on the page at once, and of these before the 
 
 @dataclass(frozen=True, slots=True)
 class ListDesk(BaseDesk[int, QuestionItem]):
-    """`row` is the place in front. Questions are skipped, not rows."""
+    """`row` is the place in front. Questions are skipped, not rows. `pages`: what was on the page so far.
+    `question_turn`: the turn in which the page asks whether rows that were not shown are incorrect, too."""
 
     row: int = 0
+    pages: frozenset[Pair] = frozenset()
+    question_turn: int = -1
 
     @property
     def showing(self) -> str:
@@ -36,6 +39,15 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     def rest(self) -> tuple[ListRow, ...]:
         """What "the rest are incorrect" would label: open to this annotator, and not labelled by them."""
         return tuple(r for r in self.rows if r.free and r.label is None)
+
+    @property
+    def hidden(self) -> tuple[ListRow, ...]:
+        """Those of `rest` that were never on the page."""
+        return tuple(r for r in self.rest if self.item and (self.item.question_id, r.sentence_id) not in self.pages)
+
+    @property
+    def asks_about_hidden(self) -> bool:
+        return self.question_turn == self.turn and bool(self.hidden)
 
     @property
     def window(self) -> range:
@@ -70,7 +82,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         if self.item is None:
             return self
         row = self.rows[self.row]
-        if not row.free:
+        if not row.is_open:
             raise annotation.OverlapReached(
                 "Someone else is labelling this row, or it has enough labels. Nothing was recorded."
             )
@@ -87,6 +99,17 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     def skip(self, wb: Workbench) -> Self:
         """The next row open to this annotator in front; the same one if no more is."""
         return self.pick(next((i for i, r in enumerate(self.rows) if i > self.row and r.free), self.row))
+
+    def note_page(self) -> Self:
+        """When the window has been drawn."""
+        if self.item is None:
+            return self
+        page = {(self.item.question_id, self.rows[place].sentence_id) for place in self.window}
+        return replace(self, pages=self.pages | page)
+
+    def ask_about_hidden(self) -> Self:
+        """Until the next action, whatever it is."""
+        return replace(self, question_turn=self.turn + 1)
 
     def reject_rest(self, wb: Workbench, display: Display) -> tuple[Self, int]:
         """Label every row that has no label of this annotator incorrect, in one act; how many they were."""

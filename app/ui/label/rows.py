@@ -14,6 +14,8 @@ from app.ui.text import count, escape, name_document
 
 CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
 
+SOURCES = {"starter": "shipped with the corpus"}  # whose labels came how, where not by an import
+
 
 def name_find_key(question_id: int) -> str:
     """Of the session state: the words to find in this question's list."""
@@ -55,7 +57,7 @@ def draw(
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
-                    disabled=closed or not row.free,
+                    disabled=closed or not row.is_open,
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )
@@ -64,6 +66,15 @@ def draw(
     st.caption(f"Rows {first} to {last} of {len(item.rows)}.{note}")
     st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
+
+
+def draw_rest_question(desk: ListDesk) -> None:
+    """Below the buttons, where some of the rest were not on the page yet."""
+    with st.container():  # always there, so that nothing below moves
+        if desk.asks_about_hidden:
+            hidden = count(len(desk.hidden), "row")
+            text = f"Also the {hidden} not shown yet? Press i again to label all {len(desk.rest):,} incorrect."
+            st.warning(f"{text} Any other key cancels.", icon=":material/help:")
 
 
 def _describe_extent(item: QuestionItem) -> str:
@@ -76,7 +87,7 @@ def _describe_extent(item: QuestionItem) -> str:
         parts = [f"{count(total, 'candidate')}, {with_rank:,} of them ranked; {labels:,} labelled by you"]
     if missing > 0:
         parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")
-    if grey := sum(not r.free for r in item.rows):
+    if grey := sum(not r.is_open for r in item.rows):
         why = f"labelled by {escape(', '.join(item.labelled_by))}" if item.labelled_by else "others are at work there"
         parts.append(f"{count(grey, 'grey row is', 'grey rows are')} closed: {why}.")
     return parts[0] if len(parts) == 1 else f"{parts[0]}. {' '.join(parts[1:])}"
@@ -91,10 +102,11 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str
         parts.append(f"cascade rank {row.rank}{other}")
         if goes_by_probability(item) and row.probability is not None:
             parts.append(f"probability by itself {row.probability:.2f}")
+    parts += [f"{SOURCES.get(name, 'imported')}: {label}" for name, label in row.imports]
     reason = row.why if scores else row.why_unscored
     why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")
     why = f"<small>{why}</small>" if why else ""
-    kind = " here" if here else "" if row.free else " locked"
+    kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
         f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escape(row.text)}'

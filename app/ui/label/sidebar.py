@@ -6,8 +6,9 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.labels.annotation import ActView, ProgressView
+from app.labels.consensus import LABELS
 from app.labels.guidelines import GuidelineView
-from app.labels.strategies import QUEUES
+from app.labels.strategies import QUEUES, REVIEWS
 from app.ui import navigation
 from app.ui.figures import figures
 from app.ui.label.desk import Pair
@@ -21,10 +22,11 @@ NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of qu
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
-    what is left in it is labelled, too."""
-    target = 0 if QUEUES[queue].is_review else progress.target or 0
-    left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
-    figures((left,), name="as2-left")
+    what is left in it is labelled, too. How many labels a decision still needs, its verdict says."""
+    target = 0 if queue in REVIEWS else progress.target or 0
+    if queue in QUEUES:
+        left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
+        figures((left,), name="as2-left")
     st.markdown("**Labels in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
@@ -38,7 +40,8 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         st.progress(min(1.0, progress.all / target), text=text)
     pace = f" {progress.pace:.1f} labels a minute." if progress.pace else ""
     if progress.per_label:
-        parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
+        kinds = [k for k, n in progress.per_label.items() if n or k in LABELS]
+        parts = [f"{progress.per_label[k]:,} {k}" for k in kinds]
         st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.labelled_questions, 'question')}.{pace}")
 
 

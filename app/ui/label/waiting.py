@@ -11,6 +11,7 @@ import streamlit as st
 from app.ask import question_management
 from app.jobs import queue
 from app.jobs.queue import JobView
+from app.labels import queues
 from app.labels.strategies import QUEUES
 from app.ranking import score_job
 from app.ui import navigation
@@ -38,7 +39,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
         _draw_without_questions(frame)
         return
     if QUEUES[desk.seat.queue].is_review:
-        _draw_message("Nothing to review", QUEUES[desk.seat.queue].when_empty)
+        _draw_message("Nothing to review", _explain_empty_review(wb, desk))
         return
     job = queue.find_newest(wb, "score", corpus.id)
     if job is None or not job.is_active:
@@ -103,6 +104,15 @@ def _wait(wb: Workbench, job_id: int) -> None:
         st.rerun()
     _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
     draw_progress(wb, job)
+
+
+def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
+    """What is left is in front of others, or was skipped; the queue is empty otherwise."""
+    review = QUEUES[desk.seat.queue]
+    elsewhere = queues.count_at_other_desks(wb, desk.seat)
+    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on."
+    skips = "" if review.keeps_pairs else _describe_skips(desk)  # what was labelled there is passed over, too
+    return f"{others if elsewhere else ''}{skips}".strip() or review.when_empty
 
 
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:

@@ -229,6 +229,28 @@ def test_pace_is_said_from_ten_labels_on(clock):
     assert annotation._measure_pace(times[:10]) is None
 
 
+def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_wanted(wb, scored, ann, bob):
+    from db.repositories import people as rows
+
+    item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
+    pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
+
+    def read_row(who):
+        view = queues.question_at(wb, Seat(scored.id, who.id, "tops"), item.question_id)
+        queues.leave(wb, Seat(scored.id, who.id, "tops"))
+        return next(r for r in view.rows if r.sentence_id == item.sentence_id)
+
+    with wb.write() as s:
+        starter = rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
+    annotation.give_label(wb, **pair, annotator_id=starter.id, label="correct")
+    assert not read_row(bob).is_open  # it is in front of ann
+    queues.leave(wb, Seat(scored.id, ann.id, "random"))
+    row = read_row(bob)
+    assert (row.free, row.is_open, row.imports) == (False, True, (("starter", "correct"),))
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="incorrect")
+    assert not read_row(bob).is_open and read_row(ann).is_open
+
+
 def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann, monkeypatch):
     monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
     for seconds in (0, 3600, 10, 10, 10):
