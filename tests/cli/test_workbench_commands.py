@@ -376,10 +376,11 @@ def test_the_gates_of_the_home_are_checked_alone_and_a_miss_is_exit_code_3(as2, 
     gate = f'data = "{data}"\n[[require]]\nmeasure = "P@1"\nat_least = '
     (folder / "release.toml").write_text(gate + "1.0")
     assert as2("versions", "check", "cascade")[:2] == (0, "release: P@1 of cascade at least 1: 1.000, met\n")
-    (folder / "release.toml").write_text(gate + "1.5")
+    swapped = tuple(Candidate(c.id, c.text, 1 - c.label) for c in candidates)  # what no ranker gets right
+    data.write_text(jsonl.dumps([Question("q", "When was the tower finished?", swapped)]))
     code, out, _ = as2("versions", "check", "cascade", "--json")
     [result] = json.loads(out)["gates"]
-    assert code == 3 and not result["is_passed"] and result["checks"][0]["value"] == 1.0
+    assert code == 3 and not result["is_passed"] and result["checks"][0]["value"] == 0.0
 
 
 def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):

@@ -598,7 +598,7 @@ def put_gate(wb, at_least):
 
 
 def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a_reason(wb):
-    put_gate(wb, 1.5)
+    put_gate(wb, 1.0)
     at = open_result(wb)
     assert "Gates to pass first: release" in texts(at)
     assert not [c for c in at.checkbox if c.key == "adapt_ignore_gates"]
@@ -620,7 +620,7 @@ def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a
 
 
 def test_the_dialog_too_asks_before_a_gate_is_passed_over(wb):
-    put_gate(wb, 1.5)
+    put_gate(wb, 1.0)
     at = open_adapt().button(key=f"adapt_use_{THIRD}").click().run()
     at = at.button(key="adapt_use_confirm").click().run()  # the gate is to be measured first: the card shows it
     assert at.query_params["version"] == "starter-3" and "You can leave this page" in texts(at)

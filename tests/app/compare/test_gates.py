@@ -25,8 +25,13 @@ QUESTIONS = [
     ))
     for i, thing in enumerate(["tower", "bridge", "river"])
 ]  # fmt: skip
+QUESTIONS.append(  # which no ranker gets right, so that P@1 is 0.75
+    Question(
+        "q3", "What is up?", (Candidate("up-0", "What is up is up.", 0), Candidate("up-1", "It rained all day.", 1))
+    )
+)
 OPEN = 'data = "labels:things"\n[[require]]\nmeasure = "P@1"\nat_least = 0.0\n'
-SHUT = 'data = "labels:things"\n[[require]]\nmeasure = "P@1"\nat_least = 1.5\n'
+SHUT = 'data = "labels:things"\n[[require]]\nmeasure = "P@1"\nat_least = 1.0\n'
 
 
 @pytest.fixture

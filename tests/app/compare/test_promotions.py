@@ -22,6 +22,9 @@ QUESTIONS = [
     Question(f"q{i}", f"What is a {t}?", (Candidate(f"{t}0", f"A {t}.", 1), Candidate(f"{t}1", "It rains.", 0)))
     for i, t in enumerate(["tower", "bridge", "river"])
 ]
+QUESTIONS.append(  # which no ranker gets right
+    Question("q3", "What is up?", (Candidate("up0", "What is up is up.", 0), Candidate("up1", "It rains.", 1)))
+)
 WORSE = {"AP": 0.6, "before AP": 0.7, "paired": {"difference": -0.1, "low": -0.2, "high": -0.05, "p": 0.001, "wins": 1,
                                                  "losses": 20, "ties": 5}}  # fmt: skip
 
@@ -81,7 +84,7 @@ def test_a_miss_is_still_found_under_the_versions_new_name(wb, spring):
 
 
 def test_a_miss_is_the_jobs_result_and_what_is_measured_is_refused_or_promoted_at_the_next_click(wb, spring):
-    put_gate(wb, "shut", 1.5)
+    put_gate(wb, "shut", 1.0)
     job = promotions.start_promotion(wb, spring)
     run_queued(wb, RUNNERS)
     done = queue.load_job(wb, job.id)
@@ -115,5 +118,5 @@ def test_the_progress_names_each_gate_and_goes_from_nothing_to_all(wb, spring):
     shares = [share for share, _ in reports]
     assert shares == sorted(shares) and shares[0] == 0.0 and 0.4 <= max(shares) <= 1.0
     assert reports[0][1] == "measuring the gate first: loading spring"
-    assert any(m.startswith("measuring the gate first: spring, 3 of 3 questions") for _, m in reports)
+    assert any(m.startswith("measuring the gate first: spring, 4 of 4 questions") for _, m in reports)
     assert reports[-1][1].startswith("measuring the gate second")
