@@ -167,10 +167,10 @@ def _draw(
             sides["dev"].append(group)
         else:
             sides["train"].append(group)
-    if hold_out:
-        _ensure_a_held_out(sides)
     if sum(_has_both(x) for g in sides["dev"] for x in g) < MIN_DEV:
         sides["train"] += sides.pop("dev")
+    if hold_out:
+        _ensure_a_held_out(sides)
     train, dev, held_out = ([x for g in sides.get(s, ()) for x in g] for s in ("train", "dev", "held"))
     return train, dev, held_out
 

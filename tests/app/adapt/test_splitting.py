@@ -8,7 +8,7 @@ from hypothesis import given as for_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from app.adapt.splitting import MIN_DEV, group_near_duplicates, split
+from app.adapt.splitting import DEV_SHARE, HELD_OUT_SHARE, MIN_DEV, _hash_to_unit, group_near_duplicates, split
 from app.labels.consensus import LabelledQuestion
 from as2core.text import tokenize
 from as2core.types import Candidate, Question
@@ -61,6 +61,13 @@ def test_only_validation_questions_that_can_be_ranked_count():
     texts = [a.format(t) for t in THINGS for a in ASKED]
     unranked = [make_question(i, texts[i], labels="--" if i % 4 else "+-") for i in range(150)]
     assert split(unranked).dev == ()
+
+
+def test_of_few_questions_one_meant_for_validation_is_held_out_rather_than_none():
+    places = [(_hash_to_unit(q), q) for q in many(150)]
+    few = [q for place, q in places if HELD_OUT_SHARE <= place < HELD_OUT_SHARE + DEV_SHARE][:2]
+    parts = split(few)
+    assert (len(parts.train), len(parts.dev), len(parts.held_out)) == (1, 0, 1)
 
 
 def test_what_is_held_out_stays_held_out_when_labels_are_added():
