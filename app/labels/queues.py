@@ -194,7 +194,7 @@ def question_at(
         first = next((r for r in candidates if r.version_id), None)
         version = find_version_name(s, None if first is None else first.version_id)
         run_size = 0 if first is None else count_run(s, first)
-        labelled_by = _find_labellers(s, question_id, [r.sentence_id for r in items if not r.is_open], rules.overlap)
+        labelled_by = _find_labellers(votes, [r.sentence_id for r in items if not r.is_open], rules.overlap)
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
     items.sort(key=lambda r: r.sentence_id != assignment.first_id)
@@ -229,13 +229,10 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
     return item if any(r.free for r in item.rows) else None
 
 
-def _find_labellers(s: Session, question_id: int, sentence_ids: Collection[int], overlap: int) -> tuple[str, ...]:
-    """Who labelled those of these sentences that have as many labels as are wanted, by name."""
-    names: dict[int, set[str]] = {}
-    for row in rows.list_labels_of_questions(s, [question_id]) if sentence_ids else ():
-        if row.sentence_id in sentence_ids:
-            names.setdefault(row.sentence_id, set()).add(row.annotator)
-    return tuple(sorted({name for group in names.values() if len(group) >= overlap for name in group}))
+def _find_labellers(votes: Mapping[int, list[Row]], sentence_ids: Collection[int], overlap: int) -> tuple[str, ...]:
+    """Who labelled those of these sentences that have as many labels of people as are wanted, by name."""
+    groups = [{v.annotator for v in votes.get(i, ()) if not v.imported} for i in sentence_ids]
+    return tuple(sorted({name for group in groups if len(group) >= overlap for name in group}))
 
 
 def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:

@@ -541,6 +541,14 @@ def test_rows_that_others_look_at_are_closed(wb, ann):
     assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
 
 
+def test_a_row_that_somebody_has_in_front_is_not_said_to_be_labelled_by_the_import_it_came_with(wb, ann):
+    with wb.write() as s:
+        outside = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
+        label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
+    queues.item_at(wb, *SECOND, ann.id)
+    assert "1 grey row is closed: others are at work there." in markup(opened_list())
+
+
 def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
     label(wb, ann, FIRST)
     label(wb, ann, SECOND, "incorrect")
