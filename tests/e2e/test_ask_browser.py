@@ -31,7 +31,7 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     answer = page.locator(".as2-answer")
     expect(answer).to_be_visible()
     expect(answer.locator("mark")).not_to_be_empty()
-    expect(answer).to_contain_text(re.compile(r"\d %"))
+    expect(answer).to_contain_text(re.compile(r"\d\s%"))
     picture = page.locator("svg.picture")
     expect(picture).to_contain_text("layer 2")
     assert answer.bounding_box()["y"] < picture.bounding_box()["y"]

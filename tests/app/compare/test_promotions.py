@@ -76,7 +76,7 @@ def test_a_version_renamed_while_its_promotion_waits_is_promoted_under_its_new_n
 
 
 def test_a_miss_is_still_found_under_the_versions_new_name(wb, spring):
-    put_gate(wb, "shut", 1.5)
+    put_gate(wb, "shut", 1.0)
     promotions.start_promotion(wb, spring)
     run_queued(wb, RUNNERS)
     management.rename(wb, spring, "summer")
