@@ -116,10 +116,14 @@ def draw_result(current: result.Result) -> None:
         rank = None if position is None else best_first.index(position) + 1
         label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
+    def draw_state(sentence_id: int, where: str) -> None:
+        draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
+                         has_other_wording=sentence_id in pins)  # fmt: skip
+
     def draw_buttons_at(position: int, where: str) -> None:
         sentence_id = view.candidates[position].sentence_id
         draw_buttons(sentence_id, position, where)
-        draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where)
+        draw_state(sentence_id, where)
 
     with answer_slot.container():
         pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view),
@@ -129,7 +133,7 @@ def draw_result(current: result.Result) -> None:
         draw_document_link(frame, first.document_id, first.position)
         draw_queue_state(frame, view.question_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-answer-state"):
-        draw_label_state(frame, view, first.sentence_id, mine=mine.get(first.sentence_id), where="answer")
+        draw_state(first.sentence_id, "answer")
         draw_label_count(frame, view.question_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_toggle(view)

@@ -331,7 +331,7 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
 
 def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):
     at = ask_question()
-    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled it for this wording.")
+    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled it.")
     at = at.button(key="as2_label_answer_correct").click().run()
     assert find_place(at, "as2_queue") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
 

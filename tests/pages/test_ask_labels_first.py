@@ -77,8 +77,10 @@ def test_a_link_or_the_switch_turns_it_off_and_the_address_says_so(wb, me):
 
 def test_nearly_the_same_question_names_the_one_that_was_labelled(wb, me):
     label(wb, me, OTHER)
-    html = card(ask_question(q="when was hall finished"))[2]
+    at = ask_question(q="when was hall finished")
+    html = card(at)[2]
     assert f"Labelled for the question “{QUESTION}”." in html
+    assert "You have not labelled it for this wording." in texts(at)
 
 
 def test_where_the_models_answer_is_the_labelled_one_it_keeps_its_confidence_and_says_both(wb, me):

@@ -44,14 +44,17 @@ def label_buttons(
             )
 
 
-def draw_label_state(frame: Frame, view: AskView, sentence: int, *, mine: str | None, where: str) -> None:
+def draw_label_state(
+    frame: Frame, view: AskView, sentence: int, *, mine: str | None, where: str, has_other_wording: bool = False
+) -> None:
     """Below the buttons: the stored label, and the way to take it back. The line is there without a label, too, so that
-    nothing moves when one is given."""
+    nothing moves when one is given. `has_other_wording`: whether a label for the question in other words is shown."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-state-{where}"
     ):
         if not mine:
-            st.caption("You have not labelled it for this wording.", width="content")
+            text = "You have not labelled it for this wording." if has_other_wording else "You have not labelled it."
+            st.caption(text, width="content")
             return
         signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
         st.caption(signed, width="content")
