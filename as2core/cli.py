@@ -61,16 +61,15 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code and never raises."""
     _configure_logging()
-    code = _run(argv)
-    with ignore_closed_pipe():
-        sys.stdout.flush()
-    return code
+    return _run(argv)
 
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
         command = typer.main.get_command(build())
         code = command.main(args=argv, prog_name="as2", standalone_mode=False)
+        with ignore_closed_pipe():
+            sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
     except Exception as error:

@@ -41,11 +41,6 @@ def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
-def count(n: int, noun: str) -> str:
-    """`1,300 questions`, `1 question`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def print_note(text: str) -> None:
     """A line on standard error: a warning, or what happens next."""
     sys.stderr.write(" ".join(text.split()) + "\n")

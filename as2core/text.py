@@ -91,6 +91,11 @@ _ROMAN = re.compile(r"[IVXLC]+$")
 _spacy_lock = threading.Lock()
 
 
+def count(n: int, one: str, many: str = "") -> str:
+    """`1,300 sentences`, `1 sentence`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def tokenize(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
     its accent are one character (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""

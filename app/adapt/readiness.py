@@ -16,7 +16,7 @@ from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
 from app.labels import annotation, consensus
-from app.versions import loading
+from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
 from app.workbench import people
@@ -129,9 +129,7 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
         (outcomes, _), _ = annotation.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: label_rows.count_outcomes(s, corpus_id)
         )
-        rows, _ = annotation.count_cached(
-            wb, ("kinds", corpus_id), 0, lambda: label_rows.list_kinds_by_question(s, corpus_id, KEPT_APART)
-        )
+    rows = annotation.list_kinds(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
     missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
     return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), _is_enough(wb, corpus_id, rows))
@@ -145,7 +143,8 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
     correct = sum(bool(r.correct) for r in rows)
     if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < MIN_QUESTIONS:
         return False
-    key, counts = ("enough", corpus_id), (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
+    key = ("enough", corpus_id, registry.get_active(wb).name)
+    counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
     until, is_enough, then = wb.results.get(key, (0.0, False, ()))
     is_current = all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then
     if time.monotonic() < until and is_current:
@@ -162,8 +161,7 @@ def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
     """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
     if correct >= MIN_QUESTIONS:
         return 0
-    with wb.read() as s:
-        return sum(bool(r.correct) for r in label_rows.list_kinds_by_question(s, corpus_id, ())) - correct
+    return sum(bool(r.correct) for r in annotation.list_kinds(wb, corpus_id)) - correct
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

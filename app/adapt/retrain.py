@@ -243,7 +243,7 @@ class _Retrain:
         another version has that name."""
         job, wb = self.job, self.wb
         stem = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
-        path = registry.find_free_folder(wb, stem, wb.settings.versions_dir)
+        path = registry.find_free_folder(wb, stem)
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
             shutil.rmtree(leftover, ignore_errors=True)
         trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}

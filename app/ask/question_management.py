@@ -17,14 +17,13 @@ from app.ask.questions import rank_in_background
 from app.corpora.corpora import lock_corpus
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, split_search
 from as2core.errors import As2Error
 from db.models import Corpus, Question
 from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter
 
 MAX_RECENT_QUESTIONS = 10
-MAX_WORDS = 20  # of a search
 STATES: dict[str, dict[str, bool]] = {
     "": {},
     "queued": {"is_queued": True},
@@ -96,7 +95,7 @@ def list_questions(
 ) -> QuestionsView:
     """Last asked or made first. `search`: words or parts of them, in any order; `origin`: of one origin; `state`: in
     one of STATES."""
-    which = QuestionFilter(corpus_id, storable(search).split()[:MAX_WORDS], origin, **STATES[state])
+    which = QuestionFilter(corpus_id, split_search(search), origin, **STATES[state])
     with wb.read() as s:
         records = rows.list_questions_with_counts(s, which, limit, offset)
         total, origins = rows.count_questions(s, which), rows.count_origins(s, corpus_id)

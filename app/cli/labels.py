@@ -10,7 +10,8 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
-from as2core.terminal import count, echo, ignore_closed_pipe, print_json, print_note, show_progress
+from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
+from as2core.text import count
 
 if TYPE_CHECKING:
     from app.exchange.report import ImportView
@@ -106,7 +107,7 @@ def export(
     with workbench() as wb:
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator, synonyms=read_synonyms(wb, of.id))
-        questions = exports.labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl")
+        questions = exports.select_parts(exports.labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt)
     if is_dash(file):
         with ignore_closed_pipe():
             sys.stdout.buffer.write(content)

@@ -18,6 +18,7 @@ from app.jobs.queue import JobView
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
+from as2core.data.catalog import has_order
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals
 from as2core.metrics import (
@@ -182,6 +183,7 @@ def make_view(
 
     by_id = {q.qid: q for q in questions}
     is_corpus, retrieval = settings.data.startswith(CORPUS_PREFIX), result.get("unranked", {})
+    in_order = measure_unranked(questions) if has_order(settings.data) else {}
     results = {row["ranker"]: _from_row(row) for row in result["rows"]}
     values = [
         {"qid": qid, "question": by_id[qid].text if qid in by_id else "", "ranker": name}
@@ -198,7 +200,7 @@ def make_view(
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
         ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
-        unranked=retrieval.get("metrics", {}) if is_corpus else measure_unranked(questions),
+        unranked=retrieval.get("metrics", {}) if is_corpus else in_order,
         unranked_order=retrieval.get("order", ""),
         by_id=by_id,
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},

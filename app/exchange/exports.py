@@ -7,7 +7,7 @@ grade (a rating or relevance other than 0 and 1, JSONL's `grade`) is exported as
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,12 +19,11 @@ from app.versions import loading
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import beir
-from as2core.data.catalog import WRITERS
+from as2core.data.catalog import WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.synonyms import Synonyms
 from as2core.types import Question
-from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -45,10 +44,7 @@ NEEDS = {  # format -> without which its file would be empty
 
 def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
     """Format -> what it needs, of those whose file would be empty. Cached for some seconds where counting is slow."""
-    with wb.read() as s:
-        kinds, _ = annotation.count_cached(
-            wb, ("kinds to export", corpus_id), 0, lambda: label_rows.list_kinds_by_question(s, corpus_id, ())
-        )
+    kinds = annotation.list_kinds(wb, corpus_id)
     has_label = any(r.correct or r.incorrect for r in kinds)
     has_both = any(r.correct and r.incorrect for r in kinds)
     return {fmt: need for fmt, need in NEEDS.items() if not (has_both if fmt == "triplets" else has_label)}
@@ -84,15 +80,22 @@ def export_labels(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
-    text = "".join(WRITERS[fmt](questions)) if fmt in WRITERS else None
-    if text == "":
+    parts = select_parts(questions, fmt)
+    if not parts:
         raise As2Error(f"the file would be empty. {NEEDS.get(fmt, 'Label some sentences first.')}")
     audit.write(wb, by, "export labels", name, f"{fmt}, {len(questions):,} questions")
     if fmt == "beir":
-        return _zip(beir.dumps(questions))
-    if text is None:
-        text = _run_file(wb, synonyms.expand_all(questions) if synonyms else questions)
-    return text.encode()
+        return _zip(beir.dumps(parts))
+    if fmt == "run":
+        return _run_file(wb, synonyms.expand_all(parts) if synonyms else parts).encode()
+    return "".join(WRITERS[fmt](parts)).encode()
+
+
+def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:
+    """What a file of that format holds of the questions."""
+    if fmt not in WRITERS:
+        return list(questions)
+    return [part for q in questions if (part := select_writable(q, fmt)) is not None]
 
 
 def labelled_questions(

@@ -22,7 +22,7 @@ from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
-from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, require
+from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.workbench import Workbench, storable
 from as2core.data import beir
 from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
@@ -31,6 +31,7 @@ from as2core.data.source import read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
+from db.models import Annotator
 from db.repositories import people as people_rows
 
 IMPORTS = (
@@ -168,13 +169,15 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
     names = sorted(judges | {name for q in questions for c in q.candidates for name, _ in c.annotations})
 
     def ensure(s: Session, name: str) -> int:
+        if (person := _find_person(s, name)) is not None:
+            return person.id
         name, role = _tidy_name(name), wb.settings.newcomers
         return people_rows.ensure_annotator(s, name, wb.clock(), is_imported=name in NO_PERSON, role=role).id
 
     with wb.write() as s:
         if by is not None and (importer := require(s, by, IMPORT_LABELS)).role != ADMIN:
             for name in [annotator, *names]:
-                person = people_rows.find_annotator(s, name=_tidy_name(name))
+                person = _find_person(s, name)
                 if person is not None and not person.imported and person.id != by:
                     message = f"{file}: only {person.name} or an admin may import labels signed {person.name}"
                     raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
@@ -185,8 +188,15 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
         return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT)
 
 
+def _find_person(s: Session, name: str) -> Annotator | None:
+    """Whoever has the name, in other capitals perhaps."""
+    name = _tidy_name(name)
+    return people_rows.find_annotator(s, name=name) or find_alike(s, name)
+
+
 def _tidy_name(name: str) -> str:
-    return " ".join(storable(name).split())[:MAX_NAME_CHARS] or IMPORT
+    name = " ".join(storable(name).split())[:MAX_NAME_CHARS] or IMPORT
+    return name.casefold() if name.casefold() in NO_PERSON else name
 
 
 def index_import(wb: Workbench, corpus_id: int) -> None:

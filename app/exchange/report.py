@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from as2core.text import count
+
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
 Lines = Mapping[tuple[str, str], Place]
@@ -48,20 +50,16 @@ class ImportView:
     def describe_additions(self) -> str:
         """As in "9 new sentences, 2 new documents and 3 new questions"; empty where the corpus had them all."""
         counts = (self.new_sentences, "sentence"), (self.new_documents, "document"), (self.new_questions, "question")
-        parts = [_count(n, f"new {noun}") for n, noun in counts if n]
+        parts = [count(n, f"new {noun}") for n, noun in counts if n]
         return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def describe_textless(self) -> str:
         """As in "3 candidates without a text left out"; empty where there were none."""
-        return f"{_count(self.textless, 'candidate')} without a text left out" if self.textless else ""
+        return f"{count(self.textless, 'candidate')} without a text left out" if self.textless else ""
 
     def describe_moved(self) -> str:
         """As in "moved from train to test: 3"; empty where none was."""
         return ", ".join(f"moved from {before or 'no split'} to {now}: {n:,}" for before, now, n in self.moved)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def report_lines(

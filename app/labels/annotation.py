@@ -222,12 +222,15 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
 
 
 def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
-    """Take back the events of one act. Raises OverlapReached where a label that was withdrawn is not wanted any more,
-    wherever it was given."""
+    """Take back the events of one act; what an admin withdrew since stays withdrawn. Raises OverlapReached where a
+    label that was withdrawn is not wanted any more, wherever it was given."""
     reversals = []
     for event in events:
         pair = (event.question_id, event.sentence_id)
         before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
+        newest = rows.find_newest_event(s, *pair, event.annotator_id)
+        if newest is not None and newest.label == WITHDRAWN and newest.queue == question_rows.IMPORTED:
+            before = None
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
         if event.label == WITHDRAWN != label:
             queues.lock_candidate(s, *pair)
@@ -364,6 +367,15 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
     if seconds > SLOW_COUNT_SECONDS:
         wb.results[key] = time.monotonic() + min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds), fresh, mine
     return fresh, 0
+
+
+def list_kinds(wb: Workbench, corpus_id: int, but_splits: Collection[str] = ()) -> list[Row]:
+    """Rows (question_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
+    Cached for some seconds where counting is slow."""
+    with wb.read() as s:
+        key = ("kinds", corpus_id, *sorted(but_splits))
+        kinds, _ = count_cached(wb, key, 0, lambda: rows.list_kinds_by_question(s, corpus_id, but_splits))
+    return kinds
 
 
 def _measure_pace(times: list[datetime]) -> float | None:

@@ -14,14 +14,13 @@ from datetime import datetime
 from app.corpora.corpora import lock_corpus
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, has_role
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, split_search
 from db.models import WITHDRAWN, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories.label_lists import LabelFilter
 
 WITHDRAW = "withdraw labels"  # in the audit log
-MAX_WORDS = 20  # of a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,10 @@ class LabelRecord:
 
 @dataclass(frozen=True, slots=True)
 class LabelsView:
-    """One page of the labels that a search finds, `total` of them; `annotators`: who has labels in the corpus that this
-    person may see, by id, with their number."""
+    """One page of the labels that a search finds, `total` of them."""
 
     listed: tuple[LabelRecord, ...]
     total: int
-    annotators: dict[int, tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +69,17 @@ def list_labels(
     offset: int = 0,
 ) -> LabelsView:
     """Newest first. `search`: words that question and sentence have together, in any order."""
-    words = tuple(storable(search).split()[:MAX_WORDS])
     with wb.read() as s:
-        sees_all = has_role(s, by, ADMIN)
-        which = LabelFilter(corpus_id, annotator_id if sees_all else by, label, words)
+        whose = annotator_id if has_role(s, by, ADMIN) else by
+        which = LabelFilter(corpus_id, whose, label, split_search(search))
         records = tuple(LabelRecord(*row) for row in rows.list_labels(s, which, limit, offset))
-        annotators = {r.id: (r.name, r.labels) for r in rows.count_by_annotator(s, corpus_id) if sees_all or r.id == by}
-        return LabelsView(records, rows.count_labels(s, which), annotators)
+        return LabelsView(records, rows.count_labels(s, which))
+
+
+def list_annotators(wb: Workbench, corpus_id: int) -> dict[int, tuple[str, int]]:
+    """Who has labels in the corpus: id -> name and number, most labels first."""
+    with wb.read() as s:
+        return {r.id: (r.name, r.labels) for r in rows.count_by_annotator(s, corpus_id)}
 
 
 def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:
@@ -98,9 +99,12 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
         people.require(s, by, WITHDRAW, least)
         lock_corpus(s, corpus_id)
         events, names = [], Counter[str]()
+        current = {
+            a: label_rows.find_labels_by(s, a, sorted({r.question_id for r in records if r.annotator_id == a}))
+            for a in {r.annotator_id for r in records}
+        }
         for r in records:
-            newest = label_rows.find_newest_event(s, r.question_id, r.sentence_id, r.annotator_id)
-            if newest is not None and newest.label == r.label:
+            if current[r.annotator_id].get((r.question_id, r.sentence_id)) == r.label:
                 ids = {"question_id": r.question_id, "sentence_id": r.sentence_id, "annotator_id": r.annotator_id}
                 is_own = r.annotator_id == by  # what somebody else took back, one's own Undo leaves alone
                 events.append({**ids, "label": WITHDRAWN, "created": wb.clock(), **({"queue": ""} if is_own else {})})

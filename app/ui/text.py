@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
+from as2core.text import count as count
+
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 WORD_JOINER = "\u2060"
@@ -39,11 +41,6 @@ def shorten(text: str, width: int) -> str:
         return text
     cut = text[: width - 1]
     return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut).rstrip(" ,;:.") + "…"
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """`1,300 sentences`, `1 sentence`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def join(names: Sequence[str]) -> str:

@@ -111,12 +111,12 @@ def find_free_name(s: Session, stem: str) -> str:
     return next(name for name in _add_numbers(stem) if rows.find_version(s, name=name) is None)
 
 
-def find_free_folder(wb: Workbench, stem: str, below: Path) -> Path:
+def find_free_folder(wb: Workbench, stem: str) -> Path:
     """A directory for a version of that name that no other version has: a renamed one keeps its own. What is in it was
     left by a run that was interrupted."""
     with wb.read() as s:
         existing = {v.path for v in rows.list_versions(s)}
-    paths = (below / name for name in _add_numbers(stem))
+    paths = (wb.settings.versions_dir / name for name in _add_numbers(stem))
     return next(path for path in paths if str(path) not in existing)
 
 

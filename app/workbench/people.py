@@ -9,7 +9,6 @@ on. Names that only came with imported labels cannot sign in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,7 +54,7 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     """
     name = _tidy(name)
     with wb.read() as s:
-        person = rows.find_annotator(s, name=name) or _find_alike(rows.list_people(s), name)
+        person = rows.find_annotator(s, name=name) or find_alike(s, name)
         has_admin = rows.count_people(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
     name = person.name if person is not None else name
     if name.casefold() in NO_PERSON or (person is not None and person.imported):
@@ -72,9 +71,10 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     return to_view(person)
 
 
-def _find_alike(annotators: Iterable[Annotator], name: str) -> Annotator | None:
+def find_alike(s: Session, name: str) -> Annotator | None:
     """The first whose name differs in capitals alone; nobody for the name of those without one."""
-    return next((a for a in annotators if a.name != NOBODY and a.name.casefold() == name.casefold()), None)
+    people = rows.list_people(s)
+    return next((a for a in people if a.name != NOBODY and a.name.casefold() == name.casefold()), None)
 
 
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
@@ -90,7 +90,7 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         person, number = rows.find_annotator(s, subject=subject), 1
         while person is None or person.subject != subject:  # the name is another's, who may have come just now
             free = base_name if number == 1 else f"{base_name[: MAX_NAME_CHARS - 6]} {number}"
-            if free not in (*NO_PERSON, NOBODY):
+            if free.casefold() not in (*NO_PERSON, NOBODY):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
         return to_view(person)

@@ -25,6 +25,14 @@ class DatabaseTrouble(As2Error):
     """The database could not be opened, read or written; the text says why and what to do."""
 
 
+MAX_SEARCH_WORDS = 20
+
+
+def split_search(text: str) -> tuple[str, ...]:
+    """The words that somebody looks for."""
+    return tuple(storable(text).split()[:MAX_SEARCH_WORDS])
+
+
 def storable(text: str) -> str:
     """The text without the characters that some database refuses: NUL, and halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()

@@ -14,7 +14,8 @@ from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.gate import Check, check_gate, enforce, read_gate
 from as2core.lookup import cite, load_ranker, read_questions
-from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from as2core.commands.outputs import refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_questions
 from as2core.metrics import MEASURES
-from as2core.terminal import count, echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

@@ -242,8 +242,10 @@ class Decision:
         if not len(pool):
             return self
         chances = self._plan(pool)
-        # once labels came otherwise other numbers, since the run that drew for those had these; a 0 changes nothing
-        rng = np.random.default_rng([self.settings.seed, 2, len(self.draws), self.learned_labels])
+        seeds = [self.settings.seed, 2, len(self.draws)]
+        if self.learned_labels:  # other numbers: the run that drew for those labels had these
+            seeds.append(self.learned_labels)
+        rng = np.random.default_rng(seeds)
         choice = int(rng.choice(len(pool), p=chances))
         return replace(self, current=self._describe_draw(int(pool[choice]), float(chances[choice])))
 

@@ -132,18 +132,20 @@ def _sentence_values(
 def replace_document(
     session: Session, document: Document, content: Content, digest: str, pieces: Sequence[Piece], now: datetime
 ) -> None:
-    """Store new content of a document. A sentence whose text is still there keeps its row, and so its labels; one that
-    vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again."""
+    """Store new content of a document. A sentence whose text is still there, white space aside, keeps its row, and so
+    its labels; one that vanished is deleted, or retired if it has labels; a retired one whose text is there again is in
+    use again."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
     existing = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     unused: dict[str, list[Sentence]] = {}
     for row in reversed(existing):  # so that pop() gives those in use first, in their order
-        unused.setdefault(row.text, []).append(row)
+        unused.setdefault(" ".join(row.text.split()), []).append(row)
     names, number = {row.external_id for row in existing}, len(pieces)
     new: list[dict[str, object]] = []
     for position, piece in enumerate(pieces):
-        if rows := unused.get(piece.text):
+        if rows := unused.get(" ".join(piece.text.split())):
             row = rows.pop()
+            row.text = piece.text
             row.position, row.paragraph, row.retired = position, piece.paragraph, False
             row.start, row.end = piece.start, piece.end
             continue

@@ -48,7 +48,8 @@ def copy_presentation(event: LabelEvent) -> dict[str, object]:
 
 
 def add_events(session: Session, values: Sequence[Mapping[str, object]]) -> None:
-    """Bulk insert of imported events: dicts with question_id, sentence_id, annotator_id, label, created."""
+    """Bulk insert: dicts with question_id, sentence_id, annotator_id, label and created; `queue` is IMPORTED unless it
+    is given."""
     if values:
         session.execute(insert(LabelEvent), [{"queue": IMPORTED, **v} for v in values])
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from as2core import terminal
 
@@ -73,3 +76,11 @@ def test_a_text_cannot_steer_the_terminal_and_a_pipe_gets_it_as_it_is(capsys, mo
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     terminal.echo("a\x1b[31mred\ttab\x9b")
     assert capsys.readouterr().out == "a[31mred\ttab\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_standard_output_is_an_error_in_a_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "as2core.cli", "rankers"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr and b"No space left" in done.stderr

@@ -51,6 +51,14 @@ def test_a_sentence_that_only_moved_keeps_its_row(database, flood, as_pieces, no
     assert len({name for _, _, name in after.values()}) == 3
 
 
+def test_a_labelled_sentence_that_was_stored_with_its_line_ends_keeps_its_row(database, flood, as_pieces, now):
+    kept = label(database, flood, "The river rose.", now)
+    with database.write() as s:
+        s.get(Sentence, kept).text = "The river\nrose."
+    replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)
+    assert list_sentences(database, flood)["The river rose."][0] == kept
+
+
 def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_text(database, flood, as_pieces, now):
     kept = label(database, flood, "People left.", now)
     replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)

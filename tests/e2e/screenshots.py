@@ -130,11 +130,17 @@ def judge_by_two(page: Page, url: str) -> None:
 
 
 def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
-    """The first is the answer and the rest are not; in the `odd` lists it is the second."""
+    """The first is the answer and the rest are not, those that were not shown included: a second press says so. In the
+    `odd` lists the answer is the second."""
     open_queue(page, f"{url}/label?queue=tops&mode=list", ROW)
     for turn in range(LISTS):
-        for key in (*("xai" if turn in odd else "ai"), "ArrowRight"):
+        for key in "xa" if turn in odd else "a":
             press(page, key)
+        wait_until_idle(page)
+        page.keyboard.press("i")
+        expect(page.get_by_text("Press i again")).to_be_visible()
+        press(page, "i")
+        press(page, "ArrowRight")
 
 
 def judge_one_by_one(page: Page, url: str) -> None:

@@ -12,8 +12,8 @@ CONDITIONS = {  # setting -> which questions count; all in "raw"
 }
 RAW_DATASETS = "On the command line, write `labels:NAME` for a corpus's labels, or a set such as `starter-test`."
 RAW_SETTINGS = (
-    "The terminal takes `--setting clean`, `no-all-neg` or `raw`, in the order of this list. Of all questions, one "
-    "without a correct candidate counts as 0."
+    "On the command line, write `--setting clean`, `no-all-neg` or `raw`, in the order of this list. Of all questions, "
+    "one without a correct candidate counts as 0."
 )
 
 

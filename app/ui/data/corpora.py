@@ -106,7 +106,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
     parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. This cannot be undone.")
     if corpus.labels:
-        st.caption("To keep the labels, close this dialog and export them first, under Labels.")
+        st.caption("To keep the labels, close this dialog and export them first, under Import and export.")
     confirmation = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
     if st.button("Delete permanently", type="primary", key="data_delete_confirm"):
         if confirmation.strip() != corpus.name:

@@ -39,8 +39,7 @@ def draw(frame: Frame) -> None:
     number = st.session_state[PAGE][1]
     view = find(limit=PAGE_LABELS, offset=(number - 1) * PAGE_LABELS)
     if not view.total:
-        text = "No label matches." if view.annotators else "There are no labels here yet."
-        st.info(text, icon=":material/checklist:")
+        st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
         return
     pages = math.ceil(view.total / PAGE_LABELS)
     if number > pages:  # labels were withdrawn meanwhile
@@ -63,11 +62,8 @@ def _choose_annotator(frame: Frame) -> int | None:
     """An admin's choice; None for everyone."""
     if not frame.is_admin:
         return None
-    view = label_list.list_labels(frame.wb, frame.corpus.id, by=frame.annotator.id, limit=0)
-    names: dict[int | None, str] = {
-        None: EVERYONE,
-        **{k: f"{name} ({n:,})" for k, (name, n) in view.annotators.items()},
-    }
+    annotators = label_list.list_annotators(frame.wb, frame.corpus.id)
+    names: dict[int | None, str] = {None: EVERYONE, **{k: f"{name} ({n:,})" for k, (name, n) in annotators.items()}}
     return st.selectbox("Annotator", list(names), format_func=names.__getitem__, key="data_label_annotator")
 
 
@@ -85,7 +81,7 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
             }
             for r in view.listed
         ],
-        key=f"data_labels {key} {view.total}",
+        key=f"data_labels {key} {hash(tuple(r.created for r in view.listed))}",  # other rows: another selection
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,

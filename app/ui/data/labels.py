@@ -101,9 +101,7 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
             st.caption(f"{count(len(report.malformed), 'line')} could not be read. {others}")
             draw_reasons(("line", "reason"), report.malformed)
         if report.conflicts:
-            st.caption(
-                "Not imported, because they differ from an earlier label of the same annotator or from a verdict:"
-            )
+            st.caption("Not imported, because they differ from a label that stands here already, or from a verdict:")
             draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
         _draw_lines(report)
         with st.container(horizontal=True, vertical_alignment="center"):

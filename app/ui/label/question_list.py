@@ -37,7 +37,8 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     @property
     def rest(self) -> tuple[ListRow, ...]:
-        """What "the rest are incorrect" would label: open to this annotator, and not labelled by them."""
+        """What "the rest are incorrect" would label: free for this annotator, without a label of
+        theirs or from outside."""
         return tuple(r for r in self.rows if r.free and r.label is None)
 
     @property

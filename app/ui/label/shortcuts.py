@@ -33,7 +33,7 @@ ACTIONS = (
         ("i",),
         "i",
         "The rest are incorrect",
-        "Labels every row without a label of yours, not ranked ones too; asks first where you have not seen all",
+        "Labels every row without a label, not ranked ones too; asks first where you have not seen all",
         LIST,
     ),
     Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),

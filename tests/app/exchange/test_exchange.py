@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from as2core.data.source import read_all
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
+from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 
 WIKIQA = """QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel
@@ -781,3 +783,13 @@ def test_a_label_file_whose_name_is_not_utf8_is_imported_under_a_name_that_is(wb
     line = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "c", "text": "Me.", "label": 1}]}\n'
     report = imports.import_labels(wb, None, "L\udce9ger.jsonl", line)
     assert corpora.get_corpus(wb, report.corpus_id).name == "L\u00e9ger"
+
+
+def test_a_signature_in_other_capitals_is_the_person_of_that_name(wb, ann):
+    signed = replace(QUESTIONS[0].candidates[0], annotations=(("ANN", "correct"), ("Import", "correct")))
+    question = replace(QUESTIONS[0], candidates=(signed, *QUESTIONS[0].candidates[1:]))
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps([question])).corpus_id
+    with wb.read() as s:
+        signers = {(r.annotator, r.imported) for r in label_rows.list_labels_of_corpus(s, corpus)}
+    assert signers == {("ann", False), ("import", True)}
+    assert [p.name for p in people.list_people(wb) if p.name.lower() == "ann"] == ["ann"]
