@@ -1,6 +1,5 @@
 """The labels of a corpus in a table: look them up, see what became of one, and withdraw some."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -10,16 +9,17 @@ from app.labels import label_list
 from app.labels.consensus import LABELS
 from app.labels.label_list import LabelRecord, LabelsView
 from app.ui import url
+from app.ui.data import pages
 from app.ui.errors import guarded, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, format_time, name_document, plain
 
 PAGE_LABELS = 100
-PAGE, WITHDRAWAL = "_data_label_page", "_data_label_withdrawal"  # of the session: a number from 1; labels to withdraw
+NAME = "labels"  # of this list
+WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
 EVERYONE = "Everyone"
-Key = tuple[object, ...]
 
 
 def draw(frame: Frame) -> None:
@@ -34,17 +34,10 @@ def draw(frame: Frame) -> None:
     find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id,
                    annotator_id=annotator_id, label=label, search=search)  # fmt: skip
     key = (frame.corpus.id, search, label, annotator_id)
-    if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
-        st.session_state[PAGE] = (key, 1)
-    number = st.session_state[PAGE][1]
-    view = find(limit=PAGE_LABELS, offset=(number - 1) * PAGE_LABELS)
+    view, number, total = pages.load_page(NAME, key, PAGE_LABELS, lambda offset: find(limit=PAGE_LABELS, offset=offset))
     if not view.total:
         st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
         return
-    pages = math.ceil(view.total / PAGE_LABELS)
-    if number > pages:  # labels were withdrawn meanwhile
-        st.session_state[PAGE] = (key, pages)
-        st.rerun()
     st.caption(
         f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history."
     )
@@ -53,7 +46,7 @@ def draw(frame: Frame) -> None:
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
             _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).listed)
-        _draw_pages(key, number, pages)
+        pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
         _draw_history(frame, selection[0])
 
@@ -94,18 +87,6 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
     title = f"Withdraw the {n:,} {which} …" if n else "Withdraw …"
     st.button(title, key=f"data_labels_withdraw_{which}", icon=":material/undo:", disabled=bool(why), help=why,
               on_click=lambda: st.session_state.__setitem__(WITHDRAWAL, find()))  # fmt: skip
-
-
-def _draw_pages(key: Key, number: int, pages: int) -> None:
-    if pages == 1:
-        return
-    for name, title, step, is_end in (
-        ("newer", "Newer", -1, number == 1),
-        ("older", "Older", 1, number >= pages),
-    ):
-        st.button(title, key=f"data_labels_{name}", disabled=is_end, type="tertiary",
-                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number + step)))  # fmt: skip
-    st.caption(f"Page {number:,} of {pages:,}")
 
 
 def _draw_history(frame: Frame, record: LabelRecord) -> None:

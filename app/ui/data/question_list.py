@@ -1,6 +1,6 @@
 """All questions of a corpus: where each comes from, when it was last asked, its labels, whether it is label work."""
 
-import math
+from functools import partial
 
 import streamlit as st
 
@@ -8,6 +8,7 @@ from app.ask import question_management
 from app.ask.question_management import DeletionView, QuestionsView, QuestionView
 from app.ui import navigation, url
 from app.ui.ask import result
+from app.ui.data import pages
 from app.ui.errors import guarded, show_pending
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_time, plain, shorten
@@ -32,7 +33,8 @@ STATES = {
     "unlabelled": "Without labels",
     "labelled": "With labels",
 }
-DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the session: a question's id; a number from 1
+NAME = "question"  # of this list
+DELETING = "_data_question_deleting"  # of the session: a question's id
 LEFTOVERS = "_data_question_leftovers"  # of the session: ids of questions
 
 
@@ -43,14 +45,7 @@ def draw(frame: Frame) -> None:
         origin = url.choose("data", "origin", "Origin", ORIGINS)
         state = url.choose("data", "state", "State", STATES)
     key = (frame.corpus.id, search, origin, state)
-    if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
-        st.session_state[PAGE] = (key, 1)
-    number = st.session_state[PAGE][1]
-    view = _list_page(frame, search, origin, state, number)
-    pages = math.ceil(view.total / PAGE_QUESTIONS)
-    if number > pages > 0:  # questions were deleted meanwhile
-        number = pages
-        view = _list_page(frame, search, origin, state, number)
+    view, number, total = pages.load_page(NAME, key, PAGE_QUESTIONS, partial(_list_from, frame, search, origin, state))
     if not view.total:
         text = "No question matches. Try fewer words, or another origin or state." if view.origins else (
             "This corpus has no questions yet. Add some above, ask one, or have some proposed.")  # fmt: skip
@@ -64,14 +59,13 @@ def draw(frame: Frame) -> None:
         _draw_leftovers(frame)
     for question in view.listed:
         _draw_question(frame, question)
-    _draw_pages(key, number, pages)
+    pages.draw_buttons(NAME, key, number, total)
 
 
-def _list_page(frame: Frame, search: str, origin: str, state: str, number: int) -> QuestionsView:
+def _list_from(frame: Frame, search: str, origin: str, state: str, offset: int) -> QuestionsView:
     return question_management.list_questions(
-        frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS,
-        offset=(number - 1) * PAGE_QUESTIONS,
-    )  # fmt: skip
+        frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS, offset=offset
+    )
 
 
 def _draw_search() -> str:
@@ -118,17 +112,6 @@ def _draw_leftovers(frame: Frame) -> None:
         st.button(f"Delete those typed on Ask without labels ({len(leftovers):,}) …", key="data_question_leftovers",
                   type="tertiary", icon=":material/delete_sweep:", disabled=bool(why), help=why,
                   on_click=st.session_state.__setitem__, args=(LEFTOVERS, leftovers))  # fmt: skip
-
-
-def _draw_pages(key: tuple[object, ...], number: int, pages: int) -> None:
-    if pages == 1:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Newer", key="data_question_newer", icon=":material/chevron_left:", disabled=number == 1,
-                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number - 1)))  # fmt: skip
-        st.button("Older", key="data_question_older", icon=":material/chevron_right:", disabled=number >= pages,
-                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number + 1)))  # fmt: skip
-        st.caption(f"Page {number:,} of {pages:,}")
 
 
 @guarded
