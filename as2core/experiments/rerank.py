@@ -111,7 +111,9 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     train, dev = whole.train[::2][:-DEV_QUESTIONS], whole.train[::2][-DEV_QUESTIONS:]
     measured = [*whole.test, *whole.train[1::2]][: sizes.questions]
     filled = list(extend([*whole.train[1::2], *whole.test], measured, candidates=sizes.candidates))
-    target = replace(whole, train=train, dev=dev, test=filled)
+    others = len(measured) - len(whole.test)
+    title = f"{whole.title} and {others} train questions that nothing is trained on" if others > 0 else whole.title
+    target = replace(whole, train=train, dev=dev, test=filled, title=title)
     size_key = {"candidates": sizes.candidates, "epochs": sizes.epochs, "timed": sizes.timed}
     bench = Bench("rerank", options, target, size_key, count_steps(on_progress, 3 + 2 * len(seeds)))
     selector = _Selector(bench, sizes)
