@@ -79,7 +79,7 @@ def write_configuration(folder: Path, port: int, servers: Sequence[str]) -> Path
     )
     for old, new in {
         "127.0.0.1:8501": servers[0].removeprefix("http://"),
-        "127.0.0.1:8502": servers[1].removeprefix("http://"),
+        "127.0.0.1:8503": servers[1].removeprefix("http://"),
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "listen [::]:443 ssl": f"listen [::1]:{port} ssl",
         "listen 80;": f"listen 127.0.0.1:{free_port()};",
