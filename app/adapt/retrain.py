@@ -96,8 +96,8 @@ class _Retrain:
         return report
 
     def _report_freezing(self, p: Progress) -> None:
-        message = f"looking for near-duplicates among {p.total:,} questions, yours and the shipped ones"
-        self.job.progress(0.0, message)
+        of = f"near-duplicates among {p.total:,} questions, yours and the shipped ones"
+        self.job.progress(0.0, f"reading the labels, looking for {of}")
         self.job.check()
 
     def _plan(self, base: Ranker) -> dict[str, float]:

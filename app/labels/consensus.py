@@ -21,9 +21,9 @@ from as2core.errors import BadSetting
 from as2core.types import Candidate, Question, Verdict
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
+from db.repositories import label_lists, reviews
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
-from db.repositories import reviews
 from db.repositories.pairs import Pair
 from db.repositories.questions import IMPORTED
 
@@ -137,7 +137,7 @@ def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | N
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
     """Annotator -> pairs of the corpus they labelled, the busiest first."""
     with wb.read() as s:
-        return dict(Counter(r.annotator for r in label_rows.list_labels_of_corpus(s, corpus_id)).most_common())
+        return {r.name: r.labels for r in label_lists.count_by_annotator(s, corpus_id)}
 
 
 def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator: Mapping[str, int]) -> str:

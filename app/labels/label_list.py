@@ -15,7 +15,7 @@ from app.corpora.corpora import lock_corpus
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench, split_search
-from db.models import WITHDRAWN, Corpus
+from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories.label_lists import LabelFilter
@@ -25,14 +25,13 @@ WITHDRAW = "withdraw labels"  # in the audit log
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """A label as it stands, with the texts that it is about. `is_imported`: by the signature of imported labels."""
+    """A label as it stands, with the texts that it is about."""
 
     question_id: int
     sentence_id: int
     annotator_id: int
     label: str
     annotator: str
-    is_imported: bool
     created: datetime
     question: str
     sentence: str
@@ -62,24 +61,19 @@ def list_labels(
     corpus_id: int,
     *,
     by: int,
-    annotator_id: int | None = None,
+    annotator: str = "",
     label: str = "",
     search: str = "",
     limit: int,
     offset: int = 0,
 ) -> LabelsView:
-    """Newest first. `search`: words that question and sentence have together, in any order."""
+    """Newest first. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
+    together, in any order."""
     with wb.read() as s:
-        whose = annotator_id if has_role(s, by, ADMIN) else by
+        whose = annotator if has_role(s, by, ADMIN) else s.get_one(Annotator, by).name
         which = LabelFilter(corpus_id, whose, label, split_search(search))
-        records = tuple(LabelRecord(*row) for row in rows.list_labels(s, which, limit, offset))
+        records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, which, limit, offset))
         return LabelsView(records, rows.count_labels(s, which))
-
-
-def list_annotators(wb: Workbench, corpus_id: int) -> dict[int, tuple[str, int]]:
-    """Who has labels in the corpus: id -> name and number, most labels first."""
-    with wb.read() as s:
-        return {r.id: (r.name, r.labels) for r in rows.count_by_annotator(s, corpus_id)}
 
 
 def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:

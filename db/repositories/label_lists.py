@@ -9,25 +9,24 @@ from sqlalchemy import Row, Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from db.models import Annotator, CurrentLabel, Document, LabelEvent, Question, Sentence
-from db.repositories.labels import select_labels
 from db.repositories.pairs import Pair, is_on
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFilter:
     """Which labels of a corpus: of one person, with this label, and with each of `words` in the question or in the
-    sentence; None, "" and () for all."""
+    sentence; "" and () for all."""
 
     corpus_id: int
-    annotator_id: int | None = None
+    annotator: str = ""
     label: str = ""
     words: Sequence[str] = ()
 
     def apply(self, statement: Select) -> Select:
-        """To labels with their questions and sentences joined."""
+        """To labels, with their questions, sentences and annotators joined."""
         statement = statement.where(Question.corpus_id == self.corpus_id)
-        if self.annotator_id is not None:
-            statement = statement.where(CurrentLabel.annotator_id == self.annotator_id)
+        if self.annotator:
+            statement = statement.where(Annotator.name == self.annotator)
         if self.label:
             statement = statement.where(CurrentLabel.label == self.label)
         for word in self.words:
@@ -37,27 +36,34 @@ class LabelFilter:
 
 
 def list_labels(session: Session, which: LabelFilter, limit: int, offset: int = 0) -> list[Row]:
-    """As `select_labels`, newest first, with (created, question, sentence, title)."""
-    columns = (CurrentLabel.created, Question.text.label("question"), Sentence.text.label("sentence"), Document.title)
-    labels = _join_texts(select_labels(*columns)).join(Document, Document.id == Sentence.document_id)
-    newest_first = which.apply(labels).order_by(None).order_by(CurrentLabel.id.desc())
+    """Rows (question_id, sentence_id, annotator_id, label, annotator, created, question, sentence, title), newest
+    first."""
+    pair = CurrentLabel.question_id, CurrentLabel.sentence_id
+    texts = Question.text.label("question"), Sentence.text.label("sentence"), Document.title
+    by = CurrentLabel.annotator_id, CurrentLabel.label, Annotator.name.label("annotator"), CurrentLabel.created
+    labels = _join(select(*pair, *by, *texts)).join(Document, Document.id == Sentence.document_id)
+    newest_first = which.apply(labels).order_by(CurrentLabel.id.desc())
     return list(session.execute(newest_first.limit(limit).offset(offset)))
 
 
 def count_labels(session: Session, which: LabelFilter) -> int:
-    counted = select(func.count()).select_from(CurrentLabel).join(Question, Question.id == CurrentLabel.question_id)
-    return session.scalar(which.apply(_join_texts(counted))) or 0
+    return session.scalar(which.apply(_join(select(func.count())))) or 0
 
 
-def _join_texts(statement: Select) -> Select:
-    return statement.join(Sentence, Sentence.id == CurrentLabel.sentence_id)
+def _join(statement: Select) -> Select:
+    return (
+        statement.select_from(CurrentLabel)
+        .join(Question, Question.id == CurrentLabel.question_id)
+        .join(Sentence, Sentence.id == CurrentLabel.sentence_id)
+        .join(Annotator, Annotator.id == CurrentLabel.annotator_id)
+    )
 
 
 def count_by_annotator(session: Session, corpus_id: int) -> list[Row]:
-    """Rows (id, name, labels), most labels first."""
+    """Rows (name, labels), most labels first."""
     labels = func.count().label("labels")
     counted = (
-        select(Annotator.id, Annotator.name, labels)
+        select(Annotator.name, labels)
         .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
         .join(Question, Question.id == CurrentLabel.question_id)
         .where(Question.corpus_id == corpus_id)

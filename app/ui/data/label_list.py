@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app.labels import label_list
-from app.labels.consensus import LABELS
+from app.labels.consensus import LABELS, count_annotators
 from app.labels.label_list import LabelRecord, LabelsView
 from app.ui import url
 from app.ui.data import pages
@@ -30,10 +30,10 @@ def draw(frame: Frame) -> None:
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip
         label = url.choose("data", "label", "Label", NAMES)
-        annotator_id = _choose_annotator(frame)
+        annotator = _choose_annotator(frame)
     find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id,
-                   annotator_id=annotator_id, label=label, search=search)  # fmt: skip
-    key = (frame.corpus.id, search, label, annotator_id)
+                   annotator=annotator, label=label, search=search)  # fmt: skip
+    key = (frame.corpus.id, search, label, annotator)
     view, number, total = pages.load_page(NAME, key, PAGE_LABELS, lambda offset: find(limit=PAGE_LABELS, offset=offset))
     if not view.total:
         st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
@@ -51,12 +51,12 @@ def draw(frame: Frame) -> None:
         _draw_history(frame, selection[0])
 
 
-def _choose_annotator(frame: Frame) -> int | None:
-    """An admin's choice; None for everyone."""
+def _choose_annotator(frame: Frame) -> str:
+    """An admin's choice; "" for everyone."""
     if not frame.is_admin:
-        return None
-    annotators = label_list.list_annotators(frame.wb, frame.corpus.id)
-    names: dict[int | None, str] = {None: EVERYONE, **{k: f"{name} ({n:,})" for k, (name, n) in annotators.items()}}
+        return ""
+    names = {"": EVERYONE}
+    names |= {name: f"{name} ({n:,})" for name, n in count_annotators(frame.wb, frame.corpus.id).items()}
     return st.selectbox("Annotator", list(names), format_func=names.__getitem__, key="data_label_annotator")
 
 

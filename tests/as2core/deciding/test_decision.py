@@ -133,14 +133,17 @@ def test_a_label_with_another_probability_than_today_s_is_known_and_no_bet_is_ma
     assert same.current.place == place and same.learned_labels == 0  # as another machine rounds
 
 
+def list_level_populations():
+    """Seed, pairs and answers of populations in which neither ranker is better."""
+    made = ((seed, *make(20, 0.85, 0.85, seed=seed, size=4)) for seed in range(90))
+    return [population for population in made if true_difference(*population[1:]) == 0]
+
+
 def test_a_course_whose_plan_has_changed_is_wrong_no_more_often_than_it_says():
     """Labels of a course that drew at random are taken up by one that plans: where neither ranker is better, a verdict
     that one is would be wrong."""
     wrong = runs = 0
-    for seed in range(90):
-        pairs, answers = make(20, 0.85, 0.85, seed=seed, size=4)
-        if true_difference(pairs, answers) != 0:
-            continue
+    for seed, pairs, answers in list_level_populations():
         runs += 1
         earlier = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed, is_planned=False))
         decision = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed))
@@ -186,10 +189,7 @@ def test_the_gamblers_fortune_worked_by_hand():
 def test_asked_after_every_label_the_interval_holds_as_often_as_it_says():
     """Of populations in which neither is better a verdict that one is would be wrong, whenever it is asked."""
     wrong = runs = 0
-    for seed in range(90):
-        pairs, answers = make(20, 0.85, 0.85, seed=seed, size=4)
-        if true_difference(pairs, answers) != 0:
-            continue
+    for seed, pairs, answers in list_level_populations():
         runs += 1
         decision = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed))
         decision = run(decision, answers)
