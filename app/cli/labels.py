@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from app.exchange.report import ImportView
 
 ImportFormat = Literal[
-    "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
+    "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 ]  # fmt: skip
-ExportFormat = Literal["jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs", "triplets"]
+ExportFormat = Literal["jsonl", "csv", "table", "qrels", "wikiqa", "beir", "run", "pairs", "triplets"]
 
 labels = Typer(help="Import and export labels.", no_args_is_help=False)
 

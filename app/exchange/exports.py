@@ -29,6 +29,7 @@ from db.repositories.questions import WRITTEN_HERE
 FORMATS = {
     "jsonl": "one question per line with its candidates, every annotator's labels, the verdicts and the split",
     "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
+    "table": "question, sentence, label, title, for a spreadsheet; an apostrophe keeps it from reading a formula",
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
     "beir": "corpus, queries and qrels, zipped",
@@ -37,7 +38,7 @@ FORMATS = {
     "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
 }
 NEEDS = {  # format -> without which its file would be empty
-    **dict.fromkeys(("csv", "qrels", "pairs"), "Needs a sentence labelled correct or incorrect."),
+    **dict.fromkeys(("csv", "table", "qrels", "pairs"), "Needs a sentence labelled correct or incorrect."),
     "triplets": "Needs a question with a sentence labelled correct and one labelled incorrect.",
 }
 

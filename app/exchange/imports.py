@@ -35,11 +35,11 @@ from db.models import Annotator
 from db.repositories import people as people_rows
 
 IMPORTS = (
-    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
+    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 )  # fmt: skip
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
-TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets")
+TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", "table")
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 MAX_ARCHIVE_FILES = 1000

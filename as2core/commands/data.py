@@ -97,7 +97,7 @@ def convert(
     set_: Set,
     out: Out,
     to: Annotated[
-        Literal["jsonl", "asnq", "wikiqa", "qrels", "csv", "pairs", "triplets", "beir"],
+        Literal["jsonl", "asnq", "wikiqa", "qrels", "csv", "table", "pairs", "triplets", "beir"],
         typer.Option(help="The format; beir makes OUT a folder. A file whose name ends in .gz is compressed."),
     ] = "jsonl",
     setting: Setting = "raw",

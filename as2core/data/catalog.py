@@ -16,6 +16,7 @@ from as2core.data import (
     pairs,
     qed,
     qrels,
+    question_table,
     selqa,
     squad,
     trecqa,
@@ -50,6 +51,7 @@ STREAMS: dict[str, Stream] = {
     "qed": qed.stream,
     "pairs": pairs.stream_pairs,
     "triplets": pairs.stream_triplets,
+    "table": question_table.stream,
 }
 RATING_STREAMS: dict[str, Stream] = {"qrels": qrels.stream, "csv": csv_ratings.stream}  # labels without texts
 WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
@@ -60,16 +62,19 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "csv": csv_ratings.to_lines,
     "pairs": pairs.to_pair_lines,
     "triplets": pairs.to_triplet_lines,
+    "table": question_table.to_lines,
 }
 UNORDERED = ("triplets",)  # a question's correct sentence is always before its incorrect ones
 _NEEDED = {  # for a line to be written
     "wikiqa": "a candidate",
     "pairs": "a labelled candidate with a text",
+    "table": "a labelled candidate with a text",
     "triplets": "both a correct and an incorrect candidate",
 }
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
-    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL"
+    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
+    "sentence and label"
 )
 LARGE_BYTES = 256 * 10**6  # a file of questions takes several times its size in memory
 _HEAD_BYTES = 1 << 16  # of a file are looked at to find its format
@@ -195,6 +200,8 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
         return "wikipassageqa"
     if len(fields) in (3, 4) and fields[1].startswith("idx_"):
         return "insuranceqa"
+    if question_table.find_columns(line):
+        return "table"
     labels = [row[2] for row in rows if len(row) == 3]
     if len(labels) * 2 >= sum(len(row) > 1 or bool(row[0].strip()) for row in rows[:-1]) and labels:
         if set(labels) & set("234"):
@@ -220,7 +227,9 @@ def select_writable(question: Question, fmt: str) -> Question | None:
 def _is_writable(question: Question, candidate: Candidate, fmt: str) -> bool:
     if fmt == "wikiqa":
         return True
-    return candidate.label is not None and (fmt not in ("pairs", "triplets") or pairs.has_texts(question, candidate))
+    return candidate.label is not None and (
+        fmt not in ("pairs", "triplets", "table") or pairs.has_texts(question, candidate)
+    )
 
 
 def describe_unwritable(fmt: str) -> str:

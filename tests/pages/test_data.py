@@ -404,7 +404,16 @@ def test_exports_are_offered_once_there_are_labels(wb, me):
     label(wb, me)
     at = open_data({"view": "labels"})
     offered = [b.proto.label for b in at.get("download_button")]
-    assert offered == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs", "Triplets"]
+    assert offered == [
+        "JSONL",
+        "Ratings (CSV)",
+        "Table (CSV)",
+        "Qrels",
+        "WikiQA TSV",
+        "BEIR, zipped",
+        "Pairs",
+        "Triplets",
+    ]
     assert "A question, a labelled sentence and 1 or 0 per line" in texts(at)
 
 
@@ -418,7 +427,7 @@ def test_an_export_that_would_be_empty_says_what_it_needs(wb, me):
         annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label=label)
 
     give(1, "unsure")
-    assert list_disabled() == (["CSV", "Qrels", "Pairs", "Triplets"], True)
+    assert list_disabled() == (["Ratings (CSV)", "Table (CSV)", "Qrels", "Pairs", "Triplets"], True)
     give(1, "correct")
     assert list_disabled() == (["Triplets"], True)
     with pytest.raises(As2Error, match="the file would be empty"):

@@ -20,8 +20,9 @@ from app.versions import registry
 NEW_CORPUS = "A new corpus"
 NAMES = {
     "jsonl": "JSONL",
-    "csv": "CSV",
+    "csv": "Ratings (CSV)",
     "qrels": "Qrels",
+    "table": "Table (CSV)",
     "wikiqa": "WikiQA TSV",
     "trecqa": "TREC-QA XML",
     "squad": "SQuAD JSON",
@@ -37,7 +38,7 @@ NAMES = {
     "triplets": "Triplets",
 }
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
-           "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl"}  # fmt: skip
+           "table": ".table.csv", "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl"}  # fmt: skip
 AUTO, RUN = "auto", "run"
 MAX_LINES = 1000  # of the report on the page
 REPORT, RUN_FILE = "_data_import_report", "_data_run"  # of the session

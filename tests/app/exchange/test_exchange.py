@@ -77,7 +77,7 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
     assert len(queue.list_active(wb, "embed", corpus)) == 1
 
 
-@pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets"])
+@pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table"])
 def test_importing_what_was_exported_changes_nothing(wb, fmt):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     before = exports.labelled_questions(wb, corpus)
@@ -88,7 +88,7 @@ def test_importing_what_was_exported_changes_nothing(wb, fmt):
     assert exports.labelled_questions(wb, corpus) == before
 
 
-@pytest.mark.parametrize("fmt", ["pairs", "triplets"])
+@pytest.mark.parametrize("fmt", ["pairs", "triplets", "table"])
 @pytest.mark.parametrize("content", [jsonl.dumps(QUESTIONS), WIKIQA.replace("It is 330 metres high .\t0\n", "", 1)])
 def test_pairs_and_triplets_leave_a_corpus_made_of_them_as_the_same_bytes(wb, fmt, content):
     first = import_new(wb, "set", content).corpus_id
@@ -415,7 +415,7 @@ def test_pairs_are_the_judged_ones(wb):
     ("name", "content", "said"),
     [
         ("letter.txt", b"Dear Sir, this is a letter.", "unknown format"),
-        ("mine.csv", b"question,text,label\nWho?,Me.,1\n", "must be query,docid,rating, not question,text,label"),
+        ("mine.csv", b"question,label\nWho?,1\n", "query,docid,rating or question,sentence,label, not question,label"),
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),

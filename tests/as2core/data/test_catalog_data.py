@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, trecqa, wikiqa
+from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, question_table, trecqa, wikiqa
 from as2core.data.catalog import SHIPPED_SETS, STREAMS, apply_setting, load_questions, sniff, stream_questions
 from as2core.data.source import read_all
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
@@ -48,6 +48,10 @@ SNIFFED = [
     ("a.run", "".join(qrels.run_to_lines([QUESTION], {"q-1": [1.0, 2.0]}, tag="t")), "run"),
     ("a.jsonl", "".join(pairs.to_pair_lines([QUESTION])), "pairs"),
     ("a.jsonl", "".join(pairs.to_triplet_lines([QUESTION])), "triplets"),
+    ("a.csv", "".join(question_table.to_lines([QUESTION])), "table"),
+    ("a.csv", "Label;Query;Note;Text\n1;who;;she\n", "table"),
+    ("a.tsv", "question\tanswer\tlabel\nwho is\tshe\t1\nwho is\the\t0\n", "table"),
+    ("a.csv", "question,sentence\nwho,she\n", None),
     ("a.txt", "Just some prose.", None),
     ("a.json", '{"rows": []}', None),
     ("a.txt", "", None),

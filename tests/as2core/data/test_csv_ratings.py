@@ -57,7 +57,10 @@ def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"a,b\n", "must be query,docid,rating, not a,b"), ("query".encode("utf-16"), "line 1: not UTF-8 text")],
+    [
+        (b"a,b\n", "must be query,docid,rating or question,sentence,label, not a,b"),
+        ("query".encode("utf-16"), "line 1: not UTF-8 text"),
+    ],
 )
 def test_a_csv_with_other_columns_is_refused(content, said):
     with pytest.raises(UnreadableFile, match=said):

@@ -1,0 +1,70 @@
+"""Labels from a spreadsheet: columns by name, what a label may be called, and each way a row can be wrong."""
+
+import pytest
+from hypothesis import given, settings
+from label_sets import QUESTION, TEXTS, question_lists
+
+from as2core.data import question_table
+from as2core.data.source import read_all
+from as2core.errors import UnreadableFile
+
+WORDS = TEXTS.map(str.strip).filter(bool)
+
+
+def read(text: str):
+    return read_all(question_table.stream, text.encode())
+
+
+@settings(deadline=None)
+@given(question_lists(texts=WORDS, labels=(0, 1), smallest=1))
+def test_a_table_gives_back_texts_labels_and_titles(questions):
+    by_text = {q.text: q for q in questions}
+    back, problems = read("".join(question_table.to_lines(by_text.values())))
+    written = {t: {c.text: (c.label, c.title) for c in reversed(q.candidates)} for t, q in by_text.items()}
+    labels = {t: {x: {c.label for c in q.candidates if c.text == x} for x in written[t]} for t, q in by_text.items()}
+    assert {q.text: {c.text: (c.label, c.title) for c in q.candidates} for q in back} == written
+    assert bool(problems) == any(len(both) > 1 for each in labels.values() for both in each.values())
+
+
+def test_columns_are_found_by_name_in_any_order_and_with_any_divider():
+    for text in (
+        "question,sentence,label\nWho?,She.,1\nWho?,He.,0\n",
+        '\ufeff"Label";"Remark";"Query";"Text"\r\nyes;;Who?;She.\r\nNo;"a; b";Who?;He.\r\n',
+        "answer\tquestion\tcorrect\nShe.\tWho?\ttrue\nHe.\tWho?\tfalse\n",
+    ):
+        (question,), problems = read(text)
+        assert (question.text, [(c.text, c.label) for c in question.candidates]) == ("Who?", [("She.", 1), ("He.", 0)])
+        assert problems == []
+
+
+def test_a_label_may_be_a_word_a_grade_or_missing():
+    (question,), _ = read("question,sentence,label,document\nWho?,a,Correct,T\nWho?,b,3,\nWho?,c,,\nWho?,d,unsure\n")
+    assert [(c.label, c.grade, c.title) for c in question.candidates] == [
+        (1, None, "T"), (1, 3, ""), (None, None, ""), (None, None, ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("Who?,She.", "2 fields, and the header has at least 3"),
+        (",She.,1", "the question is empty"),
+        ("Who?, ,1", "the sentence is empty"),
+        ("Who?,He.,perhaps", "label 'perhaps' is neither correct, incorrect, empty nor a whole number"),
+        ("Who?,She.,0", "the sentence has another label above, for the same question"),
+    ],
+)
+def test_a_wrong_row_is_told_by_its_number_and_a_repeated_one_counts_once(row, reason):
+    (question,), (problem,) = read(f"question,sentence,label\nWho?,She.,1\nWho?,She.,1\n{row}\n")
+    assert [(c.text, c.label) for c in question.candidates] == [("She.", 1)]
+    assert problem == f"line 4: {reason}"
+
+
+def test_a_formula_is_written_as_text():
+    assert "'=1+1" in "".join(question_table.to_lines([QUESTION, *read("question,text,label\n=1+1,a,1\n")[0]]))
+
+
+@pytest.mark.parametrize("text", ["question,sentence\nWho?,She.\n", "", "Who?,She.,1\n"])
+def test_without_the_three_columns_the_header_is_asked_for(text):
+    with pytest.raises(UnreadableFile, match="first line must name three columns: question or query; sentence or text"):
+        read(text)
