@@ -57,9 +57,9 @@ def draw_narrowing() -> None:
 
 
 def choose_first_queue() -> None:
-    """Where every question has a label, the page opens with the queue after the one of questions without any."""
+    """Where every question has the labels it needs, the page opens with the next queue."""
     is_chosen = url.get("queue") or "label_queue" in state
-    if not is_chosen and not question_management.has_question_without_label(frame.wb, frame.corpus.id):
+    if not is_chosen and not queues.needs_label(frame.wb, frame.corpus.id, frame.annotator.id):
         url.put(queue=waiting.NEXT)
 
 

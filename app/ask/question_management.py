@@ -116,12 +116,6 @@ def count_queued(wb: Workbench, corpus_id: int) -> int:
         return rows.count_queued(s, corpus_id)
 
 
-def has_question_without_label(wb: Workbench, corpus_id: int) -> bool:
-    """Whether the label queues have a question without any label."""
-    with wb.read() as s:
-        return rows.has_question_without_label(s, corpus_id)
-
-
 def is_queued(wb: Workbench, question_id: int) -> bool:
     with wb.read() as s:
         question = s.get(Question, question_id)

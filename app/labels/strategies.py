@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func
+from sqlalchemy.orm import Session
 
-from db.models import Candidate, CurrentLabel, Question, Run, Suspicion
+from db.models import Candidate, Question, Run, Suspicion
 from db.repositories import queues, reviews
 from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
@@ -194,13 +194,8 @@ def _best_ranks_first(query: Select, request: QueueRequest) -> Select:
 
 
 def _without_label(query: Select, request: QueueRequest) -> Select:
-    question = aliased(Question, name="asked")
-    with_label = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
-        select(CurrentLabel.question_id)
-        .join(question, question.id == CurrentLabel.question_id)
-        .where(question.corpus_id == request.corpus_id)
-    )
-    return query.where(Question.id.not_in(with_label)).order_by(
+    with_labels = queues.select_with_labels(request.corpus_id, request.who.annotator_id, request.overlap)
+    return query.where(Question.id.not_in(with_labels)).order_by(
         queues.shuffle(Question.id), Question.id, LAST.rank, Candidate.id
     )
 
@@ -220,11 +215,11 @@ QUEUES = {
     for queue in (
         Queue(
             name="unlabelled",
-            hint="questions without any label",
-            description="Questions without any label, the best candidate first.",
+            hint="questions that still need a label",
+            description="Questions that still need a label, the best candidate first.",
             order=Order(_without_label),
-            explain=lambda e: f"The question has no label yet; {_rank(e)}.",
-            when_empty="Every ranked question has a label, or somebody else is labelling it.",
+            explain=lambda e: f"The question still needs a label; {_rank(e)}.",
+            when_empty="Every ranked question has the labels it needs, or somebody else is labelling it.",
         ),
         Queue(
             name="uncertain",

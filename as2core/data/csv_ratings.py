@@ -21,8 +21,8 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     rows = source.stream_rows(file, report)
     _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:
-        wanted = f"{','.join(COLUMNS)} or question,sentence,label"
-        wrong = report[0] if report else f"the first line must be {wanted}, not {','.join(header)}"
+        forms = f"{','.join(COLUMNS)} or question,sentence,label"
+        wrong = report[0] if report else f"the first line must be {forms}, not {','.join(header)}"
         raise UnreadableFile(f"{report.name}: {wrong}")
     yield from source.group_rows(source.parse_each(rows, _parse, report), report)
 

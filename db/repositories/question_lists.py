@@ -64,16 +64,6 @@ def count_queued(session: Session, corpus_id: int) -> int:
     return session.scalar(queued) or 0
 
 
-def has_question_without_label(session: Session, corpus_id: int) -> bool:
-    """Whether the label queues have a question without any label."""
-    in_corpus = Question.corpus_id == corpus_id
-    with_label = (
-        select(CurrentLabel.question_id).join(Question, Question.id == CurrentLabel.question_id).where(in_corpus)
-    )
-    without = select(Question.id).where(in_corpus, Question.queued, Question.id.not_in(with_label))
-    return session.scalar(without.limit(1)) is not None
-
-
 def list_leftovers(session: Session, corpus_id: int) -> list[int]:
     """Ids of the questions that somebody typed on Ask and nobody labelled, flagged or put in the label queues."""
     with_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()

@@ -272,7 +272,7 @@ def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, a
         label(wb, ann, (item.question_id, item.sentence_id))
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = open_page("label", {"queue": "unlabelled"})
-    assert "Every ranked question has a label" in markup(at)
+    assert "Every ranked question has the labels it needs" in markup(at)
     at = at.button(key="label_next_queue").click().run()
     assert at.selectbox(key="label_queue").value == "tops"
     assert at.session_state["_label_desk"].seat.queue == "tops"

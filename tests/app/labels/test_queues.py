@@ -385,3 +385,31 @@ def iterate(wb, seat):
     while (item := queueing.next_item(wb, seat, skips)) is not None:
         yield item
         skips.append(pair(item))
+
+
+def test_with_an_overlap_a_second_person_begins_what_one_began_and_a_third_does_not(wb, scored, ann, bob):
+    cy = people.sign_in(wb, "cy")
+    guidelines.set_rules(wb, scored.id, by=ann.id, overlap=2)
+
+    def list_rows(who):
+        request = queues.QueueRequest(scored.id, QUEUES["unlabelled"].order, Holder(who.id, who.name), overlap=2)
+        with wb.read() as s:
+            return queues.list_open_pairs(s, request, wb.clock(), 1000)
+
+    def offers(who, question):
+        return question in {row.question_id for row in list_rows(who)}
+
+    def give(who, row):
+        annotation.give_label(
+            wb, question_id=row.question_id, sentence_id=row.sentence_id, annotator_id=who.id, label="incorrect"
+        )
+
+    rows_to_label = list_rows(ann)
+    question = rows_to_label[0].question_id
+    give(ann, rows_to_label[0])
+    assert not offers(ann, question) and offers(bob, question)
+    give(bob, rows_to_label[1])
+    assert not offers(bob, question) and not offers(cy, question)
+    for row in {r.question_id: r for r in rows_to_label}.values():
+        give(ann, row)
+    assert not queueing.needs_label(wb, scored.id, ann.id) and queueing.needs_label(wb, scored.id, bob.id)
