@@ -19,6 +19,7 @@ from as2core.errors import As2Error
 from as2core.rankers.versions import CONFIG, WEIGHTS, read_card
 
 LOW_DISK_BYTES = 1_000_000_000
+UNFINISHED_SECONDS = 3600  # no import takes longer
 RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
 
 
@@ -37,6 +38,7 @@ def check_home(wb: Workbench) -> list[Finding]:
         *check_disk(wb.settings),
         *_check_database(wb),
         *_check_versions(wb),
+        *_check_imports(wb),
         *_check_indexes(wb),
         *_check_queue(wb),
     ]
@@ -80,6 +82,15 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
         else:
             what = "restore a backup, or promote another version" if version.state == "active" else "delete it"
             yield Finding(part, problem, f"{what} (`as2 versions`)")
+
+
+def _check_imports(wb: Workbench) -> Iterator[Finding]:
+    """Folders of imports that were killed; not those that may still be written."""
+    known = {Path(v.path) for v in registry.list_versions(wb, None)}
+    before = wb.clock().timestamp() - UNFINISHED_SECONDS
+    for folder in sorted((wb.settings.versions_dir / registry.IMPORTS_FOLDER).glob("*")):
+        if folder not in known and folder.stat().st_mtime < before:
+            yield Finding("versions", f"{folder} belongs to no version: its import was killed", "delete the folder")
 
 
 def _find_damage(folder: Path) -> str:

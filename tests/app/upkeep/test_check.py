@@ -1,5 +1,7 @@
 """What is damaged is found, and named with its remedy."""
 
+import os
+
 import pytest
 from fake_models import write_version
 from sqlalchemy import text
@@ -61,6 +63,19 @@ def test_a_version_that_was_changed_or_lost_is_found(wb, towers):
     assert "not the one that its card describes" in find_problems(wb)["version spring"].problem
     (folder / "config.json").unlink()
     assert "config.json missing" in find_problems(wb)["version spring"].problem
+
+
+def test_the_folder_of_an_import_that_was_killed_is_named_once_it_is_old(wb, towers, clock):
+    imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
+    known = write_version(imports / "ours-1a2b3c4d")
+    with wb.write() as s:
+        registry.add_candidate(s, wb, "ours", known)
+    left = write_version(imports / "spring-5e6f7a8b")
+    for folder in (known, left):
+        os.utime(folder, times=(clock().timestamp(),) * 2)
+    assert "versions" not in find_problems(wb)
+    clock.advance(hours=2)
+    assert find_problems(wb)["versions"].problem == f"{left} belongs to no version: its import was killed"
 
 
 def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
