@@ -86,10 +86,10 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
 
 def _check_imports(wb: Workbench) -> Iterator[Finding]:
     """Folders of imports that were killed; not those that may still be written."""
-    known = {Path(v.path) for v in registry.list_versions(wb, None)}
+    in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
     for folder in sorted((wb.settings.versions_dir / registry.IMPORTS_FOLDER).glob("*")):
-        if folder not in known and folder.stat().st_mtime < before:
+        if folder not in in_use and folder.stat().st_mtime < before:
             yield Finding("versions", f"{folder} belongs to no version: its import was killed", "delete the folder")
 
 
