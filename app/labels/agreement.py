@@ -22,7 +22,8 @@ from sqlalchemy.orm import Session
 from app.labels.consensus import BINARY, CORRECT, MAX_NOTE_CHARS, check_label
 from app.workbench.people import ADMIN, Gone, has_role, require
 from app.workbench.workbench import Workbench, storable
-from db.models import WITHDRAWN
+from db.models import WITHDRAWN, Sentence
+from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
 
@@ -219,6 +220,13 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
             verdict = (ruling.label, ruling.name, ruling.note) if ruling else ()
             conflicts.append(ConflictView(*pair, labels, *verdict))
     return tuple(sorted(conflicts, key=lambda c: bool(c.verdict)))
+
+
+def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
+    """The text before and after a sentence in its document; "" where there is none."""
+    with wb.read() as s:
+        sentence = s.get(Sentence, sentence_id)
+        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position) if sentence else ("", "")
 
 
 def adjudicate(

@@ -1,12 +1,15 @@
 import pytest
 import stored
 from app_pages import button, markup, open_page, texts
+from sqlalchemy import select
 from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
 from app.labels import agreement, annotation, guidelines
 from app.labels.annotation import Presentation
+from app.ui.text import escape
 from app.workbench import people
+from db.models import Sentence
 from db.repositories import reviews
 
 TOWER, COST = 1, 2  # questions, of the same six sentences
@@ -161,3 +164,14 @@ def test_an_admin_gives_roles(wb, bob):
     at = open_page("agreement", {"view": "people"})
     at.selectbox(key=f"agreement_role_{bob.id}_{bob.role}").set_value("viewer").run()
     assert people.sign_in(wb, "bob").role == "viewer"
+
+
+def test_a_conflict_is_read_among_its_neighbours(wb, ann, bob):
+    dispute(wb, ann, bob, (COST, 3))
+    with wb.read() as s:
+        sentence = s.get_one(Sentence, 3)
+        rows = s.execute(select(Sentence.position, Sentence.text).where(Sentence.document_id == sentence.document_id))
+        text_at = dict(rows.all())
+    shown = markup(open_page("agreement", {"view": "conflicts"}))
+    for step, mark in ((-1, '<span class="near">'), (0, "<mark>"), (1, '<span class="near">')):
+        assert f"{mark}{escape(text_at[sentence.position + step])}<" in shown

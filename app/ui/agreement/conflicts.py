@@ -7,9 +7,9 @@ from app.labels.agreement import ConflictView
 from app.labels.consensus import LABELS, MAX_NOTE_CHARS
 from app.ui.errors import guarded
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import tag
+from app.ui.label.item import show_context, tag
 from app.ui.page import Frame
-from app.ui.text import count, escape, name_document, plain
+from app.ui.text import count, escape, plain
 
 PAGE_SIZE = 20
 _SETTLED_HERE = "_agreement_settled_here"  # in the session: the pairs
@@ -51,12 +51,12 @@ def _get_pair(conflict: ConflictView) -> tuple[int, int]:
 
 def _draw_conflict(frame: Frame, conflict: ConflictView) -> None:
     pair = "_".join(map(str, _get_pair(conflict)))
+    before, after = agreement.find_neighbours(frame.wb, conflict.sentence_id)
     labels = " ".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in conflict.labels)
     with st.container(border=True):
         st.html(
             f'<div class="as2-item" data-testid="as2-conflict"><h2 class="asked">{escape(conflict.question)}</h2>'
-            f'<p class="source">{escape(name_document(conflict.title))}</p>'
-            f'<p class="context"><mark>{escape(conflict.text)}</mark></p>'
+            f"{show_context(conflict.title, before, conflict.text, after)}"
             f'<p class="scores">{labels}</p></div>'
         )
         if conflict.verdict:
