@@ -32,7 +32,7 @@ PRESUMED, MAX_PRESUMED = 10, 50  # by default, and at most
 
 @dataclass(frozen=True, slots=True)
 class LabelSelection:
-    """`annotators`: names, none for everyone. `kinds`: of KINDS. `since`: a day such as 2024-05-01, "" for all.
+    """`annotators`: names, none for everyone. `kinds`: of KINDS. `since`: a day such as 2024-05-01 in UTC, "" for all.
     `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not at
     all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
     training only: whoever finds the answer seldom labels what is wrong. `doubtful`: labels that look wrong are trained

@@ -38,7 +38,7 @@ def adapt(
     kind: Annotated[Kind, Option(help="The kind of ranker to adapt.")] = "cascade",
     base: Annotated[str, Option(help="The version to start from.")] = "active",
     annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
-    since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",
+    since: Annotated[str, Option(help="Only labels from this day (UTC) on, as 2024-05-01.")] = "",
     conflicts: Annotated[Conflicts, Option(help="How conflicts among labels are resolved.")] = "majority",
     presumed: Annotated[
         int | None, Option(help="Unlabelled candidates per question counted as incorrect; 10 by default.")

@@ -348,7 +348,7 @@ def describe_training(report: RetrainReport) -> str:
         f"{count(report.left_out.labels, 'label')} left out." if report.left_out else "",
         f"Only labels of {', '.join(choice.annotators)}." if choice.annotators else "",
         f"Only {count(len(choice.questions), 'chosen question')}." if choice.questions else "",
-        f"Labels since {choice.since}." if choice.since else "",
+        f"Labels since {choice.since} (UTC)." if choice.since else "",
         f"Conflicts: {choice.conflicts}." if choice.conflicts != "majority" else "",
     ]
     if choice.presumed and n.presumed is None:  # else their number is among the labels

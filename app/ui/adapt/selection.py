@@ -62,7 +62,8 @@ def draw(corpus_id: int, by_annotator: Mapping[str, int]) -> None:
             )  # fmt: skip
             if not st.session_state.get("adapt_label_kinds"):
                 st.caption("None selected: both are used.")
-            st.date_input("Labelled since", None, key="adapt_since", help="Empty: all labels.")
+            st.date_input("Labelled since", None, key="adapt_since",
+                          help="Empty: all labels. The day begins at midnight UTC.")  # fmt: skip
         with right:
             st.selectbox(
                 "Conflicting labels", list(CONFLICTS), key="adapt_conflicts", format_func=lambda c: CONFLICTS[c]
