@@ -157,7 +157,7 @@ def rankers(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"rankers": entries, "versions": own})
         return
-    settings = [", ".join(f"{n}={v}" for n, v in e.settings.items()) or "none" for e in CATALOG.values()]
+    settings = [e.describe_settings() for e in CATALOG.values()]
     rows = [{**entry, "settings": text} for entry, text in zip(entries, settings, strict=True)]
     print_table(rows, ["name", "what", "paper", "settings"])
     if own:

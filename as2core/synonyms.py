@@ -90,8 +90,8 @@ class Synonyms:
         meanings: set[str] = set()
 
         def add(match: re.Match[str]) -> str:
-            meaning = self._meaning_of[match["word"].casefold()]
-            if meaning in meanings or meaning.casefold() in question.casefold():
+            meaning = self._meaning_of.get(match["word"].casefold())  # None: to the pattern, İ and ı are i
+            if meaning is None or meaning in meanings or re.search(_as_word([meaning]), question, re.IGNORECASE):
                 return match[0]
             meanings.add(meaning)
             return f"{match[0]} ({meaning})"
@@ -109,7 +109,12 @@ class Synonyms:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         longest_first: Sequence[str] = sorted(self.words, key=len, reverse=True)
-        return re.compile(rf"(?<!\w)(?P<word>{'|'.join(map(re.escape, longest_first))}){_ENDINGS}(?!\w)", re.IGNORECASE)
+        return re.compile(_as_word(longest_first), re.IGNORECASE)
+
+
+def _as_word(texts: Sequence[str]) -> str:
+    """The pattern of any of these where it stands as a word, in the plural perhaps."""
+    return rf"(?<!\w)(?P<word>{'|'.join(map(re.escape, texts))}){_ENDINGS}(?!\w)"
 
 
 def _read_line(entry: str, number: int, meaning_of: dict[str, tuple[str, str]]) -> None:

@@ -20,6 +20,11 @@ def list_rankers(wb: Workbench) -> list[str]:
     return [*(name for name, entry in CATALOG.items() if entry.required is None), *versions]
 
 
+def describe_rankers() -> list[tuple[str, str, str, str]]:
+    """(name, what it does, its paper, its settings with their defaults) of each ranker of the catalog."""
+    return [(e.name, e.description, e.paper, e.describe_settings()) for e in CATALOG.values()]
+
+
 def suggest_rankers(wb: Workbench) -> tuple[str, ...]:
     """What a comparison starts with: a version made here that is active against what came with the program, else the
     shipped rankers."""

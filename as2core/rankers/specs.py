@@ -60,6 +60,10 @@ class Entry:
         own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         object.__setattr__(self, "settings", {**own, **self.settings})
 
+    def describe_settings(self) -> str:
+        """`k1=1.2, b=0.75`: with their defaults; "none" without any."""
+        return ", ".join(f"{name}={value}" for name, value in self.settings.items()) or "none"
+
     @property
     def trains(self) -> bool:
         return bool(self.saved)

@@ -33,6 +33,9 @@ number => store number
         ("store number of the pump", "store number of the pump"),
         ("whaler or narwhale", "whaler or narwhale"),
         ("what is a pump", "what is a pump"),
+        ("the VX-901 of the whale", "the VX-901 of the whale (VX-90)"),  # another part
+        ("kaç tİcker", "kaç tİcker"),  # İ and ı are no i, though a pattern without case takes them for one
+        ("the tıcker", "the tıcker"),
     ],
 )
 def test_a_question_is_read_with_the_meaning_behind_the_word(question, read):

@@ -73,6 +73,11 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
 
 
+def test_rankers_are_listed_with_their_settings(wb):
+    shown = markup(open_page("compare"))
+    assert "<td>bm25</td>" in shown and "<td>k1=1.2, b=0.75</td>" in shown
+
+
 def test_one_ranker_is_not_enough(wb):
     at = open_page("compare")
     at = at.multiselect(key="compare_rankers").set_value(["bm25"]).run()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
-from app.compare.rankers import describe_destinations, list_rankers, suggest_rankers
+from app.compare.rankers import describe_destinations, describe_rankers, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs.queue import JobView
@@ -20,6 +20,7 @@ from app.ui.compare.names import (
     name_dataset,
     name_setting,
 )
+from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
 from app.ui.text import format_time, percent, plain
 from app.ui.wording import describe_seconds
@@ -54,6 +55,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             "can also type the directory that `as2 train` wrote, `classifier:model=NAME` for a model of the hub, "
             "`onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an address.",
         )
+        with st.popover("Rankers and their settings", icon=":material/tune:", type="tertiary"):
+            draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
