@@ -9,8 +9,8 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
+import secrets
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -405,17 +405,25 @@ def open_writer(path: str | Path) -> Iterator[Callable[[str], object]]:
     """Gives a function that writes text. The file appears as a whole when the block ends without an error; ".gz" is
     packed. A pipe or a device, such as /dev/null, is written into and not replaced."""
     path = Path(path)
+    with (
+        replace_file(path) as part,
+        part.open("wb") as raw,  # packed without time and name: the same content gives the same bytes
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as out,
+    ):
+        yield lambda text: out.write(text.encode("utf-8"))
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Gives a path beside it to write to, of this call alone, which takes its place when the block ends without an
+    error: nobody reads half of a file. A pipe or a device is given itself."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    is_file = path.is_file() or not path.exists()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part") if is_file else path
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with (
-            part.open("wb") as raw,  # packed without time and name: the same content gives the same bytes
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as out,
-        ):
-            yield lambda text: out.write(text.encode("utf-8"))
-        if is_file:
-            part.replace(path)
+        yield part
+        part.replace(path)
     finally:
-        if is_file:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from as2core.data.source import match_mode, sha256
+from as2core.data.source import match_mode, sha256, write_text
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
@@ -90,9 +90,7 @@ def _remove_config_hash(path: Path) -> None:
 
 
 def _write_json(path: Path, content: Mapping[str, object]) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(content, indent=2) + "\n")
-    part.replace(path)  # a kill leaves no half of it
+    write_text(json.dumps(content, indent=2) + "\n", path)
 
 
 def read_version(path: Path, restore: Callable[[VersionConfig, Path], HasWeights]) -> HasWeights:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from as2core.data.source import replace_file
 from as2core.errors import UnreadableFile
 
 DIGEST_BYTES = 8
@@ -44,9 +45,8 @@ class VectorFile:
             vectors=np.stack([self._vectors[d] for d in digests]) if digests else np.zeros((0, 0), np.float16),
             weights=np.array(self.weights),
         )
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(content.getvalue())
-        part.replace(path)
+        with replace_file(path) as part:
+            part.write_bytes(content.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> VectorFile:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
-import tempfile
 import zipfile
 import zlib
 from collections import defaultdict
@@ -20,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from as2core.data.source import replace_file
 from as2core.types import Candidate, OnProgress, Question
 
 log = logging.getLogger(__name__)
@@ -62,16 +62,9 @@ class VectorCache:
         vectors = self._load_encoder().embed(new, on_progress).astype(np.float16)
         self._matrix = np.concatenate([self._matrix, vectors]) if len(self._matrix) else vectors
         self._row.update({_text_key(t): len(self._row) + i for i, t in enumerate(new)})
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self._file.parent, suffix=".part", delete=False) as file:
-            part = Path(file.name)
-        try:
-            with part.open("wb") as out:
-                keys = np.array(list(self._row), dtype=np.uint64)
-                np.savez(out, keys=keys, vectors=self._matrix, weights=np.array(self._weights))
-            part.rename(self._file)  # two processes may write the same file; a reader never sees half of one
-        finally:
-            part.unlink(missing_ok=True)
+        with replace_file(self._file) as part, part.open("wb") as out:
+            keys = np.array(list(self._row), dtype=np.uint64)
+            np.savez(out, keys=keys, vectors=self._matrix, weights=np.array(self._weights))
 
     def has_all(self, texts: Sequence[str]) -> bool:
         return all(_text_key(t) in self._row for t in texts)
