@@ -327,7 +327,7 @@ def start_retrain(
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True, by=by)
+    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, by=by)
 
 
 def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
