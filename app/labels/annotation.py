@@ -358,14 +358,14 @@ def measure_progress(
 
 def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
     """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
-    until, cached, then = wb.results.get(key, (0.0, None, 0))
-    if time.monotonic() < until:
+    if (entry := wb.progress_counts.get(key)) is not None:
+        cached, then = entry
         return cached, mine - then
     began = time.thread_time()
     fresh = count()
     seconds = time.thread_time() - began
     if seconds > SLOW_COUNT_SECONDS:
-        wb.results[key] = time.monotonic() + min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds), fresh, mine
+        wb.progress_counts.put(key, (fresh, mine), min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds))
     return fresh, 0
 
 
