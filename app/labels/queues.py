@@ -30,6 +30,7 @@ from app.labels.strategies import (
     RANDOM,
     Assignment,
     explain_list,
+    is_sample,
 )
 from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
@@ -50,8 +51,8 @@ HEAD_ROWS = 60  # the head of the queue, among which the next item is chosen
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make the
-    queue "tops". `questions`: only these, where the queue `can_narrow`; none given: all."""
+    """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make a
+    pooled queue. `questions`: only these, where the queue `can_narrow`; none given: all."""
 
     corpus_id: int
     annotator_id: int
@@ -229,7 +230,7 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
     is_outside = seat.questions and can_narrow(seat.queue) and question_id not in seat.questions
     if question is None or question.corpus_id != seat.corpus_id or not question.queued or is_outside:
         return None
-    if seat.queue == RANDOM or (lease is not None and lease.control):
+    if is_sample(seat.queue) or (lease is not None and lease.control):
         return None
     item = question_at(wb, seat, question_id)
     return item if any(r.free for r in item.rows) else None
@@ -314,13 +315,13 @@ def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] =
 def can_narrow(queue: str) -> bool:
     """Whether a queue may be narrowed to some questions: not where estimates for all are made from its draws, and not a
     review."""
-    return queue in QUEUES and queue != RANDOM and not QUEUES[queue].is_review
+    return queue in QUEUES and not (QUEUES[queue].is_sample or QUEUES[queue].is_review)
 
 
 def _assign(rules: Rules, seat: Seat, pair: Pair, *, control: bool = False, is_scored: bool = True) -> Assignment:
     """With the arm, where the draw is random and there are scores to hide; for a list the pair is (question id, 0)."""
     arm = ""
-    if is_scored and (control or seat.queue == RANDOM):
+    if is_scored and (control or is_sample(seat.queue)):
         arm = "blind" if _chance("blind", seat.annotator_id, *pair) < rules.blind else "shown"
     return Assignment(seat.queue, control, arm)
 
