@@ -191,7 +191,7 @@ with st.container(horizontal=True, key="label_choice"):
     entries = {**{q.name: q.menu_entry for q in QUEUES.values()}, DECIDE: decide.MENU_ENTRY}
     choose_first_queue()
     queue = url.choose("label", "queue", "Queue", entries)
-    pool = choose_pool() if queue == "tops" else ()
+    pool = choose_pool() if queue != DECIDE and QUEUES[queue].is_pooled else ()
 is_deciding, mode = queue == DECIDE, ONE
 if not is_deciding:
     with place:

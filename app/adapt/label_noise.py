@@ -142,12 +142,12 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
 
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
-    """Look for labels that look wrong in the background; they fill the queue "second". `by`: who asks for it."""
+    """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
     return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:
-    """How many labels are in the queue "second"."""
+    """How many labels are in the queue of second looks."""
     with wb.read() as s:
         return reviews.count_suspicions(s, corpus_id)
 

@@ -1,6 +1,5 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
-import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -143,17 +142,17 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
     correct = sum(bool(r.correct) for r in rows)
     if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < MIN_QUESTIONS:
         return False
-    key = ("enough", corpus_id, registry.get_active(wb).name)
+    key = (corpus_id, registry.get_active(wb).name)
     counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
-    until, is_enough, then = wb.results.get(key, (0.0, False, ()))
-    is_current = all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then
-    if time.monotonic() < until and is_current:
-        return is_enough
+    if (entry := wb.readiness.get(key)) is not None:
+        is_enough, then = entry
+        if all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then:
+            return is_enough
     try:
         is_enough = check_readiness(wb, corpus_id).is_ready
     except As2Error:  # such as a damaged base, which the page Adapt reports
         is_enough = False
-    wb.results[key] = time.monotonic() + ENOUGH_SECONDS, is_enough, counts
+    wb.readiness.put(key, (is_enough, counts), ENOUGH_SECONDS)
     return is_enough
 
 
@@ -327,7 +326,7 @@ def start_retrain(
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True, by=by)
+    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, by=by)
 
 
 def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:

@@ -68,7 +68,7 @@ def start_measuring(wb: Workbench) -> list[JobView]:
     jobs = []
     for corpus_id in due:
         with suppress(queue.JobActive):  # another machine's worker was quicker
-            jobs.append(queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id, single=True))
+            jobs.append(queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id))
     return jobs
 
 

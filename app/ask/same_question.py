@@ -19,6 +19,7 @@ from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 
 MAX_COMPARED = 3  # questions of the same loose form, newest first
+KEEP_SECONDS = 86_400.0  # then a corpus's memory goes: it may be deleted
 MAX_AGE_SECONDS = 600.0  # then all is read again: on PostgreSQL an event may be visible after one with a higher id
 
 
@@ -65,7 +66,10 @@ def find_same_questions(
 
 def _follow(wb: Workbench, corpus_id: int) -> _Memory:
     """The corpus's memory, brought up to date."""
-    (memory,) = wb.results.setdefault(("labelled questions", corpus_id), (_Memory(),))
+    memory = wb.same_questions.get(corpus_id)
+    if memory is None:
+        memory = _Memory()
+        wb.same_questions.put(corpus_id, memory, KEEP_SECONDS)
     with memory.lock, wb.read() as s:
         newest, now = rows.find_newest_event_id(s), time.monotonic()
         if newest != memory.newest_event:

@@ -19,6 +19,7 @@ from db.repositories import jobs as job_rows
 
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
+COUNT_SECONDS = 3600.0  # how long a count of labels is kept that nothing has changed
 RENAME, DELETE = "rename a corpus", "delete a corpus"  # in the audit log
 CORPUS_PREFIX = "labels:"  # of the name of a data set that is a corpus's labels
 
@@ -76,11 +77,12 @@ def _count(wb: Workbench, s: Session, corpus_id: int) -> dict[str, int]:
     """Documents, sentences, questions and labels. Every page shows them, so the labels are counted again only after one
     of them or a question has changed."""
     counts: dict[str, int] = rows.count_contents(s, corpus_id)._asdict()
-    key, mark = ("labels", corpus_id), (counts["questions"], *rows.mark_labels(s))
-    cache_entry = wb.results.get(key)
-    if cache_entry is None or cache_entry[0] != mark:
-        cache_entry = wb.results[key] = mark, rows.count_labels(s, corpus_id)
-    return counts | {"labels": cache_entry[1]}
+    mark = (counts["questions"], *rows.mark_labels(s))
+    entry = wb.label_counts.get(corpus_id)
+    if entry is None or entry[0] != mark:
+        entry = mark, rows.count_labels(s, corpus_id)
+        wb.label_counts.put(corpus_id, entry, COUNT_SECONDS)
+    return counts | {"labels": entry[1]}
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:

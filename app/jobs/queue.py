@@ -36,6 +36,7 @@ SLOTS: tuple[Mapping[str, int], ...] = (
     {"doubt": 15, "propose": 12, "score": 10, "embed": 0, "measure": -10},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
+SINGLE_KINDS = ("retrain", "measure")  # of a corpus one at a time waits or runs
 
 
 def find_slot(kind: str) -> Mapping[str, int]:
@@ -92,19 +93,23 @@ def enqueue(
     settings: Mapping[str, object],
     *,
     corpus_id: int | None = None,
-    single: bool = False,
     by: int | None = None,
 ) -> JobView:
     """Add a job and see that a worker runs. `by`: who starts it, None for the program or the command line. Raises
-    JobActive if it is to be the `single` one of its kind and corpus and there is another."""
+    JobActive if it is of SINGLE_KINDS and its corpus has another."""
     with wb.write() as s:
-        if single and corpus_id is not None:
+        if kind in SINGLE_KINDS and corpus_id is not None:
             lock_corpus(s, corpus_id)
-            if others := rows.list_active_jobs(s, kind, corpus_id):
-                raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
+            _check_single(s, kind, corpus_id)
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
     start_worker_if_needed(wb)
     return job
+
+
+def _check_single(s: Session, kind: str, corpus_id: int | None) -> None:
+    """Raises JobActive. The corpus is locked, so that of two who ask at once one is the first."""
+    if kind in SINGLE_KINDS and corpus_id is not None and (others := rows.list_active_jobs(s, kind, corpus_id)):
+        raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
 
 
 def load_job(wb: Workbench, job_id: int) -> JobView:
@@ -188,12 +193,13 @@ def _set_paused(wb: Workbench, job_id: int, is_paused: bool, by: int | None) -> 
 
 
 def retry(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
-    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other;
-    NotAllowed as in `cancel`."""
-    with _change(wb, job_id, "repeat a job", by) as row:
+    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other,
+    JobActive as `enqueue` does; NotAllowed as in `cancel`."""
+    with _change(wb, job_id, "repeat a job", by, locks_corpus=True) as row:
         if row is not None and row.state not in ("failed", "cancelled", "lost"):
             raise As2Error(f"job {job_id} is {row.state}: only one that failed, was cancelled or lost can be run again")
         if row is not None:
+            _check_single(cast(Session, object_session(row)), row.kind, row.corpus_id)
             row.state, row.cancelling, row.error, row.finished = "queued", False, "", None
             row.paused = False
             row.attempts, row.message = row.attempt + rows.MAX_ATTEMPTS, "waiting for the worker"
@@ -202,9 +208,14 @@ def retry(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
 
 
 @contextmanager
-def _change(wb: Workbench, job_id: int, act: str, by: int | None) -> Iterator[Job | None]:
+def _change(
+    wb: Workbench, job_id: int, act: str, by: int | None, *, locks_corpus: bool = False
+) -> Iterator[Job | None]:
     """The job's row, locked, for somebody who may change it; None if there is none. Recorded in the audit log."""
     with wb.write() as s:
+        job = s.get(Job, job_id) if locks_corpus else None
+        if job is not None and job.kind in SINGLE_KINDS and job.corpus_id is not None:
+            lock_corpus(s, job.corpus_id)  # before the job, as whoever deletes the corpus does
         row = rows.lock_job(s, job_id)
         is_own = row is not None and by is not None and row.annotator_id == by
         allow(s, by, act, VIEWER if is_own else ANNOTATOR)

@@ -222,14 +222,13 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
 
 
 def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
-    """Take back the events of one act; what an admin withdrew since stays withdrawn. Raises OverlapReached where a
-    label that was withdrawn is not wanted any more, wherever it was given."""
+    """Take back the events of one act; what an admin withdrew since stays withdrawn, however many acts are undone.
+    Raises OverlapReached where a label that was withdrawn is not wanted any more, wherever it was given."""
     reversals = []
     for event in events:
         pair = (event.question_id, event.sentence_id)
         before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
-        newest = rows.find_newest_event(s, *pair, event.annotator_id)
-        if newest is not None and newest.label == WITHDRAWN and newest.queue == question_rows.IMPORTED:
+        if rows.has_admin_withdrawn(s, event):
             before = None
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
         if event.label == WITHDRAWN != label:
@@ -358,14 +357,14 @@ def measure_progress(
 
 def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
     """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
-    until, cached, then = wb.results.get(key, (0.0, None, 0))
-    if time.monotonic() < until:
+    if (entry := wb.progress_counts.get(key)) is not None:
+        cached, then = entry
         return cached, mine - then
     began = time.thread_time()
     fresh = count()
     seconds = time.thread_time() - began
     if seconds > SLOW_COUNT_SECONDS:
-        wb.results[key] = time.monotonic() + min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds), fresh, mine
+        wb.progress_counts.put(key, (fresh, mine), min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds))
     return fresh, 0
 
 

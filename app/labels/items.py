@@ -12,7 +12,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.guidelines import Rules
-from app.labels.strategies import AGAIN, ALONG, QUEUES, RANDOM, Assignment, Evidence, explain
+from app.labels.strategies import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from db.models import ModelVersion
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
@@ -151,7 +151,7 @@ def build_item(
     own = next((r.label for r in labels if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more
     queue = QUEUES.get(assignment.queue)
-    is_current = not again or (queue is not None and (queue.is_review or queue.name == RANDOM))
+    is_current = not again or (queue is not None and (queue.is_review or queue.is_sample))
     count = count_run(s, row)
     reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules, count)
     return QueueItem(

@@ -100,8 +100,8 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
         for r in records:
             if current[r.annotator_id].get((r.question_id, r.sentence_id)) == r.label:
                 ids = {"question_id": r.question_id, "sentence_id": r.sentence_id, "annotator_id": r.annotator_id}
-                is_own = r.annotator_id == by  # what somebody else took back, one's own Undo leaves alone
-                events.append({**ids, "label": WITHDRAWN, "created": wb.clock(), **({"queue": ""} if is_own else {})})
+                queue = "" if r.annotator_id == by else label_rows.BY_ADMIN  # which one's own Undo leaves alone
+                events.append({**ids, "label": WITHDRAWN, "created": wb.clock(), "queue": queue})
                 names[r.annotator] += 1
         label_rows.add_events(s, events)
         if events:

@@ -1,6 +1,7 @@
 """The share of correct pairs, estimated from the fair sample, and beside it from each adaptive queue.
 
-What an adaptive queue chooses is no sample of anything; its random share is one, and so is the whole queue "random".
+What an adaptive queue chooses is no sample of anything; its random share is one, and so is all of a queue that draws at
+random.
 Of a list that was drawn at random only the drawn row counts: lists are labelled from the top and seldom to the end.
 The interval is Wilson's (1927): it stays inside 0 and 1 and holds for few pairs. It takes pairs for independent, so
 with several of one question the truth is somewhat wider.
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 
 from app.labels.agreement import Estimate
 from app.labels.consensus import CORRECT, INCORRECT
-from app.labels.strategies import ADAPTIVE, RANDOM
+from app.labels.strategies import ADAPTIVE, QUEUES, is_sample
 from app.workbench.workbench import Workbench
 from as2core.metrics import wilson_interval
 from db.repositories import labels as rows
 from db.repositories.pairs import Pair
+
+FAIR = ""  # in place of a queue's name: what was drawn at random, whichever queue drew it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,16 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
     """A pair counts once, as its verdict or the majority of its labels; unsure and even ones not at all. A label that
     was changed later counts as it is now, where it was first assigned."""
     with wb.read() as s:
-        labels = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
+        labels = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, *filter(is_sample, QUEUES)))
         verdicts = rows.find_verdicts(s, corpus_id=corpus_id)
-    random_keys = {(r.question_id, r.sentence_id, r.annotator_id) for r in labels if r.control or r.queue == RANDOM}
+    random_keys = {(r.question_id, r.sentence_id, r.annotator_id) for r in labels if r.control or is_sample(r.queue)}
     samples: dict[str, dict[Pair, dict[int, str]]] = {}
     for r in labels:
         pair = (r.question_id, r.sentence_id)
-        sample = RANDOM if (*pair, r.annotator_id) in random_keys else r.queue
+        sample = FAIR if (*pair, r.annotator_id) in random_keys else r.queue
         samples.setdefault(sample, {}).setdefault(pair, {})[r.annotator_id] = verdicts.get(pair, r.label)
     estimates = {name: _estimate_share([[*by.values()] for by in pairs.values()]) for name, pairs in samples.items()}
-    fair = estimates.get(RANDOM, Estimate(None, None, None, 0))
+    fair = estimates.get(FAIR, Estimate(None, None, None, 0))
     return PrevalenceView(fair, tuple((q, estimates[q]) for q in ADAPTIVE if q in estimates))
 
 

@@ -30,6 +30,7 @@ from app.labels.strategies import (
     RANDOM,
     Assignment,
     explain_list,
+    is_sample,
 )
 from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
@@ -45,13 +46,13 @@ from db.repositories.questions import KEPT_APART
 RETRIEVAL = "retrieval"
 LEASE = timedelta(minutes=10)
 MIN_REPEAT_SIMILARITY = 0.8  # Jaccard of the words
-HEAD_ROWS = 60  # the head of the queue, among which the next item is chosen
+HEAD_ROWS, HEAD_QUESTIONS = 60, 8  # the head of the queue, among which the next pair or question is chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make the
-    queue "tops". `questions`: only these, where the queue `can_narrow`; none given: all."""
+    """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make a
+    pooled queue. `questions`: only these, where the queue `can_narrow`; none given: all."""
 
     corpus_id: int
     annotator_id: int
@@ -79,31 +80,42 @@ def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> Qu
     the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last, and
     questions). None when the queue is empty; `score_job.start_scoring` fills it. Raises BadSetting for an unknown
     queue."""
-    now = wb.clock()
-    with wb.read() as s:  # a read blocks nobody; the lease decides
-        draw = _draw(s, seat, now, skips)
-        recent = _read_recent_texts(s, seat, skips)
-    matches = [r for r in draw.rows if read_pair(r) not in skips]
-    matches.sort(key=lambda r: (read_pair(r) != draw.leased, _is_repeat(read_pair(r), r.text, recent)))
-    expires = None if draw.only_views else now + LEASE
-    for row in matches:
-        pair = read_pair(row)
-        token = draw.token if pair == draw.leased else _make_token(*pair)
-        with wb.write() as s:
-            leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=pair if expires else None)
-            if expires and not leases.acquire(
-                s, pair, seat.who, queue=seat.queue, token=token, expires=expires, now=now, control=draw.control
-            ):
-                continue
-            if not QUEUES[seat.queue].is_review and not queues.is_open(s, pair, seat.annotator_id, draw.rules.overlap):
-                leases.release(s, pair, seat.annotator_id)  # labelled by whoever had the lease before
-                continue
-        assignment = _assign(draw.rules, seat, pair, control=draw.control, is_scored=row.rank is not None)
-        with wb.read() as s:
-            item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
-        return replace(item, leased_until=expires)
+    misses: list[Pair] = []
+    while True:
+        now = wb.clock()
+        with wb.read() as s:  # a read blocks nobody; the lease decides
+            draw = _draw(s, seat, now, [*skips, *misses])
+            recent = _read_recent_texts(s, seat, skips)
+        matches = [r for r in draw.rows if read_pair(r) not in (*skips, *misses)]
+        if not matches:
+            break
+        for row in sorted(
+            matches, key=lambda r: (read_pair(r) != draw.leased, _is_repeat(read_pair(r), r.text, recent))
+        ):
+            pair = read_pair(row)
+            if token := _lease(wb, seat, draw, pair, now):
+                assignment = _assign(draw.rules, seat, pair, control=draw.control, is_scored=row.rank is not None)
+                with wb.read() as s:
+                    item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
+                return replace(item, leased_until=None if draw.only_views else now + LEASE)
+        misses += map(read_pair, matches)  # others were quicker, such as with a whole list: the rest may be open
     leave(wb, seat)  # what was in front is not kept from others
     return None
+
+
+def _lease(wb: Workbench, seat: Seat, draw: _Draw, pair: Pair, now: datetime) -> str:
+    """The token of a pair that is in front of nobody else; "" where somebody leased or labelled it after the draw."""
+    token = draw.token if pair == draw.leased else _make_token(*pair)
+    with wb.write() as s:
+        leases.release_all(s, seat.corpus_id, seat.who, seat.queue, but=None if draw.only_views else pair)
+        if not draw.only_views and not leases.acquire(
+            s, pair, seat.who, queue=seat.queue, token=token, expires=now + LEASE, now=now, control=draw.control
+        ):
+            return ""
+        if not QUEUES[seat.queue].is_review and not queues.is_open(s, pair, seat.annotator_id, draw.rules.overlap):
+            leases.release(s, pair, seat.annotator_id)  # labelled by whoever had the lease before
+            return ""
+    return token
 
 
 def item_at(
@@ -149,24 +161,27 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
 
 def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
     """The question of the queue's next pair with its whole list, every pair of it that is open leased; `skips`:
-    questions not wanted now, the latest last. None when nothing is left. Raises BadSetting."""
-    with wb.read() as s:
-        draw = _draw(s, seat, wb.clock(), skips)
-        recent = _read_recent_questions(s, seat, skips)
-    leased_id = draw.leased and draw.leased[0]
-    first: dict[int, Row] = {}
-    for row in draw.rows:
-        first.setdefault(row.question_id, row)
-    matches = list(first.values())
-    matches.sort(key=lambda r: (r.question_id != leased_id, _is_repeat(r.question_id, r.question, recent)))
-    for row in matches:
-        assignment = _assign(draw.rules, seat, (row.question_id, 0), control=draw.control)
-        target: int | None = row.sentence_id
-        if assignment.is_random:
-            assignment, target = replace(assignment, first_id=target), None
-        item = question_at(wb, seat, row.question_id, assignment, target)
-        if any(r.free for r in item.rows):
-            return item
+    questions not wanted now, the latest last. None when nothing is left, whoever takes questions meanwhile. Raises
+    BadSetting."""
+    misses: list[int] = []
+    while True:
+        with wb.read() as s:
+            draw = _draw(s, seat, wb.clock(), [*skips, *misses], is_list=True)
+            recent = _read_recent_questions(s, seat, skips)
+        if not draw.rows:
+            break
+        leased_id = draw.leased and draw.leased[0]
+        for row in sorted(
+            draw.rows, key=lambda r: (r.question_id != leased_id, _is_repeat(r.question_id, r.question, recent))
+        ):
+            assignment = _assign(draw.rules, seat, (row.question_id, 0), control=draw.control)
+            target: int | None = row.sentence_id
+            if assignment.is_random:
+                assignment, target = replace(assignment, first_id=target), None
+            item = question_at(wb, seat, row.question_id, assignment, target)
+            if any(r.free for r in item.rows):
+                return item
+            misses.append(row.question_id)  # others were quicker, such as one who began at the same time
     leave(wb, seat)
     return None
 
@@ -229,7 +244,7 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
     is_outside = seat.questions and can_narrow(seat.queue) and question_id not in seat.questions
     if question is None or question.corpus_id != seat.corpus_id or not question.queued or is_outside:
         return None
-    if seat.queue == RANDOM or (lease is not None and lease.control):
+    if is_sample(seat.queue) or (lease is not None and lease.control):
         return None
     item = question_at(wb, seat, question_id)
     return item if any(r.free for r in item.rows) else None
@@ -265,7 +280,8 @@ def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """The head of a queue for one annotator. `leased`: the pair they hold from it already, with its token."""
+    """The head of a queue for one annotator: pairs, or one of each question. `leased`: the pair they hold from it
+    already, with its token."""
 
     rules: Rules
     control: bool
@@ -275,8 +291,9 @@ class _Draw:
     only_views: bool
 
 
-def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) -> _Draw:
-    """`skips`: pairs, and ids of questions, which are left out. Raises BadSetting for an unknown queue."""
+def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *, is_list: bool = False) -> _Draw:
+    """`skips`: pairs, and ids of questions, which are left out. `is_list`: what is wanted are questions. Raises
+    BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
     rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
@@ -294,7 +311,10 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) ->
     request = request_queue(s, seat, rules, question_ids)
     if control and queues.list_open_pairs(s, request, now, 1):  # a queue without an item of its own is empty
         request = request_queue(s, replace(seat, queue=RANDOM), rules, question_ids)
-    open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
+    if is_list:
+        open_rows = queues.list_open_questions(s, request, now, HEAD_QUESTIONS)
+    else:
+        open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
     return _Draw(
         rules, control, open_rows, read_pair(lease) if lease else None, lease.token if lease else "", only_views
     )
@@ -314,13 +334,13 @@ def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] =
 def can_narrow(queue: str) -> bool:
     """Whether a queue may be narrowed to some questions: not where estimates for all are made from its draws, and not a
     review."""
-    return queue in QUEUES and queue != RANDOM and not QUEUES[queue].is_review
+    return queue in QUEUES and not (QUEUES[queue].is_sample or QUEUES[queue].is_review)
 
 
 def _assign(rules: Rules, seat: Seat, pair: Pair, *, control: bool = False, is_scored: bool = True) -> Assignment:
     """With the arm, where the draw is random and there are scores to hide; for a list the pair is (question id, 0)."""
     arm = ""
-    if is_scored and (control or seat.queue == RANDOM):
+    if is_scored and (control or is_sample(seat.queue)):
         arm = "blind" if _chance("blind", seat.annotator_id, *pair) < rules.blind else "shown"
     return Assignment(seat.queue, control, arm)
 

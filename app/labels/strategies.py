@@ -17,7 +17,8 @@ from db.repositories import queues, reviews
 from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
-RANDOM = "random"
+RANDOM = "random"  # whose order is also that of what adaptive queues draw at random
+TOPS = "tops"  # what readers see first: where labels are wanted that do not wait for a queue of their own
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
 ASK, AGAIN, ALONG = "ask", "again", "along"
 DECIDE = "decide"  # proposed to decide between two rankers (`app.compare.deciding`)
@@ -48,7 +49,7 @@ class Assignment:
     @property
     def is_random(self) -> bool:
         """Whether the queue draws such an item at random."""
-        return self.queue == RANDOM or (self.control and self.queue in ADAPTIVE)
+        return is_sample(self.queue) or (self.control and self.queue in ADAPTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Queue:
     """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review
     has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random.
     `is_by_probability`: in the order of a sentence's probability by itself, which the page therefore shows.
+    `is_sample`: all of it is drawn at random, so what is estimated from its labels holds for the corpus.
+    `is_pooled`: the rankers whose first candidates it offers can be chosen.
     `is_for_evaluation`: its labels are to measure by, not to train on.
     `settle`: what a label given in a review settles there. `title`: its name on the page, by default `name`.
     `when_empty`: the text shown in place of an item."""
@@ -82,6 +85,8 @@ class Queue:
     title: str = ""
     is_adaptive: bool = False
     is_by_probability: bool = False
+    is_sample: bool = False
+    is_pooled: bool = False
     is_for_evaluation: bool = False
     settle: Callable[[Session, Pair, datetime], None] | None = None
     when_empty: str = ""
@@ -106,6 +111,11 @@ class Queue:
         return self.is_review and self.settle is None
 
 
+def is_sample(queue: str) -> bool:
+    """Whether all that the queue of this name offers is drawn at random; False for what is no queue."""
+    return queue in QUEUES and QUEUES[queue].is_sample
+
+
 # --- reasons ---------------------------------------------------------------------------------------------------------
 
 
@@ -117,7 +127,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
     if queue and queue.is_review and (reason := queue.explain(evidence)):
         return reason
     if evidence.row.rank is None:
-        is_random = assignment.control or assignment.queue == RANDOM
+        is_random = assignment.control or is_sample(assignment.queue)
         return "A random pick, not ranked by any model yet." if is_random else "Not ranked by any model yet."
     if not with_scores:
         return f"{CONTROL}." if assignment.control else queue.description if queue else "Shown again."
@@ -260,11 +270,12 @@ QUEUES = {
             is_adaptive=True,
         ),
         Queue(
-            name="tops",
+            name=TOPS,
             hint="the highest ranked without a label",
             description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
             order=Order(_best_ranks_first),
             explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
+            is_pooled=True,
             is_for_evaluation=True,
         ),
         Queue(
@@ -300,6 +311,7 @@ QUEUES = {
             description="A random sample of the open pairs.",
             order=Order(lambda query, _: query.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",
+            is_sample=True,
             is_for_evaluation=True,
         ),
     )

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import as2core
 from app.jobs.process import is_running
+from app.upkeep.job_numbers import empty_unfinished, raise_job_counter
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.settings import Settings
@@ -125,7 +126,7 @@ def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = 
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
     `as2.db.before-restore`. Nothing is changed unless the backup is whole and fits this program. Versions that the
-    backup does not know stay in their folder.
+    backup does not know stay in their folder, as do jobs, and no job's number is given again.
 
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
     IndexUnavailable where the index server does not answer.
@@ -133,7 +134,8 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     database = settings.database_file
     if database is None:
         raise BadSetting(
-            "the database is on PostgreSQL: restore it with pg_restore, and copy the home back without the folder index"
+            "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
+            "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
         )
     if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
@@ -148,6 +150,8 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             _check_database(copy, file)
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
+            raise_job_counter(settings, copy)
+            empty_unfinished(settings, copy)
             _replace_folders(settings, Path(folder))
             _replace_database(database, copy)
             for corpus_id in former:  # of other documents; built anew by the next question

@@ -79,13 +79,14 @@ def find_alike(s: Session, name: str) -> Annotator | None:
 
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
-    number."""
+    number, and without a name, or one of white space, the subject is the name. Raises BadSetting where that is white
+    space, too."""
     remember_login(wb.settings)
     with wb.read() as s:
         person = rows.find_annotator(s, subject=subject)
     if person is not None:
         return to_view(person)
-    base_name = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
+    base_name = _tidy(_collapse(name)[:MAX_NAME_CHARS] or _collapse(subject)[:MAX_NAME_CHARS])
     with wb.write() as s:
         person, number = rows.find_annotator(s, subject=subject), 1
         while person is None or person.subject != subject:  # the name is another's, who may have come just now
@@ -185,8 +186,12 @@ def _ensure_admin(s: Session, wb: Workbench, person: Annotator, *, but_local: bo
     return True
 
 
+def _collapse(name: str) -> str:
+    return " ".join(storable(name).split())
+
+
 def _tidy(name: str) -> str:
-    name = " ".join(storable(name).split())
+    name = _collapse(name)
     if not name or len(name) > MAX_NAME_CHARS:
         raise BadSetting(f"an annotator's name has 1 to {MAX_NAME_CHARS} characters, not {len(name)}")
     return name

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -15,6 +16,7 @@ from app.workbench.indexes import IndexStore
 from app.workbench.later import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
+from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
 from db.errors import BadValue, DbError
@@ -52,7 +54,11 @@ class Workbench:
     indexes: IndexStore
     clock: Callable[[], datetime] = utc_now
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
-    results: dict[tuple, tuple] = field(default_factory=dict)  # what took long to read or count, in its caller's form
+    # what took long to read or count; each has one user, who says what is in it
+    progress_counts: TimedCache[tuple, tuple[Any, int]] = field(default_factory=lambda: TimedCache(200))
+    label_counts: TimedCache[int, tuple[tuple, int]] = field(default_factory=lambda: TimedCache(200))
+    readiness: TimedCache[tuple, tuple[bool, tuple[int, ...]]] = field(default_factory=lambda: TimedCache(200))
+    same_questions: TimedCache[int, Any] = field(default_factory=lambda: TimedCache(50))
     is_closed: threading.Event = field(default_factory=threading.Event)
     later: LaterWrites = field(default_factory=LaterWrites)  # by the id of the question they are about
 

@@ -14,6 +14,7 @@ from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
 from db.repositories.statements import add_row
 
+BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
 # The columns of an event that say what was on the screen.
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())
 
@@ -26,6 +27,14 @@ def find_newest_event(
     if before is not None:
         where.append(LabelEvent.id < before)
     return session.scalar(select(LabelEvent).where(*where).order_by(LabelEvent.id.desc()).limit(1))
+
+
+def has_admin_withdrawn(session: Session, event: LabelEvent) -> bool:
+    """Whether an admin withdrew, after this event, what its annotator had given the pair; whatever came after that."""
+    of_same = (is_on(LabelEvent, (event.question_id, event.sentence_id)), LabelEvent.annotator_id == event.annotator_id)
+    by_admin = (LabelEvent.label == WITHDRAWN, LabelEvent.queue.in_((BY_ADMIN, IMPORTED)))  # no import withdraws
+    later = select(LabelEvent.id).where(*of_same, *by_admin, LabelEvent.id > event.id)
+    return session.scalar(later.limit(1)) is not None
 
 
 def add_event(
@@ -56,7 +65,7 @@ def add_events(session: Session, values: Sequence[Mapping[str, object]]) -> None
 
 def _acts(annotator_id: int, corpus_id: int) -> Select:
     """The annotator's events in the corpus that neither are an undo nor were undone, newest first; no imported ones,
-    which nobody did here."""
+    which nobody did here, and none of an admin's."""
     undo = aliased(LabelEvent)
     return (
         select(LabelEvent)
@@ -66,7 +75,7 @@ def _acts(annotator_id: int, corpus_id: int) -> Select:
             LabelEvent.annotator_id == annotator_id,
             Question.corpus_id == corpus_id,
             LabelEvent.undoes.is_(None),
-            LabelEvent.queue != IMPORTED,
+            LabelEvent.queue.not_in((IMPORTED, BY_ADMIN)),
             undo.id.is_(None),
         )
         .order_by(LabelEvent.id.desc())

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql._typing import _ColumnsClauseArgument
 
 POOL_DEPTH = 10
+MAX_HEAD_PAIRS = 1000  # read of a queue to meet its first questions: lists have some 100
 _PRIME, _OFFSET, _STRETCH = 1_000_003, 271_828, 514_229  # see `shuffle`
 LAST, EARLY, GENERATIVE = (aliased(Score, name=f"{name}_score") for name in ("last", "early", "generative"))
 
@@ -84,11 +85,26 @@ def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limi
     """The first `limit` candidates of a queue, as `_scored_candidates` gives them. Texts are read of those alone, not
     of all that are sorted."""
     _fix_join_order(session)
-    head = list(session.scalars(request.order.sort(_open(request, now), request).limit(limit)))
-    if not head:
+    return _read_rows(session, list(session.scalars(request.order.sort(_open(request, now), request).limit(limit))))
+
+
+def list_open_questions(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:
+    """The first candidate of each of the first `limit` questions, as `list_open_pairs` gives them; of fewer questions
+    where MAX_HEAD_PAIRS candidates have no more, and of one at least unless the queue is empty."""
+    _fix_join_order(session)
+    pairs = request.order.sort(_open(request, now).add_columns(Candidate.question_id), request).limit(MAX_HEAD_PAIRS)
+    first: dict[int, int] = {}
+    for candidate_id, question_id in session.execute(pairs):
+        first.setdefault(question_id, candidate_id)
+    return _read_rows(session, list(first.values())[:limit])
+
+
+def _read_rows(session: Session, candidate_ids: list[int]) -> list[Row]:
+    """In this order; without a query where there are none."""
+    if not candidate_ids:
         return []
-    rows = {r.id: r for r in session.execute(_scored_candidates().where(Candidate.id.in_(head)))}
-    return [rows[i] for i in head if i in rows]
+    rows = {r.id: r for r in session.execute(_scored_candidates().where(Candidate.id.in_(candidate_ids)))}
+    return [rows[i] for i in candidate_ids if i in rows]
 
 
 def count_open(session: Session, request: QueueRequest, now: datetime, *, leased: bool = True) -> int:

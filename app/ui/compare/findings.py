@@ -9,6 +9,7 @@ from app.compare import findings
 from app.compare.comparison import ComparisonView
 from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import CorpusView
+from app.labels.strategies import TOPS
 from app.ui import navigation
 from app.ui.errors import boundary
 from app.ui.text import count, percent, plain
@@ -92,7 +93,7 @@ def _draw_link(wb: Workbench, view: ComparisonView, corpus: CorpusView, sets: di
         return
     only, with_labels = ".".join(map(str, ids)), findings.count_with_labels(wb, ids)
     with st.container(horizontal=True):
-        navigation.to("label", f"Label candidates of {count(len(ids), 'question')}", corpus=target.name, queue="tops",
+        navigation.to("label", f"Label candidates of {count(len(ids), 'question')}", corpus=target.name, queue=TOPS,
                       mode="list", only=only)  # fmt: skip
         if with_labels:
             navigation.to("adapt", "Retrain with these questions", corpus=target.name, only=only)

@@ -12,7 +12,7 @@ from app.ask import question_management
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels import queues
-from app.labels.strategies import QUEUES
+from app.labels.strategies import QUEUES, TOPS
 from app.ranking import score_job
 from app.ui import navigation
 from app.ui.errors import guarded
@@ -30,7 +30,7 @@ RANK_FIRST = (
     "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
     "the first appear here as soon as they are ranked."
 )
-NEXT = "tops"  # after the questions without a label: what readers see first
+NEXT = TOPS  # after the questions without a label: what readers see first
 
 
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:

@@ -652,13 +652,26 @@ def test_the_supervisor_wakes_a_worker_for_a_retrain_at_night(wb, towers, runner
 
 
 def test_a_single_job_is_refused_while_another_of_its_kind_and_corpus_waits(wb, towers):
-    first = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True)
+    first = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
     with pytest.raises(queue.JobActive, match=f"job {first.id} "):
-        queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True)
+        queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
     queue.cancel(wb, first.id)
-    assert queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True).state == "queued"
+    assert queue.enqueue(wb, "retrain", {}, corpus_id=towers.id).state == "queued"
+
+
+def test_a_single_job_runs_again_only_when_no_other_of_its_kind_and_corpus_waits(wb, towers):
+    first = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
+    queue.cancel(wb, first.id)
+    second = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
+    with pytest.raises(queue.JobActive, match=f"job {second.id} "):
+        queue.retry(wb, first.id)
+    assert [j.id for j in queue.list_active(wb, "retrain", towers.id)] == [second.id]
+    assert queue.load_job(wb, first.id).state == "cancelled"
+    queue.cancel(wb, second.id)
+    assert queue.retry(wb, first.id).state == "queued"
 
 
 def test_every_kind_of_job_has_a_runner_and_one_slot():
+    assert set(queue.SINGLE_KINDS) <= queue.PRIORITIES.keys()
     assert set(RUNNERS) == set(queue.PRIORITIES)
     assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.PRIORITIES)

@@ -1,10 +1,13 @@
 """The labels of a corpus, looked up one by one and withdrawn."""
 
 import pytest
+from sqlalchemy import select
 
 from app.labels import annotation, consensus, label_list
 from app.workbench import audit_log, people
 from app.workbench.people import NotAllowed
+from db.models import LabelEvent
+from db.repositories import labels
 
 
 @pytest.fixture
@@ -96,6 +99,44 @@ def test_what_an_admin_withdrew_does_not_come_back_in_an_earlier_form(wb, corpus
     label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
     annotation.undo_last(wb, bob.id, corpus_id)
     assert find(wb, corpus_id, bob).total == 0
+
+
+@pytest.mark.parametrize("queue", [labels.BY_ADMIN, "imported"])  # "imported": in databases of before
+def test_however_many_undos_bring_back_nothing_that_an_admin_withdrew(
+    wb, corpus_id, admin, bob, give, queue, monkeypatch
+):
+    give(bob, 0, "correct")  # was "incorrect"
+    give(bob, 0, "unsure")
+    give(bob, 1, "correct")
+    records = [r for r in find(wb, corpus_id, bob).listed if r.label == "unsure"]
+    with monkeypatch.context() as patch:
+        patch.setattr(labels, "BY_ADMIN", queue)
+        label_list.withdraw_labels(wb, corpus_id, records, by=admin.id)
+    assert [r.label for r in find(wb, corpus_id, bob).listed] == ["correct"]
+    for _ in range(4):
+        assert annotation.undo_last(wb, bob.id, corpus_id) is not None
+        assert find(wb, corpus_id, bob).total == 0
+    assert annotation.undo_last(wb, bob.id, corpus_id) is None
+
+
+def test_labels_given_after_an_admin_withdrew_are_undone_as_any(wb, corpus_id, admin, bob, give):
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
+    given = ["correct", "unsure", "incorrect"]
+    for label in given:
+        give(bob, 0, label)
+    states = []
+    for _ in range(4):  # the fourth is of what was withdrawn
+        annotation.undo_last(wb, bob.id, corpus_id)
+        states.append([r.label for r in find(wb, corpus_id, bob).listed])
+    assert states == [["unsure"], ["correct"], [], []]
+
+
+def test_a_withdrawal_says_whether_an_admin_or_the_person_made_it(wb, corpus_id, admin, cy, bob):
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).listed, by=cy.id)
+    with wb.read() as s:
+        events = s.execute(select(LabelEvent.annotator_id, LabelEvent.queue).where(LabelEvent.label == "withdrawn"))
+        assert set(map(tuple, events)) == {(bob.id, labels.BY_ADMIN), (cy.id, "")}
 
 
 def test_nobody_but_an_admin_withdraws_others_labels(wb, corpus_id, admin, cy, bob):

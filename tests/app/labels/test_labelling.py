@@ -262,7 +262,7 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     count = annotation.rows.count_outcomes
     monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
     n = annotation.measure_progress(wb, towers.id, ann.id).remaining
-    wb.results.clear()
+    wb.progress_counts.clear()
     counted.clear()
 
     def read_progress(who):
@@ -278,9 +278,19 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     assert len(counted) == 1
     give(ann, 2, "unsure")
     assert read_progress(bob) == (0, 0, 2, n - 2)
-    wb.results.clear()  # the seconds are over
+    wb.progress_counts.clear()  # the seconds are over
     assert read_progress(ann) == (2, 2, 2, n - 2)
     assert len(counted) == 3
+
+
+def test_counts_of_more_desks_than_are_kept_replace_the_oldest(wb, monkeypatch):
+    monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", -1.0)  # everything takes long
+    monkeypatch.setattr(annotation, "CACHE_FACTOR", 1e9)
+    counts = [annotation.count_cached(wb, (f"desk {n}",), 0, lambda n=n: n)[0] for n in range(500)]
+    assert counts == list(range(500))
+    assert len(wb.progress_counts) == wb.progress_counts.size == 200
+    assert annotation.count_cached(wb, ("desk 499",), 3, lambda: -1) == (499, 3)
+    assert annotation.count_cached(wb, ("desk 0",), 3, lambda: -1) == (-1, 0)
 
 
 def test_an_annotator_is_known_by_a_tidied_name(wb):

@@ -28,13 +28,14 @@ CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a 
 
 
 def walk(wb, corpus, who, queue, label="incorrect"):
-    """Label a queue to its end; the items met."""
+    """Label a queue to its end; the items met, of which there is one at least."""
     met = []
     while (item := queueing.next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
         met.append(item)
         annotation.give_label(
             wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
         )
+    assert met, f"the queue {queue} was empty"
     return met
 
 

@@ -11,8 +11,11 @@ from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
+from app.compare import comparison, comparison_job
 from app.corpora import corpora, documents
+from app.exchange import imports
 from app.jobs import queue
+from app.jobs.attempt import run_queued
 from app.jobs.process import hold_worker_lock
 from app.labels import annotation
 from app.upkeep import backup
@@ -20,9 +23,13 @@ from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
 from app.workbench.indexes import SqliteIndexes
 from app.workbench.settings import Settings
+from app.worker import RUNNERS
+from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.retrieval.milvus import IndexUnavailable
 from as2core.serving.keys import KeyRing, add_key, revoke_key
+from as2core.types import Candidate, Question
+from db.models import Job
 
 SIGNS = ("correct", "incorrect", "unsure")
 
@@ -135,6 +142,84 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     assert set(annotation.read_labels(wb, asked.question_id).values()) == {"correct"}
     assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
     assert (settings.home / "as2.db.before-restore").exists()
+
+
+def make_questions(word, n=4):
+    return [
+        Question(f"{word}{i}", f"What is {word} {i}?", (Candidate("a", f"{word} {i}.", 1), Candidate("b", "No.", 0)))
+        for i in range(n)
+    ]
+
+
+def test_after_a_restore_a_new_job_works_on_its_own_files(wb, settings, models, clock, tmp_path):
+    for word in ("apples", "pears"):
+        imports.import_labels(wb, None, f"{word}.jsonl", jsonl.dumps(make_questions(word)).encode())
+    run_queued(wb, RUNNERS)
+    back_up(wb, tmp_path / "monday.tar")
+    before = comparison_job.start_compare(wb, ["rr", "bm25"], "labels:apples")
+    run_queued(wb, RUNNERS)
+    restore(settings, tmp_path / "monday.tar")
+    with opened(settings, models, clock) as other:
+        after = comparison_job.start_compare(other, ["rr", "bm25"], "labels:pears")
+        run_queued(other, RUNNERS)
+        view = comparison.load_comparison(other, after.id)
+    assert after.id > before.id
+    assert set(view.by_id) == {q.qid for q in make_questions("pears")}
+
+
+@pytest.mark.parametrize("state", ["as it was", "without its database", "with a damaged database"])
+def test_after_a_restore_no_number_of_a_job_is_given_again(wb, towers, settings, tmp_path, models, clock, state):
+    run_queued(wb, RUNNERS)
+    back_up(wb, tmp_path / "monday.tar")
+    (settings.jobs_dir / "40").mkdir(parents=True)
+    (settings.jobs_dir / "notes").mkdir()
+    write_version(settings.versions_dir / "towers-50 2", job=50)
+    write_version(settings.versions_dir / "towers-2024", job=7)  # from elsewhere, by somebody's name for it
+    write_version(settings.versions_dir / "towers-60")
+    (settings.versions_dir / "towers-70").mkdir()
+    wb.close()
+    if state != "as it was":
+        for file in settings.home.glob("as2.db*"):
+            file.unlink()
+    if state == "with a damaged database":
+        (settings.home / "as2.db").write_bytes(b"no database" * 1000)
+    restore(settings, tmp_path / "monday.tar")
+    with opened(settings, models, clock) as other:
+        assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == 51
+
+
+def test_after_a_restore_a_job_without_a_folder_keeps_its_number_too(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    later = [queue.enqueue(wb, "score", {}, corpus_id=towers.id) for _ in range(3)]
+    restore(settings, tmp_path / "monday.tar")
+    assert queue.enqueue(wb, "score", {}, corpus_id=towers.id).id == later[-1].id + 1
+
+
+def test_an_empty_home_counts_on_from_the_backup(wb, towers, settings, tmp_path, models, clock):
+    last = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    back_up(wb, tmp_path / "monday.tar")
+    elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    restore(elsewhere, tmp_path / "monday.tar")
+    with opened(elsewhere, models, clock) as other:
+        assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == last.id + 1
+
+
+def test_a_job_that_the_backup_has_as_not_done_goes_on_from_the_backup(wb, towers, settings, tmp_path):
+    done, waiting = (queue.enqueue(wb, "compare", {}) for _ in range(2))
+    folders = {job.id: settings.jobs_dir / str(job.id) for job in (done, waiting)}
+    with wb.write() as s:
+        s.get_one(Job, done.id).state = "done"
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "data.jsonl").write_text("before")
+    back_up(wb, tmp_path / "monday.tar")
+    for folder in folders.values():
+        (folder / "data.jsonl").write_text("after")
+        (folder / "result.json").write_text("after")
+    restore(settings, tmp_path / "monday.tar")
+    contents = {i: {f.name: f.read_text() for f in folder.iterdir()} for i, folder in folders.items()}
+    assert contents[waiting.id] == {"data.jsonl": "before"}
+    assert contents[done.id] == {"data.jsonl": "before", "result.json": "after"}
 
 
 def test_a_restore_empties_the_indexes_outside_the_home_too(wb, towers, settings, models, clock, tmp_path, monkeypatch):

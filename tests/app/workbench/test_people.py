@@ -222,6 +222,15 @@ def test_nobody_logs_in_as_the_one_who_gave_no_name(wb):
     assert people.sign_in_subject(wb, SUBJECT, people.NOBODY).name == "me 2"
 
 
+@pytest.mark.parametrize("name", ["", " ", "\t\n", "\x00"])
+def test_whoever_logs_in_without_a_name_is_called_by_the_subject(wb, name):
+    assert people.sign_in_subject(wb, SUBJECT, name).name == SUBJECT
+
+
+def test_of_a_long_name_that_begins_with_white_space_the_first_characters_count(wb):
+    assert people.sign_in_subject(wb, SUBJECT, " " * 80 + "ann  other " * 10).name == ("ann other " * 6).strip()
+
+
 @pytest.mark.parametrize("name", ["import", "starter", " import "])
 def test_nobody_signs_in_by_a_name_that_imported_labels_are_signed_with(wb, name):
     def refused():

@@ -7,6 +7,7 @@ import streamlit as st
 from app.ask.asking import AskView
 from app.ask.overlooked import OverlookedSentence, list_overlooked
 from app.labels.consensus import INCORRECT
+from app.labels.strategies import TOPS
 from app.ui import navigation
 from app.ui.ask import result
 from app.ui.ask.drop_reason import list_standings
@@ -32,7 +33,7 @@ def draw_overlooked(frame: Frame, view: AskView, run: CascadeTrace, best: int, l
                       on_click=result.choose, args=(first.candidate,))  # fmt: skip
         else:
             draw_document_link(frame, first.document_id, first.position)
-        navigation.to("label", "Label its candidates", corpus=frame.corpus.name, queue="tops", mode="list",
+        navigation.to("label", "Label its candidates", corpus=frame.corpus.name, queue=TOPS, mode="list",
                       only=str(view.question_id))  # fmt: skip
 
 
