@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from as2core.types import Candidate
+from as2core.types import MAX_TEXT_CHARS, Candidate
 
 MAX_DOCUMENTS = 10_000  # in a request
-MAX_TEXT_CHARS = 100_000  # of a text; what comes after is not read
 MAX_SENT_CHARS = 100_000_000  # the body's limit is lower; pydantic refuses invalid Unicode in strings with a limit
 MAX_PRIORITY = 999
 

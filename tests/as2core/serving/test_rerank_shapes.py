@@ -6,12 +6,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from as2core.rankers.catalog import get
-from as2core.serving.bodies import MAX_TEXT_CHARS, RerankRequest, cut
+from as2core.serving.bodies import RerankRequest, cut
 from as2core.serving.problems import NO_OBJECT
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 from as2core.synonyms import Synonyms
-from as2core.types import Candidate
+from as2core.types import MAX_TEXT_CHARS, Candidate
 
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
