@@ -134,11 +134,13 @@ class TextScore(BaseModel):
 
 
 class Model(BaseModel):
-    """`version` and `weights`: the name on its card, and their SHA-256; of code without weights, its release."""
+    """`version` and `weights`: the name on its card, and their SHA-256; of code without weights, its release. `task`:
+    for which of the paths it is."""
 
     id: str
     version: str | None
     weights: str | None
+    task: Literal["rerank", "embeddings"] = "rerank"
     object: Literal["model"] = "model"
     created: int = 0
     owned_by: str = "as2"

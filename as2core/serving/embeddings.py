@@ -59,7 +59,7 @@ class ServedEmbedder:
 
     def describe(self) -> Model:
         card = self.cite(self.spec)
-        return Model(id=self.spec, version=card["version"], weights=card["weights"])
+        return Model(id=self.spec, version=card["version"], weights=card["weights"], task="embeddings")
 
     def check(self, model: str | None) -> None:
         """Raises UnknownRanker for another model."""
