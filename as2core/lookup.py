@@ -26,13 +26,21 @@ COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
 
 def load_ranker(spec: str) -> Ranker:
-    """The ranker of a spec, a version's name, or its directory, on the engine of `AS2_ENGINE`; one that sends texts
-    away says so. Raises UnknownRanker, BadSetting, DamagedModel."""
+    """The ranker of a spec, a version's name, its directory or what `as2 versions export` made of it, on the engine of
+    `AS2_ENGINE`; one that sends texts away says so. Raises UnknownRanker, BadSetting, DamagedModel."""
+    from as2core.export import import_ranker, is_own_kind
+    from as2core.rankers.base import ChoosesEngine
     from as2core.rankers.catalog import get, list_destinations
 
+    engine = os.environ.get("AS2_ENGINE") or "auto"
+    if is_own_kind(Path(spec)):
+        ranker = import_ranker(Path(spec))[0]
+        if isinstance(ranker, ChoosesEngine):
+            ranker.use(engine)
+        return ranker
     for host in list_destinations(spec):
         print_note(f"as2: questions and sentences are sent to {host}")
-    return get(spec, versions=list_versions, engine=os.environ.get("AS2_ENGINE") or "auto")
+    return get(spec, versions=list_versions, engine=engine)
 
 
 def cite(spec: str) -> dict[str, str | None]:

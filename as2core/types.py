@@ -7,6 +7,7 @@ from typing import Self, TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
 
+MAX_TEXT_CHARS = 100_000  # of a query or a document that a program sends; what comes after is not read
 MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
 
 

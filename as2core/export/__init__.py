@@ -105,6 +105,15 @@ def import_ranker(folder: Path) -> tuple[HasWeights, Card]:
     return ranker, card
 
 
+def is_own_kind(folder: Path) -> bool:
+    """Whether a directory is an export whose classes are ours: neither a version nor a checkpoint of others."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and config.get("model_type") == "as2-cross-encoder"
+
+
 def _read(folder: Path) -> tuple[HasWeights, Card]:
     from as2core.export import hugging_face, onnx_file
     from as2core.rankers.catalog import load_version
@@ -113,10 +122,10 @@ def _read(folder: Path) -> tuple[HasWeights, Card]:
     if (folder / onnx_file.FILE).is_file():
         return onnx_file.read(folder)
     try:
-        config = json.loads((folder / "config.json").read_text())
+        json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as e:
         raise DamagedModel(f"{folder} holds no version: give a directory that as2 exported") from e
-    if isinstance(config, dict) and config.get("model_type") == "as2-cross-encoder":
+    if is_own_kind(folder):
         return hugging_face.read(folder)
     return load_version(folder), read_card(folder)
 

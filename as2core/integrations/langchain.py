@@ -12,7 +12,7 @@ try:
     from langchain_core.documents import BaseDocumentCompressor, Document
     from pydantic import PrivateAttr
 except ImportError as e:
-    raise ImportError(f"this needs {e.name}: pip install 'as2core[langchain]'", name=e.name) from e
+    raise ImportError(f"this needs {e.name}: pip install -e '.[langchain]' in the checkout", name=e.name) from e
 
 
 class As2Rerank(BaseDocumentCompressor):

@@ -13,7 +13,7 @@ try:
     from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
     from pydantic import PrivateAttr
 except ImportError as e:
-    raise ImportError(f"this needs {e.name}: pip install 'as2core[llama-index]'", name=e.name) from e
+    raise ImportError(f"this needs {e.name}: pip install -e '.[llama-index]' in the checkout", name=e.name) from e
 
 
 class As2Rerank(BaseNodePostprocessor):

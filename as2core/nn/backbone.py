@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from as2core.cost import EncoderShape
 from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
-from as2core.nn.hub import split_revision
+from as2core.nn.hub import NO_CODE, split_revision
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase
@@ -224,14 +224,16 @@ def load_backbone(name: str | None = None, *, segments: bool | None = None) -> B
     source, revision = split_revision(locate_weights(name))
     hide_progress_bars()
     try:
-        config = AutoConfig.from_pretrained(source, revision=revision)
+        config = AutoConfig.from_pretrained(source, revision=revision, **NO_CODE)
         if config.model_type not in SUPPORTED:
             raise UnsupportedBackbone(
                 f"{name} is a {config.model_type} model, whose layers cannot be walked here; "
                 f"use one of: {', '.join(SUPPORTED)}"
             )
-        model = AutoModel.from_pretrained(source, revision=revision, attn_implementation="sdpa", dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        model = AutoModel.from_pretrained(
+            source, revision=revision, attn_implementation="sdpa", dtype=torch.float32, **NO_CODE
+        )
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
     except (OSError, ValueError) as e:
         raise DamagedModel(
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "

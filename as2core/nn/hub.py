@@ -12,6 +12,7 @@ import re
 from as2core.data.source import is_folder
 
 NEWEST = "main"
+NO_CODE = {"trust_remote_code": False}  # or transformers asks on the terminal whether to run a checkpoint's own Python
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 log = logging.getLogger(__name__)

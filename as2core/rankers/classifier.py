@@ -116,16 +116,16 @@ def load_classifier(
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from as2core.nn.backbone import hide_progress_bars
-    from as2core.nn.hub import split_revision
+    from as2core.nn.hub import NO_CODE, split_revision
     from as2core.nn.pair_classifier import PairClassifier
 
     hide_progress_bars()
     source, revision = split_revision(name)
     try:
         model, report = AutoModelForSequenceClassification.from_pretrained(
-            source, revision=revision, dtype=torch.float32, output_loading_info=True
+            source, revision=revision, dtype=torch.float32, output_loading_info=True, **NO_CODE
         )
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
     except (OSError, ValueError, KeyError, ImportError) as e:
         raise _explain(name, e) from e
     if not getattr(tokenizer, "is_fast", False):
@@ -187,6 +187,8 @@ def _read_own_settings(name: str) -> dict:
 def _explain(name: str, error: Exception) -> DamagedModel | UnsupportedBackbone:
     """The error in one line with what to do."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if "trust_remote_code" in str(error):
+        return UnsupportedBackbone(f"{name} needs Python code of its own, and such code is never run here")
     if not Path(name).is_dir():
         return DamagedModel(
             f"{name!r} is no directory here, and not in the hub's cache, and could not be fetched: where there is a "

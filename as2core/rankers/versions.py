@@ -154,7 +154,7 @@ def _remedy(path: Path) -> str:
 
 def describe_recovery(name: str) -> str:
     """How to get a shipped model back."""
-    return f"comes back with `git checkout -- models/{name}` in a clone, elsewhere by installing the program again"
+    return f"comes back with `git checkout -- models/{name}` in a clone; the package alone has no models"
 
 
 def _backbone_state(ranker: HasWeights) -> dict[str, Tensor]:

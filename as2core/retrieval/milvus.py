@@ -51,7 +51,7 @@ class MilvusIndexes:
 
     def __init__(self, url: str, *, width: int, collection: str = COLLECTION) -> None:
         if find_spec("pymilvus") is None:
-            raise BadSetting("an index server needs the package pymilvus: pip install 'as2core[milvus]'")
+            raise BadSetting("an index server needs the package pymilvus: pip install -e '.[milvus]' in the checkout")
         self._url, self._token = split_credentials(url)
         self._width, self._collection = width, collection
         self._lock = threading.Lock()

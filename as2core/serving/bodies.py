@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from as2core.types import Candidate
+from as2core.types import MAX_TEXT_CHARS, Candidate
 
 MAX_DOCUMENTS = 10_000  # in a request
-MAX_TEXT_CHARS = 100_000  # of a text; what comes after is not read
 MAX_SENT_CHARS = 100_000_000  # the body's limit is lower; pydantic refuses invalid Unicode in strings with a limit
 MAX_PRIORITY = 999
 
@@ -135,11 +134,13 @@ class TextScore(BaseModel):
 
 
 class Model(BaseModel):
-    """`version` and `weights`: the name on its card, and their SHA-256; of code without weights, its release."""
+    """`version` and `weights`: the name on its card, and their SHA-256; of code without weights, its release. `task`:
+    for which of the paths it is."""
 
     id: str
     version: str | None
     weights: str | None
+    task: Literal["rerank", "embeddings"] = "rerank"
     object: Literal["model"] = "model"
     created: int = 0
     owned_by: str = "as2"

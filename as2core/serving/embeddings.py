@@ -15,7 +15,8 @@ from as2core.errors import BadSetting, UnknownRanker
 from as2core.lookup import cite, load_ranker
 from as2core.rankers.base import Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.serving.bodies import MAX_DOCUMENTS, MAX_TEXT_CHARS, Model, Priority, Text, Usage
+from as2core.serving.bodies import MAX_DOCUMENTS, Model, Priority, Text, Usage
+from as2core.types import MAX_TEXT_CHARS
 
 
 class EmbeddingsRequest(BaseModel):
@@ -58,7 +59,7 @@ class ServedEmbedder:
 
     def describe(self) -> Model:
         card = self.cite(self.spec)
-        return Model(id=self.spec, version=card["version"], weights=card["weights"])
+        return Model(id=self.spec, version=card["version"], weights=card["weights"], task="embeddings")
 
     def check(self, model: str | None) -> None:
         """Raises UnknownRanker for another model."""

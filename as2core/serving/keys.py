@@ -135,7 +135,8 @@ class KeyGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            client = self._keys.find_client(read_token(Headers(scope=scope)))
+            tokens = read_tokens(Headers(scope=scope))
+            client = next(filter(None, map(self._keys.find_client, tokens)), None)
             if client is None and self._keys.is_required and scope["path"] not in OPEN_PATHS:
                 message = "a valid API key is needed: send Authorization: Bearer KEY; `as2 keys add NAME` makes one"
                 body = {"detail": message, "message": message}
@@ -145,7 +146,7 @@ class KeyGuard:
         await self._app(scope, receive, send)
 
 
-def read_token(headers: Headers) -> str:
-    """The key of a request, "" if it has none."""
+def read_tokens(headers: Headers) -> list[str]:
+    """What may be the key of a request: a gateway may add an authorization of its own beside it."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    return [*([token.strip()] if scheme.lower() == "bearer" else []), headers.get("x-api-key", "")]

@@ -7,9 +7,10 @@ import uuid
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from as2core.errors import As2Error, BadSetting, Cancelled, UnknownRanker
@@ -27,7 +28,7 @@ from as2core.serving.bodies import (
 )
 from as2core.serving.embeddings import EmbeddingsRequest, EmbeddingsResponse, ServedEmbedder, write_embeddings
 from as2core.serving.fair_queue import FairQueue, Overloaded, TooManyRequests
-from as2core.serving.keys import KeyGuard, KeyRing
+from as2core.serving.keys import OPEN_PATHS, KeyGuard, KeyRing
 from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
 from as2core.serving.problems import describe_problems
@@ -36,14 +37,17 @@ from as2core.serving.rankers import ServedRankers
 from as2core.version import __version__
 
 log = logging.getLogger(__name__)
+KEY_SCHEMES = (HTTPBearer(auto_error=False), APIKeyHeader(name="X-API-Key", auto_error=False))
+UNREADABLE = "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply"
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
 STATUS = {UnknownRanker: 404, BadSetting: 400, TooManyRequests: 429, Cancelled: 499}  # of other errors: 503
 MAX_PROBLEMS = 10  # of an invalid request, in the answer
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text}
     for status, text in {
-        400: "a setting is not allowed",
+        400: "a setting is not allowed, or the body cannot be read",
         401: "a key is needed",
+        403: "the host name is not one of the server's",
         404: "no such model",
         408: "the request took too long to come",
         413: "the request is too large",
@@ -63,7 +67,11 @@ def build(
 ) -> FastAPI:
     """The application; errors that a user can repair come as `{"detail", "message"}`: what was wrong, what to do.
     Without `keys` it answers everybody, without `embedder` it embeds nothing."""
-    app = FastAPI(title="AS2", version=__version__, docs_url=None, redoc_url=None)  # their pages need a CDN
+    schemes = () if keys is None else KEY_SCHEMES  # for the description; KeyGuard refuses
+    dependencies = [Security(scheme) for scheme in schemes]
+    app = FastAPI(
+        title="AS2", version=__version__, dependencies=dependencies, docs_url=None, redoc_url=None
+    )  # the pages need a CDN
     queue, meter = FairQueue() if queue is None else queue, Meter()
     meter.watch_queue(queue.__len__)
     app.add_middleware(BodyLimit)
@@ -121,7 +129,7 @@ def _add_embedding(app: FastAPI, embedder: ServedEmbedder, line: QueuedWork) -> 
 def _add_descriptions(app: FastAPI, rankers: ServedRankers, embedder: ServedEmbedder | None, line: QueuedWork) -> None:
     @app.get("/v1/models")
     async def models() -> Models:
-        """What can be given as `model`."""
+        """What can be given as `model`, and for which task."""
         return Models(data=[*rankers.models, *([embedder.describe()] if embedder else [])])
 
     @app.get("/info")
@@ -135,6 +143,9 @@ def _add_descriptions(app: FastAPI, rankers: ServedRankers, embedder: ServedEmbe
     async def health() -> dict[str, str]:
         """Whether it answers: its rankers were loaded before it began to listen."""
         return {"status": "ok"}
+
+    for path in OPEN_PATHS:  # as monitors and some load balancers ask
+        app.head(path, include_in_schema=False)(health)
 
     @app.get("/metrics", response_class=Response)
     async def metrics() -> Response:
@@ -175,7 +186,9 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(AnyHTTPException)
     def http_response(_request: Request, error: HTTPException) -> JSONResponse:
-        return respond(error.status_code, str(error.detail), headers=error.headers)
+        is_unread = error.status_code == 400  # FastAPI says no more than that it could not read the body
+        message = UNREADABLE if is_unread else str(error.detail)
+        return respond(error.status_code, message, headers=error.headers)
 
     @app.exception_handler(Exception)
     def unexpected_response(_request: Request, error: Exception) -> JSONResponse:

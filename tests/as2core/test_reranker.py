@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from as2core import reranker
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import get
 from as2core.relevance import score_relevance
-from as2core.types import Candidate
+from as2core.types import MAX_TEXT_CHARS, Candidate
 
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
@@ -112,12 +114,54 @@ def _with(ranker):
         (lambda r: r.rank("q", [float("nan")]), "document 0 is nan"),
         (lambda r: r.rank("q", ["a", "b"], top_k=0), "top_k=0: give 1 or more"),
         (lambda r: r.rank("q", ["a", "b"], top_k=-1), "top_k=-1: give 1 or more"),
-        (lambda r: r.predict(["who", "b"]), "pair 0 is 'who': give"),
+        (lambda r: r.rank("q", ["a", "b"], top_k=1.5), "top_k=1.5: give 1 or more"),
+        (lambda r: r.rank("q", {"a", "b"}), "give a list of texts"),
+        (lambda r: r.rank("q", {"a": 1}), "give a list of texts"),
+        (lambda r: r.rank("q", [{"title": "a"}]), "document 0 is "),
+        (lambda r: r.predict(["who", "b", "c"]), "pair 0 is 'who': give"),
+        (lambda r: r.predict([(None, "a")]), "the query is None"),
+        (lambda r: r.predict(None), "pairs is None"),
+        (lambda r: reranker.Reranker(None), "the model is None"),
+        (lambda r: reranker.Reranker(""), "the model is ''"),
     ],
 )
 def test_input_that_is_no_text_is_refused_with_its_place(call, message):
     with pytest.raises(BadSetting, match=message):
         call(as2core.Reranker("bm25"))
+
+
+def test_documents_and_pairs_may_be_anything_that_can_be_walked_through_once():
+    bm25 = as2core.Reranker("bm25")
+    assert bm25.rank(QUERY, iter(TEXTS)) == bm25.rank(QUERY, TEXTS, batch_size=8, show_progress_bar=False)
+    assert bm25.rank_many((q, iter(TEXTS)) for q in [QUERY])[0] == bm25.rank(QUERY, TEXTS)
+    np.testing.assert_array_equal(bm25.predict((QUERY, t) for t in TEXTS), bm25.predict([(QUERY, t) for t in TEXTS]))
+    assert bm25.predict([QUERY, TEXTS[1]]) == bm25.predict((QUERY, Candidate("a", TEXTS[1])))
+    titled = [{"text": t, "title": "Towers"} for t in TEXTS]
+    assert bm25.rank(QUERY, titled) == bm25.rank(QUERY, [Candidate("a", t, title="Towers") for t in TEXTS])
+
+
+def test_half_a_character_and_a_text_without_end_are_read_as_far_as_they_go(cascade):
+    [first] = as2core.Reranker().rank(f"{QUERY} \ud800", ["The tower \ud83d was finished."])
+    assert 0 < first["score"] < 1
+    long = as2core.Reranker("bm25").rank(QUERY, ["a " * MAX_TEXT_CHARS], return_documents=True)
+    assert len(long[0]["text"]) == MAX_TEXT_CHARS
+
+
+def test_a_copy_is_loaded_by_its_name_again(monkeypatch):
+    specs = []
+    monkeypatch.setattr(reranker, "load_ranker", lambda spec: specs.append(spec) or get(spec))
+    copy = pickle.loads(pickle.dumps(as2core.Reranker("bm25:k1=1.5")))
+    assert specs == ["bm25:k1=1.5"] * 2 and repr(copy) == "Reranker('bm25:k1=1.5')"
+    assert copy.rank(QUERY, TEXTS) == as2core.Reranker("bm25:k1=1.5").rank(QUERY, TEXTS)
+
+
+def test_a_process_forked_after_a_ranking_is_told_and_does_not_hang(monkeypatch):
+    bm25 = as2core.Reranker("bm25")
+    bm25.rank(QUERY, TEXTS)
+    monkeypatch.setattr(reranker.os, "getpid", lambda: -1)  # as in a child
+    for call in (lambda: bm25.rank(QUERY, TEXTS), lambda: as2core.Reranker("bm25").predict([(QUERY, "a")])):
+        with pytest.raises(BadSetting, match='get_context\\("spawn"\\)'):
+            call()
 
 
 def test_a_run_ranks_no_question_of_others_and_is_refused(tmp_path):

@@ -15,6 +15,7 @@ from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.word_overlap import WordOverlapRanker
+from as2core.reranker import Reranker
 from as2core.types import Candidate
 
 QUESTION = "When was the tower finished?"
@@ -210,3 +211,11 @@ def test_a_version_is_named_after_its_folder(backbone, tmp_path):
 def test_what_comes_back_counts_as_trained(backbone, tmp_path):
     export_ranker(shaken(backbone), "hf", tmp_path / "out", card={})
     assert import_ranker(tmp_path / "out")[0].is_trained
+
+
+@pytest.mark.parametrize("to", ["hf", "cross-encoder", "onnx"])
+def test_an_export_ranks_by_its_directory_alone(backbone, tmp_path, to):
+    ranker = shaken(backbone)
+    export_ranker(ranker, to, tmp_path / "out", card={})
+    best = Reranker(str(tmp_path / "out")).rank(QUESTION, TEXTS)
+    assert [r["corpus_id"] for r in best] == np.argsort(-last_exit(ranker)).tolist()

@@ -183,3 +183,14 @@ def test_what_is_not_there_says_what_to_do(tiny, tmp_path):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(UnsupportedBackbone, match='"model_type": "roberta"'):
         get(folder)
+
+
+@pytest.mark.parametrize("spec", ["classifier:model={}", "cascade:backbone={}", "generative:backbone={}"])
+def test_python_that_a_checkpoint_brings_is_neither_run_nor_asked_about(tmp_path, monkeypatch, spec):
+    classes = dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForSequenceClassification"), "own.Own")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "own-as2", "auto_map": classes}))
+    (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Own: pass\n")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises((UnsupportedBackbone, DamagedModel)):
+        get(spec.format(tmp_path))
+    assert not (tmp_path / "ran").exists()

@@ -109,3 +109,21 @@ def test_documents_are_counted_by_the_name_of_the_key(folder):
     ask(client, key)
     text = client.get("/metrics", headers={"x-api-key": key}).text
     assert 'as2_documents_total{key="search",model="bm25"} 2.0' in text and "as2_queue 0.0" in text
+
+
+def test_a_gateways_own_authorization_does_not_hide_the_key_beside_it(folder):
+    key = add_key(folder, "ben", NOW)
+    client = serve(folder)
+    body = {"query": "who", "documents": ["a", "b"]}
+    headers = {"Authorization": "Bearer of-the-gateway", "X-API-Key": key}
+    assert client.post("/v1/rerank", json=body, headers=headers).status_code == 200
+    assert client.post("/v1/rerank", json=body, headers=headers | {"X-API-Key": "wrong"}).status_code == 401
+
+
+def test_the_description_of_the_api_has_a_place_for_the_key(folder):
+    add_key(folder, "ben", NOW)
+    client = serve(folder)
+    key = {"X-API-Key": add_key(folder, "cy", NOW)}
+    described = client.get("/openapi.json", headers=key).json()
+    assert set(described["components"]["securitySchemes"]) == {"HTTPBearer", "APIKeyHeader"}
+    assert described["paths"]["/v1/rerank"]["post"]["security"] == [{"HTTPBearer": []}, {"APIKeyHeader": []}]

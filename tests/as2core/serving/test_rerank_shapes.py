@@ -6,12 +6,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from as2core.rankers.catalog import get
-from as2core.serving.bodies import MAX_TEXT_CHARS, RerankRequest, cut
+from as2core.serving.bodies import RerankRequest, cut
 from as2core.serving.problems import NO_OBJECT
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 from as2core.synonyms import Synonyms
-from as2core.types import Candidate
+from as2core.types import MAX_TEXT_CHARS, Candidate
 
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
@@ -86,6 +86,7 @@ def test_the_models_are_listed_as_openai_does(client):
     models = client.get("/v1/models").json()
     assert models["object"] == "list"
     assert [(m["id"], m["object"]) for m in models["data"]] == [("bm25", "model"), ("jaccard", "model")]
+    assert {m["task"] for m in models["data"]} == {"rerank"}
 
 
 def test_the_description_of_the_api_lists_every_path(client):
@@ -174,3 +175,19 @@ def test_of_a_very_long_text_the_beginning_is_read_and_all_of_it_comes_back(clie
     assert [r["index"] for r in results] == [1, 0] and results[0]["document"]["text"] == long
     read = RerankRequest(**body).list_candidates()
     assert len(read[1].text) == MAX_TEXT_CHARS
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/ping"])
+def test_a_monitor_may_ask_for_the_head_alone(client, path):
+    answer = client.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize("body", ['{"query": "café", "documents": ["a"]}'.encode("latin-1"), b"[" * 100_000])
+def test_a_body_that_cannot_be_read_says_what_one_has_to_be(client, body):
+    answer = client.post("/v1/rerank", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert (
+        answer.json()["message"]
+        == "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply"
+    )
