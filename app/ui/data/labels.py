@@ -62,7 +62,7 @@ def _draw_import(frame: Frame) -> None:
     targets = [NEW_CORPUS, corpus.name] if corpus else [NEW_CORPUS]
     about = (
         "With the documents and sentences of the file",
-        "Labels for its sentences, and what it lacks as new documents; CSV and qrels need this",
+        "Labels for its sentences, and what it lacks as new documents; ratings and qrels need this",
     )
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
