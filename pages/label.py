@@ -111,7 +111,7 @@ def act(name: str, showing: str, row: int | None = None) -> None:
         pair = desk.pair
         desk = step(name, desk)
         is_as_expected = name not in LABELS or desk.pair != pair
-    except annotation.OverlapReached as error:
+    except (annotation.OverlapReached, annotation.LeftDocument) as error:
         st.toast(str(error), icon=":material/group:")
         desk = desk.skip(frame.wb)
     except annotation.CannotUndo as error:

@@ -28,7 +28,7 @@ from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from db.models import WITHDRAWN, Corpus, LabelEvent, Question
+from db.models import WITHDRAWN, Corpus, LabelEvent, Question, Sentence
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
@@ -44,6 +44,10 @@ T = TypeVar("T")
 
 class OverlapReached(As2Error):
     """As many people as wanted labelled the pair meanwhile."""
+
+
+class LeftDocument(As2Error):
+    """The sentence is in no document any more."""
 
 
 class CannotUndo(As2Error):
@@ -115,11 +119,12 @@ def give_label(
 ) -> LabelView:
     """Label a pair; on the disk when this returns. The label a pair has already is not stored again (`changed` False),
     unless a review asked for it: to confirm a label is an act there. Raises BadSetting for an unknown label, Gone,
-    NotAllowed for a viewer, OverlapReached."""
+    LeftDocument, NotAllowed for a viewer, OverlapReached."""
     check_label(label)
     wb.later.finish(question_id)  # the run that brought the pair
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
+        _check_presence(s, sentence_id)
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)
     return view
@@ -129,14 +134,15 @@ def give_labels(
     wb: Workbench, *, question_id: int, annotator_id: int, label: str, presentations: Mapping[int, Presentation]
 ) -> tuple[LabelView, ...]:
     """Label several sentences of a question (the keys of `presentations`) in one act, undone in one. Those that enough
-    people labelled meanwhile are left out. Raises as `give_label` does."""
+    people labelled meanwhile, and those that left their document, are left out. Raises as `give_label` does."""
     check_label(label)
     wb.later.finish(question_id)
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
         for sentence_id, display in sorted(presentations.items()):
             _check_pair(s, question_id, sentence_id, annotator_id)
-            with suppress(OverlapReached):
+            with suppress(OverlapReached, LeftDocument):
+                _check_presence(s, sentence_id)
                 views.append(add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, display, act))
     retrain_rule.wake_worker_if_due(wb)
     return tuple(views)
@@ -187,6 +193,11 @@ def _find_corpus(s: Session, pair: Pair) -> Corpus:
 def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
     _find_corpus(s, (question_id, sentence_id))
     require(s, annotator_id, "label")
+
+
+def _check_presence(s: Session, sentence_id: int) -> None:
+    if (sentence := s.get(Sentence, sentence_id)) is not None and sentence.retired:
+        raise LeftDocument("this sentence is no longer in the corpus: nothing was recorded. The next item follows.")
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:

@@ -271,10 +271,10 @@ QUEUES = {
         ),
         Queue(
             name=TOPS,
-            hint="the highest ranked without a label",
-            description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
+            hint="the highest ranked that still need a label",
+            description="The highest-ranked candidates that still need a label, as readers see them. For evaluations.",
             order=Order(_best_ranks_first),
-            explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
+            explain=lambda e: f"{_rank(e).capitalize()}, the highest that still needs a label.",
             is_pooled=True,
             is_for_evaluation=True,
         ),

@@ -124,7 +124,7 @@ def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
     at = open_label({"mode": "list", "queue": "tops"})
-    assert "<b>Why this row:</b> Ranked 1 of 4, the highest without a label." in markup(at)
+    assert "<b>Why this row:</b> Ranked 1 of 4, the highest that still needs a label." in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "Why this row" not in markup(at)
     assert "Ranked 1" not in markup(at)
@@ -413,7 +413,7 @@ def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb
 
 def test_the_menu_says_what_each_queue_holds(wb):
     options = open_label().selectbox(key="label_queue").options
-    assert "Tops: the highest ranked without a label" in options
+    assert "Tops: the highest ranked that still need a label" in options
     assert all(": " in option for option in options)
 
 

@@ -15,6 +15,7 @@ from app.workbench import people
 from app.workbench.people import Gone
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
+from db.models import Sentence
 
 
 @pytest.fixture
@@ -311,3 +312,18 @@ def test_a_sentence_that_was_never_a_candidate_can_be_labelled(wb, towers, asked
         wb, question_id=asked.question_id, sentence_id=sentence.id, annotator_id=ann.id, label="incorrect"
     )
     assert annotation.read_labels(wb, asked.question_id)[sentence.id] == "incorrect"
+
+
+def test_a_sentence_whose_document_was_deleted_meanwhile_is_not_labelled(wb, towers, asked, give, state, ann, bob):
+    give(bob, 0, "correct")
+    with wb.read() as s:
+        sentence = s.get_one(Sentence, asked.candidates[0].sentence_id)
+    documents.delete_document(wb, sentence.document_id, by=ann.id)
+    with pytest.raises(annotation.LeftDocument, match="nothing was recorded"):
+        give(ann, 0, "incorrect")
+    elsewhere = {c.sentence_id: Presentation() for c in asked.candidates if c.document_id != sentence.document_id}
+    views = annotation.give_labels(
+        wb, question_id=asked.question_id, annotator_id=ann.id, label="incorrect",
+        presentations=elsewhere | {sentence.id: Presentation()},
+    )  # fmt: skip
+    assert {v.sentence_id for v in views} == set(elsewhere) and 0 not in state(ann)
