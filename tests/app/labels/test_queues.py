@@ -28,14 +28,20 @@ CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a 
 
 
 def walk(wb, corpus, who, queue, label="incorrect"):
-    """Label a queue to its end; the items met, of which there is one at least."""
+    """Label a queue to its end; the items met, one at least."""
+    met = label_all(wb, corpus, who, queue, label)
+    assert met, f"the queue {queue} was empty"
+    return met
+
+
+def label_all(wb, corpus, who, queue, label="incorrect"):
+    """Label what a queue still has; the items met."""
     met = []
     while (item := queueing.next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
         met.append(item)
         annotation.give_label(
             wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
         )
-    assert met, f"the queue {queue} was empty"
     return met
 
 
@@ -190,7 +196,7 @@ def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
     eight = [people.sign_in(wb, f"annotator {i}") for i in range(8)]
     met: list[tuple] = []
     threads = [
-        threading.Thread(target=lambda who=who: met.extend(map(pair, walk(wb, scored, who, "uncertain"))))
+        threading.Thread(target=lambda who=who: met.extend(map(pair, label_all(wb, scored, who, "uncertain"))))
         for who in eight
     ]
     for t in threads:
