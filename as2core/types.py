@@ -58,8 +58,8 @@ class Question:
     qid: str
     text: str
     candidates: tuple[Candidate, ...] = ()
-    kind: str = ""
-    split: str = ""
+    kind: str = field(default="", kw_only=True)
+    split: str = field(default="", kw_only=True)
 
     def drop_titles(self) -> Self:
         """The question with candidates without titles."""

@@ -194,5 +194,5 @@ def sample_validation(dev: Sequence[Question], seed: int) -> list[Question]:
         others = [i for i, c in enumerate(q.candidates) if c.label != 1]
         indices = set(rng.sample(others, min(len(others), max(1, VALIDATION_CANDIDATES - q.positives))))
         candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in indices)
-        sample.append(Question(q.qid, q.text, candidates, q.kind))
+        sample.append(replace(q, candidates=candidates))
     return sample

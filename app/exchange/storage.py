@@ -121,7 +121,7 @@ def _to_storable(q: Question) -> Question:
         )
         for c in q.candidates
     )
-    return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind), q.split)
+    return replace(q, qid=storable(q.qid), text=storable(q.text), candidates=candidates, kind=storable(q.kind))
 
 
 class _BatchImport:

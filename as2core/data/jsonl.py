@@ -85,7 +85,7 @@ def from_record(record: object) -> Question:
     kind, split = _read_text(record, "kind", ""), _read_text(record, "split", "")
     if split not in ("", *SPLITS):
         raise ValueError(f'"split" {split!r} is not {", ".join(SPLITS)}')
-    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, kind, split)
+    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, kind=kind, split=split)
 
 
 def parse_candidate(record: object, position: int) -> Candidate:

@@ -83,7 +83,7 @@ def build(folder: Path) -> dict[str, list[Question]]:
                 for slug in slugs
                 for i, text in enumerate(sentences[slug])
             )
-            question = Question(a.qid, a.text, tuple(candidates), a.kind)
+            question = Question(a.qid, a.text, tuple(candidates), kind=a.kind)
             splits[articles[a.article].meta["split"]].append(question)
         index.close()
     return splits
