@@ -78,6 +78,11 @@ class Question:
     def negatives(self) -> int:
         return sum(c.label == 0 for c in self.candidates)
 
+    @property
+    def has_both_labels(self) -> bool:
+        """A correct and an incorrect candidate: it can be ranked well or badly."""
+        return bool(self.positives and self.negatives)
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:

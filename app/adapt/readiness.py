@@ -217,12 +217,12 @@ def _find_problem(
     if not correct or not incorrect:
         missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
-    if settings.choice.questions and not any(q.positives and q.negatives for q in parts.train):
+    if settings.choice.questions and not any(q.has_both_labels for q in parts.train):
         return (
             "None of the chosen questions can be trained on: label a correct and an incorrect sentence of some that "
             "are not held out, or use all questions."
         )
-    usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
+    usable = sum(q.has_both_labels for q in (*parts.train, *parts.dev, *parts.held_out))
     reasons = _explain_parts(composition, has_prepared=has_prepared)
     if usable < MIN_QUESTIONS:
         if reasons:
@@ -236,7 +236,7 @@ def _find_problem(
     if not parts.held_out:
         remedy = reasons or "Label one more, with both kinds of labels."
         return f"No question can be held out to compare before and after. {remedy}"
-    if not any(q.positives and q.negatives for q in parts.train):
+    if not any(q.has_both_labels for q in parts.train):
         return "No training question has both a correct and an incorrect sentence: label both for some more questions."
     return ""
 
@@ -244,7 +244,7 @@ def _find_problem(
 def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:
     """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
     imported can be imported otherwise: a shipped corpus comes divided."""
-    both = [x for x in composition.questions if x.question.positives and x.question.negatives]
+    both = [x for x in composition.questions if x.question.has_both_labels]
     familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
     splits = Counter(x.split for x in both if x.split)
     reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]

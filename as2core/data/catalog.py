@@ -220,7 +220,7 @@ def select_writable(question: Question, fmt: str) -> Question | None:
     if fmt in ("jsonl", "beir"):
         return question
     part = replace(question, candidates=tuple(c for c in question.candidates if _is_writable(question, c, fmt)))
-    is_writable = part.candidates and (fmt != "triplets" or (part.positives and part.negatives))
+    is_writable = part.candidates and (fmt != "triplets" or part.has_both_labels)
     return part if is_writable else None
 
 
