@@ -246,7 +246,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     imported can be imported otherwise: a shipped corpus comes divided."""
     both = [x for x in composition.questions if x.question.has_both_labels]
     familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
-    splits = Counter(x.split for x in both if x.split)
+    splits = Counter(x.question.split for x in both if x.question.split)
     reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]
     if familiar:
         reasons.append(f"{familiar:,} are known to the model to start from, which was trained on them")
@@ -260,7 +260,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
             "Accept some of the prepared labels on the page Adapt, or label correct and incorrect sentences of "
             f"{MIN_QUESTIONS} or more other questions"
         )
-    elif sum(bool(x.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
+    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
         remedy += ", or import the set into a new corpus without a split"
     listed = "; ".join(reasons)
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."

@@ -83,13 +83,13 @@ def split(
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_benchmark for i in places)
-        splits = {x.split for x in group}
+        splits = {x.question.split for x in group}
         is_benchmark = any(i >= first_benchmark for i in places)
         familiar += sum(x.question.has_both_labels for x in group) if is_known else 0
         benchmark += sum(x.question.has_both_labels for x in group) if is_benchmark else 0
         if "test" in splits or is_benchmark:  # never trained on
-            held_out += [] if is_known else [x for x in group if not x.split]
-            test += [] if is_known or is_benchmark else [x for x in group if x.split == "test"]
+            held_out += [] if is_known else [x for x in group if not x.question.split]
+            test += [] if is_known or is_benchmark else [x for x in group if x.question.split == "test"]
         elif is_known or ("train" in splits and "dev" not in splits):
             train_groups.append(group)
         elif "dev" in splits:

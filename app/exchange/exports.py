@@ -108,7 +108,7 @@ def labelled_questions(
     get_corpus(wb, corpus_id)
     labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
     return [
-        replace(_drop_import_signature(x.question), split=x.split if signed else "")
+        _drop_import_signature(x.question) if signed else replace(x.question, split="")
         for x in labelled_rows
         if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)

@@ -42,7 +42,6 @@ class LabelledQuestion:
     id: int
     question: Question
     origin: str
-    split: str
     own: bool
     disputed: int
     unsure: int
@@ -53,10 +52,10 @@ class LabelledQuestion:
         cls, row: Row, candidates: tuple[Candidate, ...], labels: Iterable[Row], label_of: Mapping[int, str | None]
     ) -> LabelledQuestion:
         """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
-        question = Question(row.qid, row.question, candidates, kind=row.kind)
+        question = Question(row.qid, row.question, candidates, kind=row.kind, split=row.split)
         own = any(not x.imported for x in labels)
         disputed, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
-        return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure, row.queued)
+        return cls(row.question_id, question, row.origin, own, disputed, unsure, row.queued)
 
 
 def check_label(label: str) -> None:

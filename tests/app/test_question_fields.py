@@ -1,14 +1,17 @@
 """What makes a question of a question keeps every field of it that it is not about, also those that are added later."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from app.adapt.label_selection import add_presumed
+from app.adapt import label_selection
+from app.adapt.label_selection import LabelSelection, add_presumed
 from app.adapt.snapshot import sample_replay, sample_validation
 from app.adapt.splitting import Split
 from app.exchange import exports, imports
+from app.labels import consensus
 from app.labels.consensus import drop_unlabelled
+from app.versions.evaluations import hash_questions
 from as2core.data import jsonl
 from as2core.data.catalog import open_questions
 from as2core.data.lazy_questions import LazyQuestions
@@ -69,3 +72,16 @@ def test_an_imported_question_is_exported_with_all_that_it_had(wb):
     assert list_values(exported, "candidates") == list_values(QUESTION, "candidates")
     for after, before in zip(exported.candidates, CANDIDATES, strict=True):
         assert list_values(after, "grade") == list_values(before, "grade")  # a person's label has none
+
+
+def test_the_split_is_of_the_question_wherever_labels_are_loaded(wb):
+    corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode()).corpus_id
+    [loaded], [selected] = consensus.load_questions(wb, corpus), label_selection.load(wb, corpus, LabelSelection())
+    assert {(x.question.kind, x.question.split) for x in (loaded, selected)} == {("polar", "test")}
+    [unsigned] = exports.labelled_questions(wb, corpus)
+    assert (unsigned.kind, unsigned.split) == ("polar", "")
+
+
+def test_what_is_stored_of_a_ranker_holds_whatever_part_of_a_set_its_questions_are():
+    assert hash_questions([QUESTION]) == hash_questions([replace(QUESTION, split="")])
+    assert hash_questions([QUESTION]) != hash_questions([replace(QUESTION, kind="")])
