@@ -12,7 +12,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
-from db.repositories.statements import add_row
+from db.repositories.statements import add_row, split_batches
 
 # The columns of an event that say what was on the screen.
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())
@@ -119,8 +119,9 @@ def list_labels_of_pair(session: Session, question_id: int, sentence_id: int) ->
 
 
 def list_labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
-    """As `select_labels` gives them."""
-    return list(session.execute(select_labels().where(CurrentLabel.question_id.in_(question_ids))))
+    """As `select_labels` gives them; of one question, oldest first."""
+    batches = split_batches(question_ids)
+    return [r for ids in batches for r in session.execute(select_labels().where(CurrentLabel.question_id.in_(ids)))]
 
 
 def find_newest_event_id(session: Session) -> int:
@@ -150,10 +151,10 @@ def list_labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
 
 def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[Pair, str]:
     """Pair -> one annotator's current label."""
-    where = (CurrentLabel.annotator_id == annotator_id, CurrentLabel.question_id.in_(question_ids))
-    return {
-        (r.question_id, r.sentence_id): r.label for r in session.execute(select_labels().order_by(None).where(*where))
-    }
+    own = select_labels().order_by(None).where(CurrentLabel.annotator_id == annotator_id)
+    batches = split_batches(question_ids)
+    rows = (r for ids in batches for r in session.execute(own.where(CurrentLabel.question_id.in_(ids))))
+    return {(r.question_id, r.sentence_id): r.label for r in rows}
 
 
 def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
@@ -192,10 +193,12 @@ def find_verdicts(
 ) -> dict[Pair, str]:
     """Pair -> how the conflict on it was settled, of a corpus or of questions. Of pairs that still carry a label: when
     all are withdrawn, there is nothing that a verdict is about."""
-    where = Question.id.in_(question_ids) if corpus_id is None else Question.corpus_id == corpus_id
     has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Verdict)).exists()
-    standing = select(Verdict).join(Question).where(where, verdict_stands(), has_label)
-    return {(v.question_id, v.sentence_id): v.label for v in session.scalars(standing)}
+    standing = select(Verdict).join(Question).where(verdict_stands(), has_label)
+    parts = [Question.corpus_id == corpus_id]
+    if corpus_id is None:
+        parts = [Question.id.in_(ids) for ids in split_batches(question_ids)]
+    return {(v.question_id, v.sentence_id): v.label for part in parts for v in session.scalars(standing.where(part))}
 
 
 def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
