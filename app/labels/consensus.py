@@ -107,7 +107,7 @@ def load_questions(
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
         ids = unique_candidate_ids(s, candidates)
-        waiting = _find_waiting(s, corpus_id, labels, by)
+        waiting = _find_waiting(s, corpus_id, labels, by) if _may_wait(s, corpus_id, by) else set()
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
     by_question: dict[int, list[Row]] = {}
@@ -120,11 +120,15 @@ def load_questions(
     ]
 
 
+def _may_wait(s: Session, corpus_id: int, by: int | None) -> bool:
+    """Whether any pair can wait for a label of `by`: not where one person's is enough, and not where `by` is an admin,
+    or the command line."""
+    return by is not None and rules_of_corpus(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
+
+
 def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
     """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
-    than wanted and none of `by`. None where `by` is an admin, or the command line."""
-    if by is None or has_role(s, by, ADMIN):
-        return set()
+    than wanted and none of `by`."""
     annotators: dict[Pair, set[int]] = {}
     for row in labels:
         if not row.imported:
@@ -152,6 +156,8 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
     """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
     with wb.read() as s:
+        if not _may_wait(s, corpus_id, by):
+            return set()
         waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
         pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
         return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
