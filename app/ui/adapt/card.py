@@ -14,8 +14,8 @@ from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
-from app.versions.outcome import Outcome
 from app.versions.registry import CASCADE
+from as2core.evaluation import Outcome
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
@@ -108,7 +108,7 @@ def describe_power(report: RetrainReport) -> str:
     """What the compared questions could have shown at all; "" where no question changed, or the change is clear."""
     if report.has_few_changes:
         total = count(report.change.questions, "question")
-        return f"Only {report.changes:,} of {total} changed: too few to judge. Label more questions."
+        return f"Only {report.paired.changes:,} of {total} changed: too few to judge. Label more questions."
     smallest = report.detectable_difference
     if smallest is None:
         return ""

@@ -2,8 +2,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from app.versions.outcome import Change, Outcome, compare_with_parent, find_change, find_outcome
-from as2core.metrics import PairedTest
+from app.ui.wording import describe_test
+from app.versions.outcome import Change, compare_with_parent, find_change
+from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear
 
 PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losses=3, ties=20)
 
@@ -21,6 +22,19 @@ PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losse
 )
 def test_the_interval_decides_if_enough_questions_changed(changes, outcome):
     assert find_outcome(replace(PAIRED, **changes)) is outcome
+
+
+@pytest.mark.parametrize(("changes", "few"), [((0, 0), True), ((5, 0), True), ((2, 3), True), ((3, 3), False)])
+def test_six_questions_have_to_change_wherever_that_is_asked(changes, few):
+    test = PairedTest(0.1, 0.05, 0.15, 0.03, *changes, 4)
+    assert (test.changes, test.questions, test.has_few_changes) == (sum(changes), sum(changes) + 4, few)
+    assert is_clear(test) is (not few)
+    assert ("oo few questions changed" in describe_test(test)) is (sum(changes) > 0 and few)
+
+
+def test_a_difference_is_clear_if_its_interval_is_and_among_several_pairs_holm_s_p_too():
+    assert is_clear(PAIRED) and is_clear(PAIRED, holm=0.049) and not is_clear(PAIRED, holm=MAX_P)
+    assert not is_clear(replace(PAIRED, low=0.0), holm=0.001)
 
 
 def test_a_version_is_compared_with_its_parent_by_what_is_stored():
