@@ -57,12 +57,22 @@ class Change:
         return f"{verdict} on {self.questions:,} question{'' if self.questions == 1 else 's'}"
 
 
+def count_lost_points(before: float, after: float) -> float:
+    """Of AP; below 0 where it rose."""
+    return 100 * (before - after)
+
+
+def is_forgetting(points: float) -> bool:
+    """Whether to lose so many points of AP on a frozen benchmark counts as forgetting."""
+    return points > MAX_FORGOTTEN_POINTS
+
+
 def find_change(
     before: float, after: float, test: PairedTest | None, benchmarks: Mapping[str, tuple[float, float]]
 ) -> Change:
     """`benchmarks`: frozen benchmark -> AP before and after."""
-    falls = {TITLES.get(name, name): 100 * (b - a) for name, (b, a) in benchmarks.items()}
-    losses = {name: points for name, points in falls.items() if points > MAX_FORGOTTEN_POINTS}
+    falls = {TITLES.get(name, name): count_lost_points(*sides) for name, sides in benchmarks.items()}
+    losses = {name: points for name, points in falls.items() if is_forgetting(points)}
     if test is None:
         return Change(before, after, losses=losses)
     return Change(before, after, find_outcome(test), losses, test.questions)

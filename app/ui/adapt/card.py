@@ -14,6 +14,7 @@ from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
+from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import CASCADE
 from as2core.evaluation import Outcome
 from as2core.types import Json
@@ -22,7 +23,6 @@ HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the read
 FindExample = Callable[[Sequence[QuestionChange], str], QuestionChange | None]
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
 CLASSES = {"correct": "up", "incorrect": "down"}
-MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
 ORIGINS = {  # others as they are
     "asked": "typed",
     "listed": "from a list",
@@ -189,14 +189,16 @@ def _draw_benchmarks(report: RetrainReport) -> None:
 
 
 def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
-    """How AP changed on every benchmark, or only where it fell by more than MIN_FALL; Markdown."""
+    """How AP changed on every benchmark, or only where some was forgotten; Markdown."""
     both = [(name, b) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after]
     changes = [(name, b.before["AP"], b.after["AP"]) for name, b in both]
-    fell = [(name, before, after) for name, before, after in changes if after < before - MIN_FALL]
+    fell = [(n, before, after) for n, before, after in changes if is_forgetting(count_lost_points(before, after))]
     values = " and ".join(
         f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})" for name, before, after in fell or changes
     )
-    end = "some of it was **forgotten**; weigh that against the gain." if fell else "nothing of note was forgotten."
+    end = f"nothing of note was forgotten (that is a fall by more than {MAX_FORGOTTEN_POINTS:g} points)."
+    if fell:
+        end = "some of it was **forgotten**; weigh that against the gain."
     noun = "benchmark" if len(changes) == 1 else "benchmarks"
     return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
 

@@ -2,6 +2,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from app.adapt.report import BeforeAfter
+from app.ui.adapt.card import describe_forgetting
 from app.ui.wording import describe_test
 from app.versions.outcome import Change, compare_with_parent, find_change
 from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear
@@ -51,6 +53,13 @@ def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(afte
     change = find_change(0.7, 0.8, PAIRED, {"starter-test": (0.8, after), "wikiqa-dev": (0.7, 0.72)})
     why = f"AP fell by {points} points on the frozen benchmark Starter, test" if points else ""
     assert change.objection == why
+
+
+@pytest.mark.parametrize(("after", "forgets"), [(0.81, False), (0.786, False), (0.7801, False), (0.7799, True)])
+def test_the_card_calls_forgotten_what_speaks_against_the_version(after, forgets):
+    text = describe_forgetting({"starter-test": BeforeAfter({"AP": 0.8}, {"AP": after})})
+    assert ("**forgotten**" in text) is forgets is bool(find_change(0.7, 0.8, None, {"x": (0.8, after)}).objection)
+    assert ("nothing of note was forgotten (that is a fall by more than 2 points)" in text) is not forgets
 
 
 def test_a_worse_version_is_objected_to_with_its_figures():
