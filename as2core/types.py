@@ -7,12 +7,14 @@ from typing import Self, TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
 
+CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")  # that an annotator gives a pair
+SPLITS = ("train", "dev", "test")  # parts of a divided set
 MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a conflict between annotators was settled, and by whom; the label is "correct", "incorrect" or "unsure"."""
+    """How a conflict between annotators was settled, and by whom; the label is one of LABELS."""
 
     by: str
     label: str
@@ -24,8 +26,8 @@ class Candidate:
     """A sentence that may answer. `label` is 1 for correct, 0 for incorrect, None for unlabelled.
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
-    it. `annotations` are the labels of each annotator, as (name, "correct", "incorrect" or "unsure"); `verdict` is
-    what settled a conflict among them; `label` is what that comes to.
+    it. `annotations` are the labels of each annotator, as (name, one of LABELS); `verdict` is what settled a
+    conflict among them; `label` is what that comes to.
     """
 
     id: str
@@ -53,7 +55,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question with its candidates in their original order (document order, not rank). `split`: which part of a
-    divided set it is, train, dev or test; "" where nothing says."""
+    divided set it is, of SPLITS; "" where nothing says."""
 
     qid: str
     text: str

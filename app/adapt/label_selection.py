@@ -16,7 +16,7 @@ from sqlalchemy import Row
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Json, Question
+from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
@@ -83,7 +83,7 @@ class LabelSelection:
     @property
     def values(self) -> dict[str, int]:
         """Label -> 1 for correct, 0 for incorrect; labels that are not in it do not count."""
-        return consensus.BINARY | ({consensus.UNSURE: 0} if self.unsure_incorrect else {})
+        return consensus.BINARY | ({UNSURE: 0} if self.unsure_incorrect else {})
 
 
 _ADAPTER = TypeAdapter(LabelSelection)

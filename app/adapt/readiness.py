@@ -22,7 +22,7 @@ from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, NotEnoughLabels
-from as2core.types import Question
+from as2core.types import CORRECT, INCORRECT, UNSURE, Question
 from db.repositories import labels as label_rows
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
@@ -182,9 +182,9 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.disputed for x in composition.questions),
-        correct=counts[consensus.CORRECT],
-        incorrect=counts[consensus.INCORRECT],
-        unsure=counts[consensus.UNSURE],
+        correct=counts[CORRECT],
+        incorrect=counts[INCORRECT],
+        unsure=counts[UNSURE],
         train_questions=len(train),
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
@@ -211,11 +211,11 @@ def _find_problem(
     composition: snapshot.Composition, settings: RetrainSettings, counts: Mapping[str, int], *, has_prepared: bool
 ) -> str:
     """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
-    parts, correct, incorrect = composition.parts, counts[consensus.CORRECT], counts[consensus.INCORRECT]
+    parts, correct, incorrect = composition.parts, counts[CORRECT], counts[INCORRECT]
     if not correct and not incorrect:
         return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
     if not correct or not incorrect:
-        missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
+        missing, other = (CORRECT, INCORRECT) if not correct else (INCORRECT, CORRECT)
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
     if settings.choice.questions and not any(q.has_both_labels for q in parts.train):
         return (

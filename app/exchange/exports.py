@@ -23,7 +23,7 @@ from as2core.data.catalog import WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.synonyms import Synonyms
-from as2core.types import Question
+from as2core.types import CORRECT, INCORRECT, Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -117,7 +117,7 @@ def labelled_questions(
 
 def _drop_import_signature(question: Question) -> Question:
     """Without the signature that an unsigned import gives."""
-    plain = (((IMPORT, consensus.CORRECT),), ((IMPORT, consensus.INCORRECT),))
+    plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
     candidates = (
         replace(c, annotations=()) if c.annotations in plain and c.verdict is None else c for c in question.candidates
     )

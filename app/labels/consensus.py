@@ -18,7 +18,7 @@ from app.labels.guidelines import rules_of_corpus
 from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Question, Verdict
+from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import label_lists, reviews
@@ -27,7 +27,6 @@ from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 from db.repositories.questions import IMPORTED
 
-CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")
 BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error

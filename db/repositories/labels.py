@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, sel
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from as2core.types import CORRECT, INCORRECT, UNSURE
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
@@ -216,7 +217,7 @@ def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collect
     """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of these splits:
     how many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)
-    kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in ("correct", "incorrect"))
+    kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in (CORRECT, INCORRECT))
     questions = select(Question.external_id, *kinds).join(Question, Question.id == outcomes.question_id)
     by_question = questions.where(Question.split.not_in(but_splits)).group_by(
         outcomes.question_id, Question.external_id
@@ -228,7 +229,7 @@ def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[
     """Rows (question_id, question, sentence_id) of the pairs that come to "correct", but those of these splits."""
     outcomes = _select_outcomes(corpus_id)
     pairs = select(outcomes.question_id, Question.text.label("question"), outcomes.sentence_id)
-    correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == "correct")
+    correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == CORRECT)
     in_order = correct.order_by(outcomes.question_id, outcomes.sentence_id)
     return list(session.execute(in_order.where(Question.split.not_in(but_splits))))
 
@@ -247,10 +248,10 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
             CurrentLabel.question_id,
             CurrentLabel.sentence_id,
             verdict_on(CurrentLabel).label("verdict"),
-            votes("correct", is_imported=False).label("yes"),
-            votes("incorrect", is_imported=False).label("no"),
-            votes("correct", is_imported=True).label("imported_yes"),
-            votes("incorrect", is_imported=True).label("imported_no"),
+            votes(CORRECT, is_imported=False).label("yes"),
+            votes(INCORRECT, is_imported=False).label("no"),
+            votes(CORRECT, is_imported=True).label("imported_yes"),
+            votes(INCORRECT, is_imported=True).label("imported_no"),
         )
         .group_by(CurrentLabel.question_id, CurrentLabel.sentence_id)
         .subquery()
@@ -258,7 +259,7 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
     by_people, by_import = pairs.yes + pairs.no > 0, pairs.imported_yes + pairs.imported_no > 0
     difference = case((by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no))
     by_votes = case(
-        (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
+        (difference.is_(None), UNSURE), (difference > 0, CORRECT), (difference < 0, INCORRECT), else_="disputed"
     )
     outcome = func.coalesce(pairs.verdict, by_votes).label("outcome")
     return select(pairs.question_id, pairs.sentence_id, outcome).subquery().c

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from as2core.types import CORRECT
 from db.models import (
     ASKED,
     Candidate,
@@ -200,7 +201,7 @@ def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequenc
 
 def list_answered_questions(session: Session, corpus_id: int, limit: int) -> list[Question]:
     """Questions with a sentence that somebody labels correct at present."""
-    correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == "correct")
+    correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT)
     answered = select(Question).where(Question.corpus_id == corpus_id, correct.exists())
     return list(session.scalars(answered.order_by(Question.id).limit(limit)))
 

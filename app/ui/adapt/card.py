@@ -17,12 +17,12 @@ from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import CASCADE
 from as2core.evaluation import Outcome
-from as2core.types import Json
+from as2core.types import CORRECT, INCORRECT, Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
 FindExample = Callable[[Sequence[QuestionChange], str], QuestionChange | None]
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
-CLASSES = {"correct": "up", "incorrect": "down"}
+CLASSES = {CORRECT: "up", INCORRECT: "down"}
 ORIGINS = {  # others as they are
     "asked": "typed",
     "listed": "from a list",
@@ -280,7 +280,7 @@ def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:
 def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:
     if (question, sentence.text) in hidden:
         return "shown once you have labelled it"
-    return "correct" if sentence.correct else "incorrect"
+    return CORRECT if sentence.correct else INCORRECT
 
 
 def make_frame(questions: Sequence[QuestionChange], hidden: HiddenLabels) -> pd.DataFrame:
