@@ -1,6 +1,6 @@
 """Opening the workbench: settings, database with its migrations, the versions in the home."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from app.versions import startup
@@ -8,7 +8,7 @@ from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.models import LoadedModels, ModelProvider
 from app.workbench.settings import Settings, get_settings
-from app.workbench.workbench import DatabaseTrouble, Workbench, translate_errors, utc_now
+from app.workbench.workbench import DatabaseTrouble, Rename, Workbench, translate_errors, utc_now
 from as2core.telemetry import remove_queue
 from db.session import open_database
 
@@ -34,7 +34,22 @@ def open(
             variable = "AS2_HOME" if e.filename == str(settings.home) else "AS2_LOCAL_DIR"
             raise DatabaseTrouble(f"cannot make the folder {e.filename}: {e.strerror}; set {variable}") from e
         database = open_database(settings.database)
-    wb = Workbench(settings, database, models or LoadedModels.from_settings(settings), open_indexes(settings), clock)
+    models = models or LoadedModels.from_settings(settings)
+    wb = Workbench(settings, database, models, open_indexes(settings), clock, list_renames=list_renames)
     startup.update_paths(wb)
     startup.register_shipped(wb)
     return wb
+
+
+def list_renames() -> Mapping[str, Rename]:
+    """Kind of job -> how its jobs follow a version's new name. Imported when one is renamed, since every
+    command opens a workbench."""
+    from app.adapt import settings as retrain
+    from app.compare import comparison, deciding, promotions
+
+    return {
+        "retrain": retrain.rename_version,
+        "compare": comparison.rename_version,
+        deciding.KIND: deciding.rename_version,
+        promotions.KIND: promotions.rename_version,
+    }

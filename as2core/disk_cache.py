@@ -23,6 +23,20 @@ CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, bytes INTEGER NOT NULL, 
 CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
 CREATE TABLE IF NOT EXISTS state (key BLOB PRIMARY KEY, tensors BLOB NOT NULL);
 """
+# The sum of all sizes is kept, since it is asked for at every put: summing a million entries takes longer than storing.
+# REPLACE takes the old entry away without a trigger, so the insert accounts for it, also that of an older program.
+_TOTAL = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS total (bytes INTEGER NOT NULL);
+INSERT INTO total SELECT coalesce(sum(bytes), 0) FROM entry WHERE NOT EXISTS (SELECT 1 FROM total);
+CREATE TRIGGER IF NOT EXISTS entry_insert BEFORE INSERT ON entry BEGIN
+    UPDATE total SET bytes = bytes + new.bytes - coalesce((SELECT bytes FROM entry WHERE key = new.key), 0);
+END;
+CREATE TRIGGER IF NOT EXISTS entry_delete AFTER DELETE ON entry BEGIN
+    UPDATE total SET bytes = bytes - old.bytes;
+END;
+COMMIT;
+"""
 
 
 class DiskCache:
@@ -66,7 +80,7 @@ class DiskCache:
                 c.executemany(
                     "INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", [(k, len(v), now) for k, v in values.items()]
                 )
-                excess = c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0] - self.max_bytes
+                excess = _read_total(c) - self.max_bytes
                 removed = []
                 if excess > 0:
                     for key, size in c.execute("SELECT key, bytes FROM entry ORDER BY used, key"):
@@ -83,7 +97,7 @@ class DiskCache:
     @property
     def size_bytes(self) -> int:
         """Of all values."""
-        return self._try(lambda c: c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0]) or 0
+        return self._try(_read_total) or 0
 
     def close(self) -> None:
         with self._lock:
@@ -131,7 +145,13 @@ class DiskCache:
         c.execute("PRAGMA synchronous=NORMAL")
         c.execute("PRAGMA journal_size_limit=67108864")
         c.executescript(_SCHEMA)
+        if c.execute("SELECT 1 FROM sqlite_master WHERE name = 'entry_delete'").fetchone() is None:
+            c.executescript(_TOTAL)
         return c
+
+
+def _read_total(c: sqlite3.Connection) -> int:
+    return c.execute("SELECT bytes FROM total").fetchone()[0]
 
 
 def _begin_use(c: sqlite3.Connection) -> int:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -19,18 +20,46 @@ from as2core.types import OnProgress, Progress, Question
 
 MAX_PREPARATION_SECONDS = 600.0  # of an engine, before anything is scored
 BATCH_CANDIDATES = 500  # of several questions that share a run, for rankers that can
+MAX_P = 0.05  # of a difference that holds among several pairs
 
 __all__ = [
     "Cut",
     "Evaluation",
+    "Outcome",
     "PairedTest",
     "bootstrap",
     "compute_intervals",
     "count_cuts",
     "evaluate",
+    "find_outcome",
+    "is_clear",
     "join_evaluations",
     "paired_test",
 ]
+
+
+class Outcome(StrEnum):
+    """What a paired test says of a against b."""
+
+    BETTER = "better"
+    UNCLEAR = "no clear difference"
+    WORSE = "worse"
+
+
+def find_outcome(test: PairedTest) -> Outcome:
+    """The 95 % interval decides, where enough questions changed: above zero is better, below zero is worse, and
+    anything else is no clear difference. See docs/decisions/0036-the-interval-decides.md."""
+    if test.has_few_changes:
+        return Outcome.UNCLEAR
+    if test.low > 0:
+        return Outcome.BETTER
+    return Outcome.WORSE if test.high < 0 else Outcome.UNCLEAR
+
+
+def is_clear(test: PairedTest, holm: float | None = None) -> bool:
+    """Whether the difference is more than chance. `holm`: its p, corrected for the other pairs of a comparison, which
+    it has to be more than chance among, too."""
+    return find_outcome(test) is not Outcome.UNCLEAR and (holm is None or holm < MAX_P)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ir_measures import Measure
 
 MEASURES = ("AP", "RR", "P@1", "nDCG@10")
+MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"
 
 
@@ -185,6 +186,20 @@ class PairedTest:
     wins: int
     losses: int
     ties: int
+
+    @property
+    def questions(self) -> int:
+        return self.changes + self.ties
+
+    @property
+    def changes(self) -> int:
+        """Questions that one of the two does better."""
+        return self.wins + self.losses
+
+    @property
+    def has_few_changes(self) -> bool:
+        """Whether too few questions changed, or none, to judge by: their spread says little about others."""
+        return self.changes < MIN_CHANGED_QUESTIONS
 
 
 def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0, samples: int = 9999) -> PairedTest:

@@ -8,7 +8,7 @@ they are not. A cascade is compared at every exit, because each drops candidates
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ import numpy as np
 from as2core.errors import BadSetting
 from as2core.metrics import measure_mean, order
 from as2core.rankers.base import Ranker, bind_questions
-from as2core.types import Candidate, OnProgress, Progress, Question
+from as2core.types import OnProgress, Progress, Question
 
 if TYPE_CHECKING:
     from as2core.rankers.cascade import CascadeRanker
@@ -87,7 +87,7 @@ def compare_engines(
     with TemporaryDirectory(prefix="as2-parity-") as folder:
         export_ranker(ranker, "onnx", Path(folder) / "onnx", card={})
         file = load_onnx(Path(folder) / "onnx")
-    read = [_replace_texts(q, ranker.list_texts(q.candidates)) for q in questions]
+    read = [replace_texts(q, ranker.list_texts(q.candidates)) for q in questions]
     rows = [compare(FILE, last, questions, expected[last], _score_all(file, read, on_progress))]
     ranker.use("onnx")
     try:
@@ -97,10 +97,10 @@ def compare_engines(
     return rows + [compare(INT8, e, questions, expected[e], quantised[e]) for e in ranker.exits]
 
 
-def _replace_texts(q: Question, texts: Sequence[str]) -> Question:
-    """The question with what a ranker reads of each candidate as its text."""
-    candidates = (Candidate(c.id, text, c.label) for c, text in zip(q.candidates, texts, strict=True))
-    return Question(q.qid, q.text, tuple(candidates))
+def replace_texts(q: Question, texts: Sequence[str]) -> Question:
+    """The question with what a ranker reads of each candidate, its title included, as its text."""
+    candidates = (replace(c, text=text, title="") for c, text in zip(q.candidates, texts, strict=True))
+    return replace(q, candidates=tuple(candidates))
 
 
 def _score_all(ranker: Ranker, questions: Sequence[Question], on_progress: OnProgress | None) -> Scores:

@@ -7,13 +7,15 @@ from typing import Self, TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
 
+CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")  # that an annotator gives a pair
+SPLITS = ("train", "dev", "test")  # parts of a divided set
 MAX_TEXT_CHARS = 100_000  # of a query or a document that a program sends; what comes after is not read
 MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a conflict between annotators was settled, and by whom; the label is "correct", "incorrect" or "unsure"."""
+    """How a conflict between annotators was settled, and by whom; the label is one of LABELS."""
 
     by: str
     label: str
@@ -25,8 +27,8 @@ class Candidate:
     """A sentence that may answer. `label` is 1 for correct, 0 for incorrect, None for unlabelled.
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
-    it. `annotations` are the labels of each annotator, as (name, "correct", "incorrect" or "unsure"); `verdict` is
-    what settled a conflict among them; `label` is what that comes to.
+    it. `annotations` are the labels of each annotator, as (name, one of LABELS); `verdict` is what settled a
+    conflict among them; `label` is what that comes to.
     """
 
     id: str
@@ -54,13 +56,13 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question with its candidates in their original order (document order, not rank). `split`: which part of a
-    divided set it is, train, dev or test; "" where nothing says."""
+    divided set it is, of SPLITS; "" where nothing says."""
 
     qid: str
     text: str
     candidates: tuple[Candidate, ...] = ()
-    kind: str = ""
-    split: str = ""
+    kind: str = field(default="", kw_only=True)
+    split: str = field(default="", kw_only=True)
 
     def drop_titles(self) -> Self:
         """The question with candidates without titles."""
@@ -78,6 +80,11 @@ class Question:
     @property
     def negatives(self) -> int:
         return sum(c.label == 0 for c in self.candidates)
+
+    @property
+    def has_both_labels(self) -> bool:
+        """A correct and an incorrect candidate: it can be ranked well or badly."""
+        return bool(self.positives and self.negatives)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.ask import question_management
 from app.labels import annotation, queues
-from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
 from app.labels.strategies import DECIDE, QUEUES
@@ -27,6 +26,7 @@ from app.ui.page import page
 from app.ui.scripts import scroll_to
 from app.ui.signin import desk as desk_name
 from app.ui.text import count, plain, shorten
+from as2core.types import LABELS
 
 frame = page("Label", "Which sentences answer the question?")
 style()

@@ -67,8 +67,8 @@ def plan_folds(
     folds = []
     for own in map(set, places):
         others = tuple(q for i, q in enumerate(train) if i not in own)
-        judged = tuple(q for i, q in enumerate(train) if i in own and _has_both(q) and q.text not in trained_on)
-        if judged and any(map(_has_both, others)):
+        judged = tuple(q for i, q in enumerate(train) if i in own and q.has_both_labels and q.text not in trained_on)
+        if judged and any(q.has_both_labels for q in others):
             folds.append(Fold(others, judged))
     return tuple(folds)
 
@@ -84,7 +84,3 @@ def cross_fit(
     before = measure_base(questions)
     after = [measure_copy(fold, number) for number, fold in enumerate(folds)]
     return CrossFit(questions, BeforeAfter(before, join_evaluations(after)))
-
-
-def _has_both(question: Question) -> bool:
-    return bool(question.positives and question.negatives)

@@ -16,8 +16,9 @@ from sqlalchemy import Row
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Json, Question
-from db.repositories import labels as rows
+from as2core.types import UNSURE, Candidate, Json, Question
+from db.models import text_key
+from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 
 CONFLICTS = {
@@ -82,7 +83,7 @@ class LabelSelection:
     @property
     def values(self) -> dict[str, int]:
         """Label -> 1 for correct, 0 for incorrect; labels that are not in it do not count."""
-        return consensus.BINARY | ({consensus.UNSURE: 0} if self.unsure_incorrect else {})
+        return consensus.BINARY | ({UNSURE: 0} if self.unsure_incorrect else {})
 
 
 _ADAPTER = TypeAdapter(LabelSelection)
@@ -99,7 +100,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
     """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        votes = rows.list_labels_with_verdicts(s, corpus_id)
+        votes = label_rows.list_labels_with_verdicts(s, corpus_id)
         ids = consensus.unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
@@ -127,13 +128,15 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
 def find_questions(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tuple[int, ...]:
     """The ids of the corpus's questions of this wording. Raises BadSetting for one that it does not have."""
     with wb.read() as s:
-        by_text = {text: question_rows.find_question(s, corpus_id, text) for text in texts}
-    if missing := [text for text, question in by_text.items() if question is None]:
+        rows = question_rows.find_questions_by_text(s, corpus_id, texts)
+        first = {q.text_key: q.id for q in reversed(rows)}
+    distinct = list(dict.fromkeys(texts))
+    if missing := [text for text in distinct if text_key(text) not in first]:
         raise BadSetting(
-            f"{len(missing)} of {len(by_text)} questions are not in this corpus, the first is {missing[0]!r}: leave "
+            f"{len(missing)} of {len(distinct)} questions are not in this corpus, the first is {missing[0]!r}: leave "
             "them out, or add them to the corpus and label them"
         )
-    return tuple(sorted({question.id for question in by_text.values() if question is not None}))
+    return tuple(sorted(first.values()))
 
 
 def count_givers(
@@ -141,7 +144,7 @@ def count_givers(
 ) -> dict[str, int]:
     """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
     with wb.read() as s:
-        votes = rows.list_labels_with_verdicts(s, corpus_id)
+        votes = label_rows.list_labels_with_verdicts(s, corpus_id)
     matches = [v for v in votes if v.question_id in question_ids and selection.includes(v)]
     return dict(Counter(v.annotator for v in matches if v.label in selection.values).most_common())
 

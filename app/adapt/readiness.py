@@ -21,7 +21,7 @@ from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, NotEnoughLabels
-from as2core.types import Question
+from as2core.types import CORRECT, INCORRECT, UNSURE, Question
 from db.repositories import labels as label_rows
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
@@ -181,9 +181,9 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.disputed for x in composition.questions),
-        correct=counts[consensus.CORRECT],
-        incorrect=counts[consensus.INCORRECT],
-        unsure=counts[consensus.UNSURE],
+        correct=counts[CORRECT],
+        incorrect=counts[INCORRECT],
+        unsure=counts[UNSURE],
         train_questions=len(train),
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
@@ -210,18 +210,18 @@ def _find_problem(
     composition: snapshot.Composition, settings: RetrainSettings, counts: Mapping[str, int], *, has_prepared: bool
 ) -> str:
     """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
-    parts, correct, incorrect = composition.parts, counts[consensus.CORRECT], counts[consensus.INCORRECT]
+    parts, correct, incorrect = composition.parts, counts[CORRECT], counts[INCORRECT]
     if not correct and not incorrect:
         return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
     if not correct or not incorrect:
-        missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
+        missing, other = (CORRECT, INCORRECT) if not correct else (INCORRECT, CORRECT)
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
-    if settings.choice.questions and not any(q.positives and q.negatives for q in parts.train):
+    if settings.choice.questions and not any(q.has_both_labels for q in parts.train):
         return (
             "None of the chosen questions can be trained on: label a correct and an incorrect sentence of some that "
             "are not held out, or use all questions."
         )
-    usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
+    usable = sum(q.has_both_labels for q in (*parts.train, *parts.dev, *parts.held_out))
     reasons = _explain_parts(composition, has_prepared=has_prepared)
     if usable < MIN_QUESTIONS:
         if reasons:
@@ -235,7 +235,7 @@ def _find_problem(
     if not parts.held_out:
         remedy = reasons or "Label one more, with both kinds of labels."
         return f"No question can be held out to compare before and after. {remedy}"
-    if not any(q.positives and q.negatives for q in parts.train):
+    if not any(q.has_both_labels for q in parts.train):
         return "No training question has both a correct and an incorrect sentence: label both for some more questions."
     return ""
 
@@ -243,9 +243,9 @@ def _find_problem(
 def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:
     """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
     imported can be imported otherwise: a shipped corpus comes divided."""
-    both = [x for x in composition.questions if x.question.positives and x.question.negatives]
+    both = [x for x in composition.questions if x.question.has_both_labels]
     familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
-    splits = Counter(x.split for x in both if x.split)
+    splits = Counter(x.question.split for x in both if x.question.split)
     reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]
     if familiar:
         reasons.append(f"{familiar:,} are known to the model to start from, which was trained on them")
@@ -259,7 +259,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
             "Accept some of the prepared labels on the page Adapt, or label correct and incorrect sentences of "
             f"{MIN_QUESTIONS} or more other questions"
         )
-    elif sum(bool(x.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
+    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
         remedy += ", or import the set into a new corpus without a split"
     listed = "; ".join(reasons)
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."

@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from app.adapt.label_selection import LabelSelection
 from app.versions.benchmarks import FROZEN
 from app.versions.evaluations import ReliabilityBin, to_json
-from app.versions.outcome import COMPARISON_KEYS, MIN_CHANGED_QUESTIONS, Change, Outcome, find_change
+from app.versions.outcome import COMPARISON_KEYS, Change, find_change
 from as2core.errors import DamagedModel
-from as2core.evaluation import Evaluation
+from as2core.evaluation import Evaluation, Outcome
 from as2core.metrics import PairedTest, find_detectable_difference, order
 from as2core.types import Candidate, Json, Question
 
@@ -167,20 +167,15 @@ class RetrainReport:
         return self.change.outcome
 
     @property
-    def changes(self) -> int:
-        """How many of the compared questions changed."""
-        return self.paired.wins + self.paired.losses
-
-    @property
     def has_few_changes(self) -> bool:
-        """Whether some questions changed, too few to judge by: their spread says little about others."""
-        return 0 < self.changes < MIN_CHANGED_QUESTIONS
+        """Whether some questions changed, but too few to judge by."""
+        return self.paired.changes > 0 and self.paired.has_few_changes
 
     @property
     def detectable_difference(self) -> float | None:
         """The smallest change of AP that the compared questions would have shown four times in five. None where too few
         changed, and where the change is clear: what was seen needs no power."""
-        if self.changes < MIN_CHANGED_QUESTIONS or self.outcome is not Outcome.UNCLEAR:
+        if self.paired.has_few_changes or self.outcome is not Outcome.UNCLEAR:
             return None
         return find_detectable_difference(q.change for q in self.per_question)
 

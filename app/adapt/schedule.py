@@ -17,9 +17,9 @@ from app.jobs import queue
 from app.jobs.queue import JobView
 from app.jobs.retrain_rule import find_due_corpora
 from app.versions import registry
-from app.versions.outcome import Outcome
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
+from as2core.evaluation import Outcome
 from db.models import Corpus
 from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows

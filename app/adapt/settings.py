@@ -10,6 +10,7 @@ from app.versions.registry import CASCADE, GENERATIVE
 from as2core.errors import BadSetting
 from as2core.training.settings import TrainSettings
 from as2core.types import Json
+from db.models import Job
 
 CALIBRATION, FUSION = "calibration", "fusion"
 KINDS = {
@@ -74,6 +75,15 @@ class RetrainSettings:
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
+
+
+def rename_version(job: Job, old: str, new: str) -> None:
+    """In a retrain that may still run its base, in one that is done what it made and from what."""
+    if job.state != "done":
+        if job.settings.get("base") == old:
+            job.settings = {**job.settings, "base": new}
+    elif names := {key: new for key in ("version", "base") if job.result.get(key) == old}:
+        job.result = {**job.result, **names}
 
 
 _ADAPTER = TypeAdapter(RetrainSettings)

@@ -125,7 +125,7 @@ def embed_questions(
 def sample_replay(starter: Sequence[Question], parts: splitting.Split, share: float, seed: int) -> tuple[Question, ...]:
     """A share of the shipped questions, drawn by the seed, without those that are among the labelled ones."""
     texts = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
-    usable = [q for q in starter if q.positives and q.negatives and q.text not in texts]
+    usable = [q for q in starter if q.has_both_labels and q.text not in texts]
     sample = sorted(random.Random(seed).sample(usable, math.ceil(share * len(usable))), key=lambda q: q.qid)
     return tuple(replace(q, qid=f"replay {q.qid}") for q in sample)
 
@@ -188,11 +188,11 @@ def read(file: Path) -> Snapshot:
 def sample_validation(dev: Sequence[Question], seed: int) -> list[Question]:
     """Dev questions cut down to what can be scored after every epoch: all correct candidates and a sample of others."""
     rng = random.Random(seed)
-    usable = [q for q in dev if q.positives and q.negatives]
+    usable = [q for q in dev if q.has_both_labels]
     sample = []
     for q in sorted(rng.sample(usable, min(VALIDATION_QUESTIONS, len(usable))), key=lambda q: q.qid):
         others = [i for i, c in enumerate(q.candidates) if c.label != 1]
         indices = set(rng.sample(others, min(len(others), max(1, VALIDATION_CANDIDATES - q.positives))))
         candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in indices)
-        sample.append(Question(q.qid, q.text, candidates, q.kind))
+        sample.append(replace(q, candidates=candidates))
     return sample

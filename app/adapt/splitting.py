@@ -83,13 +83,13 @@ def split(
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_benchmark for i in places)
-        splits = {x.split for x in group}
+        splits = {x.question.split for x in group}
         is_benchmark = any(i >= first_benchmark for i in places)
-        familiar += sum(map(_has_both, group)) if is_known else 0
-        benchmark += sum(map(_has_both, group)) if is_benchmark else 0
+        familiar += sum(x.question.has_both_labels for x in group) if is_known else 0
+        benchmark += sum(x.question.has_both_labels for x in group) if is_benchmark else 0
         if "test" in splits or is_benchmark:  # never trained on
-            held_out += [] if is_known else [x for x in group if not x.split]
-            test += [] if is_known or is_benchmark else [x for x in group if x.split == "test"]
+            held_out += [] if is_known else [x for x in group if not x.question.split]
+            test += [] if is_known or is_benchmark else [x for x in group if x.question.split == "test"]
         elif is_known or ("train" in splits and "dev" not in splits):
             train_groups.append(group)
         elif "dev" in splits:
@@ -100,16 +100,16 @@ def split(
     held_out += drawn_held_out
     train = [x for g in train_groups for x in g]
     borrowed = ""
-    if not any(_has_both(x) for x in held_out):
-        if any(_has_both(x) for x in test):
+    if not any(x.question.has_both_labels for x in held_out):
+        if any(x.question.has_both_labels for x in test):
             held_out, borrowed = test, "test"
-        elif any(_has_both(x) for x in dev):
+        elif any(x.question.has_both_labels for x in dev):
             held_out, borrowed = dev, "dev"
             train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
     return Split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
-        _to_questions([x for x in held_out if _has_both(x)]),
+        _to_questions([x for x in held_out if x.question.has_both_labels]),
         borrowed,
         familiar,
         benchmark,
@@ -167,7 +167,7 @@ def _draw(
             sides["dev"].append(group)
         else:
             sides["train"].append(group)
-    if sum(_has_both(x) for g in sides["dev"] for x in g) < MIN_DEV:
+    if sum(x.question.has_both_labels for g in sides["dev"] for x in g) < MIN_DEV:
         sides["train"] += sides.pop("dev")
     if hold_out:
         _ensure_a_held_out(sides)
@@ -177,9 +177,9 @@ def _draw(
 
 def _ensure_a_held_out(sides: dict[str, list[Sequence[LabelledQuestion]]]) -> None:
     """If no held-out question has labels of both kinds, the first of the others that has them is held out."""
-    if any(_has_both(x) for g in sides["held"] for x in g):
+    if any(x.question.has_both_labels for g in sides["held"] for x in g):
         return
-    usable = [g for g in sides["train"] if any(_has_both(x) for x in g)]
+    usable = [g for g in sides["train"] if any(x.question.has_both_labels for x in g)]
     if len(usable) > 1:
         sides["train"].remove(usable[0])
         sides["held"].append(usable[0])
@@ -189,10 +189,6 @@ def _hash_to_unit(x: LabelledQuestion) -> float:
     """Where a question falls in [0, 1), by a digest of its words."""
     digest = hashlib.blake2b(" ".join(tokenize(x.question.text)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
-
-
-def _has_both(x: LabelledQuestion) -> bool:
-    return bool(x.question.positives and x.question.negatives)
 
 
 def _to_questions(

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from app.ask.asking import AskView
 from app.corpora import documents
-from app.labels.consensus import CORRECT
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
+from as2core.types import CORRECT
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from app.ask.asking import Answer
 from app.ask.same_question import EarlierQuestion, find_same_questions
-from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.labels.judgements import Judgement, read_judgements
 from app.ranking.retrieval import RetrievedSentence
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
+from as2core.types import CORRECT, INCORRECT, UNSURE
 from db.repositories import corpora as corpus_rows
 
 

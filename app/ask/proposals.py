@@ -21,7 +21,6 @@ from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.consensus import CORRECT
 from app.labels.guidelines import guidelines_of_corpus
 from app.ranking import scoring
 from app.ranking.retrieval import check_question
@@ -31,7 +30,7 @@ from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
-from as2core.types import Json
+from as2core.types import CORRECT, Json
 from db.models import ASKED, Proposal, Sentence
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows

@@ -153,7 +153,7 @@ def print_report(report: "RetrainReport", view: "Readiness") -> None:
     if (smallest := report.detectable_difference) is not None:
         echo(f"these questions would have shown a change of {smallest:.3f} AP or more four times in five")
     elif report.has_few_changes:
-        echo(f"only {report.changes:,} of {report.change.questions:,} questions changed: too few to judge")
+        echo(f"only {report.paired.changes:,} of {report.change.questions:,} questions changed: too few to judge")
 
 
 def _print_readiness(view: "Readiness", as_json: bool) -> None:

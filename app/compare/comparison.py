@@ -29,9 +29,10 @@ from as2core.metrics import (
     measure_unranked,
     to_ranks,
 )
+from as2core.rankers.catalog import rename_spec
 from as2core.types import Question
 from db.models import Evaluation as EvaluationRow
-from db.models import JsonObject
+from db.models import Job, JsonObject
 from db.repositories import versions as rows
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ class ComparisonSettings:
     @classmethod
     def of(cls, job: JobView) -> ComparisonSettings:
         return cls(**{**job.settings, "rankers": tuple(job.settings["rankers"])})
+
+
+def rename_version(job: Job, old: str, new: str) -> None:
+    """In a comparison that may still run; the figures of one that is done are by the names it had."""
+    rankers = [rename_spec(spec, old, new) for spec in job.settings["rankers"]]
+    if job.state != "done" and rankers != job.settings["rankers"]:
+        job.settings = {**job.settings, "rankers": rankers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,9 @@ from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_evidence, describe_verdict
 from as2core.errors import As2Error, BadSetting, UnknownData
+from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json
-from db.models import JsonObject
+from db.models import Job, JsonObject
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
@@ -62,6 +63,13 @@ class DecisionRequest:
     def make_rule(self) -> DecisionSettings:
         """Raises BadSetting for a measure, a level or a tolerance that cannot be."""
         return DecisionSettings(self.measure, self.level, self.tolerance)
+
+
+def rename_version(job: Job, old: str, new: str) -> None:
+    """In a decision, also in one that is made: its verdict names both rankers."""
+    sides = {side: rename_spec(job.settings[side], old, new) for side in ("a", "b")}
+    if not sides.items() <= job.settings.items():
+        job.settings = {**job.settings, **sides}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,7 +98,8 @@ def find_target_corpus(wb: Workbench, view: ComparisonView, corpus_id: int) -> C
 def find_question_ids(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tuple[int, ...]:
     """The questions of a corpus that have these texts, MAX_TARGETS at most; of several with one text the first."""
     with wb.read() as s:
-        ids = {q.text: q.id for q in reversed(question_rows.list_questions(s, corpus_id)) if q.text in texts}
+        rows = question_rows.find_questions_by_text(s, corpus_id, texts)
+        ids = {q.text: q.id for q in reversed(rows) if q.text in texts}
     return tuple(sorted(ids.values())[:MAX_TARGETS])
 
 

@@ -17,6 +17,7 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.gate import GateFailed
 from as2core.types import Json
+from db.models import Job
 
 KIND = "promote"
 MAX_JOBS = 100  # the newest, among which a version's is looked for
@@ -29,6 +30,12 @@ class PromotionSettings:
     version: str
     reason: str = ""
     ignores_gates: bool = False
+
+
+def rename_version(job: Job, old: str, new: str) -> None:
+    """In a promotion, waiting or done."""
+    if job.settings["version"] == old:
+        job.settings = {**job.settings, "version": new}
 
 
 def start_promotion(

@@ -23,7 +23,7 @@ from as2core.data.catalog import WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.synonyms import Synonyms
-from as2core.types import Question
+from as2core.types import CORRECT, INCORRECT, Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -108,7 +108,7 @@ def labelled_questions(
     get_corpus(wb, corpus_id)
     labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
     return [
-        replace(_drop_import_signature(x.question), split=x.split if signed else "")
+        _drop_import_signature(x.question) if signed else replace(x.question, split="")
         for x in labelled_rows
         if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)
@@ -117,7 +117,7 @@ def labelled_questions(
 
 def _drop_import_signature(question: Question) -> Question:
     """Without the signature that an unsigned import gives."""
-    plain = (((IMPORT, consensus.CORRECT),), ((IMPORT, consensus.INCORRECT),))
+    plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
     candidates = (
         replace(c, annotations=()) if c.annotations in plain and c.verdict is None else c for c in question.candidates
     )

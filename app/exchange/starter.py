@@ -14,13 +14,12 @@ from app.exchange.storage import ImportOptions, store_questions
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
-from as2core.types import OnProgress, Progress, Question
+from as2core.types import SPLITS, OnProgress, Progress, Question
 from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import people as people_rows
 
 UNFINISHED = "unfinished"  # the digest of a shipped corpus that is being read
-SPLITS = "train", "dev", "test"
 
 
 def ensure_shipped(wb: Workbench, on_progress: OnProgress | None = None) -> None:

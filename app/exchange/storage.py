@@ -18,10 +18,10 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import content_digest
 from app.labels.agreement import tidy_note
-from app.labels.consensus import UNSURE, resolve_labels, sentences_by_candidate_id
+from app.labels.consensus import BINARY, resolve_labels, sentences_by_candidate_id
 from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, storable
-from as2core.types import Candidate, Document, Question
+from as2core.types import UNSURE, Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
 from db.models import Question as QuestionRow
@@ -34,7 +34,7 @@ from db.repositories import reviews
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
 MAX_GRADE = 2**31  # what a column holds is below it
 SOURCE = "imported with labels"  # of the documents made from imported sentences
-LABELS = {1: "correct", 0: "incorrect"}
+LABEL_OF = {value: label for label, value in BINARY.items()}
 _NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
 Entry = tuple[QuestionRow, Question, dict[str, SentenceRow]]  # stored question, imported one, candidate id -> sentence
 
@@ -62,7 +62,7 @@ class ImportOptions:
         """Annotator id -> label."""
         if c.annotations:
             return {self.signers[name]: label for name, label in c.annotations}
-        return {} if c.label is None else {self.annotator_id: LABELS[c.label]}
+        return {} if c.label is None else {self.annotator_id: LABEL_OF[c.label]}
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ def _to_storable(q: Question) -> Question:
         )
         for c in q.candidates
     )
-    return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind), q.split)
+    return replace(q, qid=storable(q.qid), text=storable(q.text), candidates=candidates, kind=storable(q.kind))
 
 
 class _BatchImport:

@@ -19,9 +19,10 @@ import numpy as np
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.consensus import BINARY, CORRECT, MAX_NOTE_CHARS, check_label
+from app.labels.consensus import BINARY, MAX_NOTE_CHARS, check_label
 from app.workbench.people import ADMIN, Gone, has_role, require
 from app.workbench.workbench import Workbench, storable
+from as2core.types import CORRECT
 from db.models import WITHDRAWN, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows

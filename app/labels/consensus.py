@@ -18,7 +18,7 @@ from app.labels.guidelines import rules_of_corpus
 from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Question, Verdict
+from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import label_lists, reviews
@@ -27,7 +27,6 @@ from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 from db.repositories.questions import IMPORTED
 
-CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")
 BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error
@@ -42,7 +41,6 @@ class LabelledQuestion:
     id: int
     question: Question
     origin: str
-    split: str
     own: bool
     disputed: int
     unsure: int
@@ -53,10 +51,10 @@ class LabelledQuestion:
         cls, row: Row, candidates: tuple[Candidate, ...], labels: Iterable[Row], label_of: Mapping[int, str | None]
     ) -> LabelledQuestion:
         """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
-        question = Question(row.qid, row.question, candidates, row.kind)
+        question = Question(row.qid, row.question, candidates, kind=row.kind, split=row.split)
         own = any(not x.imported for x in labels)
         disputed, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
-        return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure, row.queued)
+        return cls(row.question_id, question, row.origin, own, disputed, unsure, row.queued)
 
 
 def check_label(label: str) -> None:
@@ -108,7 +106,7 @@ def load_questions(
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
         ids = unique_candidate_ids(s, candidates)
-        waiting = _find_waiting(s, corpus_id, labels, by)
+        waiting = _find_waiting(s, corpus_id, labels, by) if _may_wait(s, corpus_id, by) else set()
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
     by_question: dict[int, list[Row]] = {}
@@ -121,11 +119,15 @@ def load_questions(
     ]
 
 
+def _may_wait(s: Session, corpus_id: int, by: int | None) -> bool:
+    """Whether any pair can wait for a label of `by`: not where one person's is enough, and not where `by` is an admin,
+    or the command line."""
+    return by is not None and rules_of_corpus(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
+
+
 def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
     """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
-    than wanted and none of `by`. None where `by` is an admin, or the command line."""
-    if by is None or has_role(s, by, ADMIN):
-        return set()
+    than wanted and none of `by`."""
     annotators: dict[Pair, set[int]] = {}
     for row in labels:
         if not row.imported:
@@ -153,6 +155,8 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
     """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
     with wb.read() as s:
+        if not _may_wait(s, corpus_id, by):
+            return set()
         waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
         pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
         return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}

@@ -11,9 +11,8 @@ from app.ranking.retrieval import MIN_VECTOR_SHARE, MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
 from app.ui.text import count, percent
-from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome, find_outcome
 from app.workbench.workbench import Workbench
-from as2core.metrics import PairedTest
+from as2core.evaluation import PairedTest, is_clear
 
 METRICS = {
     "AP": "average precision: how high all correct sentences rank",
@@ -33,31 +32,24 @@ STATES = {
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
-MAX_P = 0.05  # of a difference that holds among several pairs
 PATIENCE_SECONDS = 30  # that a worker may take to start
 
 
 def describe_test(test: PairedTest, *, metric: str = "AP", holm: float | None = None) -> str:
     """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary. `holm`: its p, corrected
     for the other pairs of a comparison, which is then the p that is given."""
-    changes = test.wins + test.losses
     counts = f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
-    if changes == 0:
+    if test.changes == 0:
         return f"{counts}: the order of the correct sentences did not change."
     p = format_p(test.p if holm is None else holm)
     change = f"{counts}. {metric} changed by {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})"
-    if changes < MIN_CHANGED_QUESTIONS:
+    if test.has_few_changes:
         return f"{change}. Too few questions changed to tell ({p})."
-    if find_outcome(test) is Outcome.UNCLEAR:
+    if not is_clear(test):
         return f"{change}. This could be chance ({p})."
     if not is_clear(test, holm):
         return f"{change}. Among this many pairs, it could still be chance ({p})."
     return f"{change}. This is more than chance ({p})."
-
-
-def is_clear(test: PairedTest, holm: float | None = None) -> bool:
-    """Whether the difference is more than chance, also among the other pairs of a comparison."""
-    return find_outcome(test) is not Outcome.UNCLEAR and (holm is None or holm < MAX_P)
 
 
 def format_p(p: float) -> str:

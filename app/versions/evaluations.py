@@ -33,6 +33,7 @@ from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destination
 from as2core.rankers.classifier import is_classifier, stamp_files
 from as2core.rankers.specs import read_settings
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
+from as2core.version import digest_code
 from db.models import JsonObject
 from db.repositories import versions as rows
 
@@ -136,8 +137,8 @@ def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, resul
 
 def hash_ranker(wb: Workbench, name: str) -> str:
     """The name, and for models the digest of their cards, which hold those of their weights; for what others wrote that
-    of the files' sizes and times. A ranker made of others may hold any of the shipped ones, and has the digests of
-    its parts."""
+    of the files' sizes and times. What has neither, as a ranker that counts words, is what its code is. A ranker made
+    of others may hold any of the shipped ones, and has the digests of its parts."""
     kind, _, settings = name.partition(":")
     entry = CATALOG.get(kind)
     digest = hashlib.sha256("".join(hash_ranker(wb, part.spec) for part in list_parts(name)).encode())
@@ -150,17 +151,20 @@ def hash_ranker(wb: Workbench, name: str) -> str:
     elif entry.nested:
         paths = sorted(wb.settings.models_dir.glob("*"))
     else:
-        paths = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
+        paths = [wb.settings.models_dir / (entry.shipped or kind)]
+    weights = b""
     for path in paths:
         with contextlib.suppress(OSError):
-            digest.update((path / "card.json").read_bytes())
+            weights += (path / "card.json").read_bytes()
         if is_classifier(path) or find_kind_of_file(path) or (entry and entry.required and is_file(path)):
-            digest.update(stamp_files(path))
+            weights += stamp_files(path)
+    digest.update(weights or digest_code().encode())
     return f"{name}@{digest.hexdigest()[:16]}"
 
 
 def hash_questions(questions: Sequence[Question]) -> str:
-    return hashlib.sha256(dumps(questions).encode()).hexdigest()
+    """Of all but the split: which part of a divided set a question is changes no figure."""
+    return hashlib.sha256(dumps(replace(q, split="") for q in questions).encode()).hexdigest()
 
 
 def to_record(e: Evaluation) -> dict[str, Json]:

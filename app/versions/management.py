@@ -41,17 +41,22 @@ def is_shipped(wb: Workbench, version: VersionView | ModelVersion) -> bool:
 
 
 def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> VersionView:
-    """Raises UnknownVersion, BadSetting for a name that is taken or not allowed, or NotAllowed for a viewer."""
+    """Versions made from it and jobs that name it follow. Raises UnknownVersion, BadSetting for a name that is taken or
+    not allowed, or NotAllowed for a viewer."""
     new = _check_name(new)
     before = registry.get_version(wb, name)
     if is_shipped(wb, before):
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
+    renames = wb.list_renames()
     with wb.write() as s:
         people.allow(s, by, "rename a version")
         if new == before.name:
             return before
         _check_free(s, new)
         rows.rename_version(s, before.id, new)
+        for kind, rename_in in renames.items():
+            for job in job_rows.list_jobs(s, kind):
+                rename_in(job, before.name, new)
         audit.record(s, wb.clock(), by, "rename a version", new, f"from {before.name}")
     return registry.get_version(wb, new)
 

@@ -1,28 +1,20 @@
 """Is a version better than the one it was made from? The one rule for the card, the form, the list, the notice,
 promotions, automatic retraining and the commands.
 
-The 95 % interval of the paired difference in average precision on the held-out questions decides: above zero is better,
-below zero is worse, and anything else is no clear difference. See docs/decisions/0036-the-interval-decides.md.
+The paired test of their average precision on the held-out questions decides (`as2core.evaluation.find_outcome`); what
+was forgotten on the frozen benchmarks speaks against it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.versions.benchmarks import FROZEN, TITLES
-from as2core.metrics import PairedTest
+from as2core.evaluation import Outcome, PairedTest, find_outcome
 
-MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 MAX_FORGOTTEN_POINTS = 2.0  # of AP on a frozen benchmark; automatic retraining rejects a version that loses more
 COMPARISON_KEYS = ("paired", "frozen", "frozen_others")  # of a card, and of a version's stored metrics
-
-
-class Outcome(StrEnum):
-    BETTER = "better"
-    UNCLEAR = "no clear difference"
-    WORSE = "worse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +57,25 @@ class Change:
         return f"{verdict} on {self.questions:,} question{'' if self.questions == 1 else 's'}"
 
 
-def find_outcome(test: PairedTest) -> Outcome:
-    if test.wins + test.losses < MIN_CHANGED_QUESTIONS:
-        return Outcome.UNCLEAR
-    if test.low > 0:
-        return Outcome.BETTER
-    return Outcome.WORSE if test.high < 0 else Outcome.UNCLEAR
+def count_lost_points(before: float, after: float) -> float:
+    """Of AP; below 0 where it rose."""
+    return 100 * (before - after)
+
+
+def is_forgetting(points: float) -> bool:
+    """Whether to lose so many points of AP on a frozen benchmark counts as forgetting."""
+    return points > MAX_FORGOTTEN_POINTS
 
 
 def find_change(
     before: float, after: float, test: PairedTest | None, benchmarks: Mapping[str, tuple[float, float]]
 ) -> Change:
     """`benchmarks`: frozen benchmark -> AP before and after."""
-    falls = {TITLES.get(name, name): 100 * (b - a) for name, (b, a) in benchmarks.items()}
-    losses = {name: points for name, points in falls.items() if points > MAX_FORGOTTEN_POINTS}
+    falls = {TITLES.get(name, name): count_lost_points(*sides) for name, sides in benchmarks.items()}
+    losses = {name: points for name, points in falls.items() if is_forgetting(points)}
     if test is None:
         return Change(before, after, losses=losses)
-    return Change(before, after, find_outcome(test), losses, test.wins + test.losses + test.ties)
+    return Change(before, after, find_outcome(test), losses, test.questions)
 
 
 def compare_with_parent(record: Mapping[str, object]) -> Change | None:

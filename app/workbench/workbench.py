@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
 from db.errors import BadValue, DbError
+from db.models import Job
 from db.session import Database
 
 
@@ -44,6 +45,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+Rename = Callable[[Job, str, str], None]
+"""Has a job name a version anew, old name -> new one, wherever that is due in what it was asked or came to."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Workbench:
     """Safe to share between threads. Sessions are short, one a use case."""
@@ -61,6 +66,7 @@ class Workbench:
     same_questions: TimedCache[int, Any] = field(default_factory=lambda: TimedCache(50))
     is_closed: threading.Event = field(default_factory=threading.Event)
     later: LaterWrites = field(default_factory=LaterWrites)  # by the id of the question they are about
+    list_renames: Callable[[], Mapping[str, Rename]] = dict  # of the kinds of job that name versions
 
     @contextmanager
     def read(self) -> Iterator[Session]:

@@ -27,10 +27,10 @@ from as2core.data import (
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
 from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, is_packed, name_source, read_bytes
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
-from as2core.types import Candidate, Question
+from as2core.types import SPLITS, Candidate, Question
 
 SHIPPED = ("starter", "handbook")  # folders of corpora/
-SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED for split in ("train", "dev", "test"))
+SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED for split in SPLITS)
 SETTINGS = {
     "raw": "every question",
     "no-all-neg": "only questions with a correct candidate; to train on",
@@ -220,7 +220,7 @@ def select_writable(question: Question, fmt: str) -> Question | None:
     if fmt in ("jsonl", "beir"):
         return question
     part = replace(question, candidates=tuple(c for c in question.candidates if _is_writable(question, c, fmt)))
-    is_writable = part.candidates and (fmt != "triplets" or (part.positives and part.negatives))
+    is_writable = part.candidates and (fmt != "triplets" or part.has_both_labels)
     return part if is_writable else None
 
 

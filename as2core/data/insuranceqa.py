@@ -38,8 +38,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         candidates = (Candidate(a, answers[a], int(a in correct)) for a in pool)
         return " ".join(words[w] for w in question), tuple(candidates), domain
 
-    for number, parts in parse_each(stream_lines(source, report), parse, report):
-        yield Question(str(number), *parts)
+    for number, (text, candidates, domain) in parse_each(stream_lines(source, report), parse, report):
+        yield Question(str(number), text, candidates, kind=domain)
 
 
 def _read_tables(source: Source, report: Report) -> tuple[dict[str, str], dict[str, str]]:

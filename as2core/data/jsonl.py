@@ -13,10 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from as2core.data.source import Report, Source, drop_repeated, json_line, open_writer, read_all, stream_records
-from as2core.types import Candidate, Json, Question, Verdict
-
-ANNOTATION_LABELS = ("correct", "incorrect", "unsure")
-SPLITS = ("train", "dev", "test")
+from as2core.types import LABELS, SPLITS, Candidate, Json, Question, Verdict
 
 
 def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
@@ -85,7 +82,7 @@ def from_record(record: object) -> Question:
     kind, split = _read_text(record, "kind", ""), _read_text(record, "split", "")
     if split not in ("", *SPLITS):
         raise ValueError(f'"split" {split!r} is not {", ".join(SPLITS)}')
-    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, kind, split)
+    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, kind=kind, split=split)
 
 
 def parse_candidate(record: object, position: int) -> Candidate:
@@ -118,8 +115,8 @@ def _parse_annotations(record: object) -> tuple[tuple[str, str], ...]:
     for name in record:
         if not name.strip():
             raise ValueError('a name in "labels" is empty')
-        if _read_text(record, name) not in ANNOTATION_LABELS:
-            raise ValueError(f"label {record[name]!r} of {name!r} is not {', '.join(ANNOTATION_LABELS)}")
+        if _read_text(record, name) not in LABELS:
+            raise ValueError(f"label {record[name]!r} of {name!r} is not {', '.join(LABELS)}")
     return tuple(record.items())
 
 
@@ -131,8 +128,8 @@ def _parse_verdict(record: object) -> Verdict | None:
     verdict = Verdict(_read_text(record, "by"), _read_text(record, "label"), _read_text(record, "note", ""))
     if not verdict.by.strip():
         raise ValueError('"by" of "verdict" is empty')
-    if verdict.label not in ANNOTATION_LABELS:
-        raise ValueError(f"verdict {verdict.label!r} is not {', '.join(ANNOTATION_LABELS)}")
+    if verdict.label not in LABELS:
+        raise ValueError(f"verdict {verdict.label!r} is not {', '.join(LABELS)}")
     return verdict
 
 

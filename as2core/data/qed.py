@@ -35,7 +35,7 @@ def _parse(record: dict) -> Question:
     qid, title = text_field(record, "example_id"), record["title_text"]
     sentences = (paragraph[a:b].strip() for a, b in zip(starts, [*starts[1:], len(paragraph)], strict=True))
     candidates = (Candidate(f"{qid}-{i}", s, int(i in correct), title) for i, s in enumerate(sentences))
-    return Question(qid, record["question_text"].strip(), tuple(candidates), kind)
+    return Question(qid, record["question_text"].strip(), tuple(candidates), kind=kind)
 
 
 def _spans(answers: list) -> Iterator[dict]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast, overload
 
@@ -87,7 +88,7 @@ def _parse_asnq(piece: bytes, count: int) -> Question:
 
 
 def _with_candidates(question: Question, candidates: LazyCandidates) -> Question:
-    return Question(question.qid, question.text, cast(tuple[Candidate, ...], candidates), question.kind)
+    return replace(question, candidates=cast(tuple[Candidate, ...], candidates))
 
 
 LAZY_FORMATS: dict[str, tuple[Stream, Callable[[bytes, int], Question]]] = {

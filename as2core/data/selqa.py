@@ -28,7 +28,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         if wrong := [a for a in answers if not isinstance(a, int) or not 0 <= a < len(sentences)]:
             raise ValueError(f"answer {wrong[0]} is not among its {len(sentences)} candidates")
         candidates = (Candidate(f"{i}-{j}", s, int(j in answers), article) for j, s in enumerate(sentences))
-        return Question(f"{stem}-{i}", record["question"], tuple(candidates), (record.get("q_types") or [""])[0])
+        kind = (record.get("q_types") or [""])[0]
+        return Question(f"{stem}-{i}", record["question"], tuple(candidates), kind=kind)
 
     for _, question in parse_each(enumerate(enumerate(records), 1), parse, report, unit="question"):
         yield question

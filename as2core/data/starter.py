@@ -22,9 +22,8 @@ from as2core.retrieval.passages import split_passages
 from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_sentences
-from as2core.types import Candidate, Document, Question
+from as2core.types import SPLITS, Candidate, Document, Question
 
-SPLITS = ("train", "dev", "test")
 KINDS = ("who", "when", "where", "how-many", "why", "how", "definition", "list", "comparison", "what")
 OTHER_ARTICLES = 2  # whose sentences are candidates, too
 
@@ -83,7 +82,7 @@ def build(folder: Path) -> dict[str, list[Question]]:
                 for slug in slugs
                 for i, text in enumerate(sentences[slug])
             )
-            question = Question(a.qid, a.text, tuple(candidates), a.kind)
+            question = Question(a.qid, a.text, tuple(candidates), kind=a.kind)
             splits[articles[a.article].meta["split"]].append(question)
         index.close()
     return splits

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 
 from as2core.data.source import MALFORMED, Report, Source, digest_id, parse_each, read_bytes
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.types import Candidate, Question
-
-SPLITS = ("train", "dev", "test")
+from as2core.types import SPLITS, Candidate, Question
 
 
 def stream(source: Source, report: Report, *, split: str = "test") -> Iterator[Question]:

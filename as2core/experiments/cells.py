@@ -14,13 +14,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from functools import cache
 from pathlib import Path
 
 from as2core.data.source import write_text
 from as2core.errors import UnreadableFile
 from as2core.experiments.report.findings import Measured
 from as2core.types import Json
+from as2core.version import digest_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CellStore:
 
     def write(self, key: Mapping[str, Json], cell: Cell) -> Cell:
         """The cell as it is stored: with today's date and this program's code."""
-        cell = replace(cell, code=code_digest(), day=date.today().isoformat())
+        cell = replace(cell, code=digest_code(), day=date.today().isoformat())
         path = self.path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(json.dumps({"key": key, **asdict(cell)}), path)
@@ -70,18 +70,6 @@ class CellStore:
         return self.path(key).with_suffix(".work")
 
 
-@cache
-def code_digest() -> str:
-    """The first digits of the SHA-256 of what ranks, trains and measures: as2core's modules but for the experiments,
-    whose sizes and settings are in a cell's key, and the commands."""
-    root, digest = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in ("experiments", "commands"):
-            digest.update(str(name).encode() + path.read_bytes())
-    return digest.hexdigest()[:10]
-
-
 def describe_code() -> str:
     """`2026-11-25 a1b2c3d4e5`: of which day and code a figure measured now is."""
-    return f"{date.today().isoformat()} {code_digest()}"
+    return f"{date.today().isoformat()} {digest_code()}"

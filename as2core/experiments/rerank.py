@@ -22,7 +22,7 @@ from as2core.data.asnq_plus import extend
 from as2core.data.source import json_line, write_text
 from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, read_target
-from as2core.experiments.cells import Cell, code_digest
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import NOT_RUN, Finding, Measured, Part, Row, exceeds, is_close, shorten
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
@@ -31,6 +31,7 @@ from as2core.training.learners import require_weights
 from as2core.training.learners.structure import POINTWISE
 from as2core.types import Json, OnProgress, Progress, Question
 from as2core.uncertainty import estimate_mean
+from as2core.version import digest_code
 
 FIRST = {"jaccard": "Jaccard", "rel-cnn": "Rel-CNN", "compare-aggregate": "CA"}
 TIMED = ("compare-aggregate", "jaccard")
@@ -182,7 +183,7 @@ def score_each(
             on_progress(Progress(done, len(questions)))
         if q.qid not in records:
             records[q.qid] = ranker.score(q.text, q.candidates).tolist()
-            _keep(file, {"qid": q.qid, "code": code_digest(), "scores": [*records[q.qid]]})
+            _keep(file, {"qid": q.qid, "code": digest_code(), "scores": [*records[q.qid]]})
     return {q.qid: np.array(records[q.qid]) for q in questions}
 
 
@@ -193,7 +194,7 @@ def _read_scores(path: Path | None) -> dict[str, list[float]]:
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     write_text("".join(f"{line}\n" for line in lines), path)
     records = map(json.loads, lines)
-    return {r["qid"]: r["scores"] for r in records if r["code"] == code_digest()}
+    return {r["qid"]: r["scores"] for r in records if r["code"] == digest_code()}
 
 
 def _keep(path: Path | None, record: dict[str, Json]) -> None:

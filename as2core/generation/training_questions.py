@@ -33,4 +33,4 @@ def _make_question(
     others = [i for i, key in enumerate(keys) if key and key != keys[proposal.source]]
     rows = sorted([proposal.source, *rng.sample(others, min(negatives, len(others)))])
     candidates = (replace(passages[i], label=int(i == proposal.source)) for i in rows)
-    return Question(digest_id("g", proposal.text), proposal.text, tuple(candidates), KIND)
+    return Question(digest_id("g", proposal.text), proposal.text, tuple(candidates), kind=KIND)

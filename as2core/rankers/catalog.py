@@ -193,6 +193,12 @@ def split_spec(spec: str) -> tuple[str, str]:
     return (match[1], match[2]) if match and not is_folder(spec) else (spec, "")
 
 
+def rename_spec(spec: str, old: str, new: str) -> str:
+    """The spec with a version's new name, if it is of the version of that old name; its settings stay."""
+    name, settings = split_spec(spec)
+    return f"{new}{':' if settings else ''}{settings}" if name == old else spec
+
+
 def _locate(spec: str, versions: Mapping[str, Path]) -> str:
     """The spec with a version's directory in place of its name, so that it can be saved."""
     if spec.partition(":")[0] in CATALOG:

@@ -38,7 +38,7 @@ def fit_fusion(
         raise BadSetting(f"no way {how!r} to learn weights; known: {', '.join(METHODS)}")
     if how == "logistic" and ranker.method != "zscore":
         raise BadSetting(f"logistic weights are for method=zscore, not {ranker.method}: take search, or zscore")
-    usable = [q for q in questions if q.positives and q.negatives]
+    usable = [q for q in questions if q.has_both_labels]
     if not usable:
         raise NotEnoughLabels("no question has both a correct and an incorrect sentence: label both for some")
     opinions = []

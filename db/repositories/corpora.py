@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
@@ -13,10 +12,7 @@ from sqlalchemy.orm import Session
 from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
 from db.models import Candidate, Corpus, CurrentLabel, Document, LabelEvent, Question, Sentence, text_key
-from db.repositories.statements import add_row
-
-MAX_IDS_PER_STATEMENT = 10_000
-T = TypeVar("T")
+from db.repositories.statements import add_row, split_batches
 
 
 def add_corpus(session: Session, name: str, now: datetime) -> Corpus:
@@ -162,7 +158,7 @@ def replace_document(
 
 def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> None:
     """Sentences with labels are retired, the others deleted. `sentences` by id."""
-    for ids in _batches(sorted(sentences)):
+    for ids in split_batches(sorted(sentences)):
         locked = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
         session.execute(locked).all()  # or a label given between the two next statements would go with its sentence
         events = select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_(ids))
@@ -193,21 +189,21 @@ def load_documents(session: Session, document_ids: Sequence[int]) -> list[Row]:
     """Rows as `find_documents` gives them, of those that were not deleted."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
     present = select(*columns).where(Document.sentences > 0)
-    return [row for ids in _batches(document_ids) for row in session.execute(present.where(Document.id.in_(ids)))]
+    return [row for ids in split_batches(document_ids) for row in session.execute(present.where(Document.id.in_(ids)))]
 
 
 def load_placed_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Row]:
     """Rows (id, text, document_id, position, title) of those in use, by document id, then in their order."""
     columns = (Sentence.id, Sentence.text, Sentence.document_id, Sentence.position, Document.title)
     in_use = select(*columns).join(Document, Document.id == Sentence.document_id).where(Sentence.retired.is_(False))
-    rows = [row for ids in _batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
+    rows = [row for ids in split_batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
     return sorted(rows, key=lambda row: (row.document_id, row.position))
 
 
 def list_sentences(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
     """Those in use, by document id, then in their order."""
     in_use = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
-    batches = _batches(sorted(document_ids))
+    batches = split_batches(sorted(document_ids))
     return [row for ids in batches for row in session.scalars(in_use.where(Sentence.document_id.in_(ids)))]
 
 
@@ -215,14 +211,14 @@ def list_places(session: Session, document_ids: Sequence[int]) -> list[Row]:
     """Rows (id, document_id, position) of the sentences in use, by document id, then in their order."""
     columns = select(Sentence.id, Sentence.document_id, Sentence.position)
     in_use = columns.where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
-    batches = _batches(sorted(document_ids))
+    batches = split_batches(sorted(document_ids))
     return [row for ids in batches for row in session.execute(in_use.where(Sentence.document_id.in_(ids)))]
 
 
 def load_texts(session: Session, sentence_ids: Sequence[int]) -> dict[int, str]:
     """By sentence id."""
     texts = select(Sentence.id, Sentence.text)
-    return {i: t for ids in _batches(sentence_ids) for i, t in session.execute(texts.where(Sentence.id.in_(ids)))}
+    return {i: t for ids in split_batches(sentence_ids) for i, t in session.execute(texts.where(Sentence.id.in_(ids)))}
 
 
 def load_titles(session: Session, document_ids: Sequence[int]) -> dict[int, str]:
@@ -276,14 +272,14 @@ def mark_all_unindexed(session: Session, corpus_id: int) -> None:
 def find_sentences(session: Session, corpus_id: int, external_ids: Sequence[str]) -> list[Sentence]:
     """By external id, retired ones too."""
     sentences = select(Sentence).where(Sentence.corpus_id == corpus_id)
-    batches = _batches(external_ids)
+    batches = split_batches(external_ids)
     return [row for ids in batches for row in session.scalars(sentences.where(Sentence.external_id.in_(ids)))]
 
 
 def find_sentences_by_text(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Sentence]:
     """By text, white space aside; of equal texts those in use first."""
     sentences = select(Sentence).where(Sentence.corpus_id == corpus_id).order_by(Sentence.retired, Sentence.id)
-    batches = _batches(list(dict.fromkeys(text_key(t) for t in texts)))
+    batches = split_batches(map(text_key, texts))
     return [row for keys in batches for row in session.scalars(sentences.where(Sentence.text_key.in_(keys)))]
 
 
@@ -295,10 +291,5 @@ def list_candidate_sentences(session: Session, question_ids: Sequence[int]) -> l
         .join(Sentence, Sentence.id == Candidate.sentence_id)
         .order_by(Candidate.id)
     )
-    batches = _batches(question_ids)
+    batches = split_batches(question_ids)
     return [row for ids in batches for row in session.execute(candidates.where(Candidate.question_id.in_(ids)))]
-
-
-def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """SQLite takes 32,766 parameters in a statement, PostgreSQL 65,535."""
-    return (values[i : i + MAX_IDS_PER_STATEMENT] for i in range(0, len(values), MAX_IDS_PER_STATEMENT))

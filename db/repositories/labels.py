@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, sel
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from as2core.types import CORRECT, INCORRECT, UNSURE
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
-from db.repositories.statements import add_row
+from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
 # The columns of an event that say what was on the screen.
@@ -128,8 +129,9 @@ def list_labels_of_pair(session: Session, question_id: int, sentence_id: int) ->
 
 
 def list_labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
-    """As `select_labels` gives them."""
-    return list(session.execute(select_labels().where(CurrentLabel.question_id.in_(question_ids))))
+    """As `select_labels` gives them; of one question, oldest first."""
+    batches = split_batches(question_ids)
+    return [r for ids in batches for r in session.execute(select_labels().where(CurrentLabel.question_id.in_(ids)))]
 
 
 def find_newest_event_id(session: Session) -> int:
@@ -159,10 +161,10 @@ def list_labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
 
 def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[Pair, str]:
     """Pair -> one annotator's current label."""
-    where = (CurrentLabel.annotator_id == annotator_id, CurrentLabel.question_id.in_(question_ids))
-    return {
-        (r.question_id, r.sentence_id): r.label for r in session.execute(select_labels().order_by(None).where(*where))
-    }
+    own = select_labels().order_by(None).where(CurrentLabel.annotator_id == annotator_id)
+    batches = split_batches(question_ids)
+    rows = (r for ids in batches for r in session.execute(own.where(CurrentLabel.question_id.in_(ids))))
+    return {(r.question_id, r.sentence_id): r.label for r in rows}
 
 
 def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
@@ -201,10 +203,12 @@ def find_verdicts(
 ) -> dict[Pair, str]:
     """Pair -> how the conflict on it was settled, of a corpus or of questions. Of pairs that still carry a label: when
     all are withdrawn, there is nothing that a verdict is about."""
-    where = Question.id.in_(question_ids) if corpus_id is None else Question.corpus_id == corpus_id
     has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Verdict)).exists()
-    standing = select(Verdict).join(Question).where(where, verdict_stands(), has_label)
-    return {(v.question_id, v.sentence_id): v.label for v in session.scalars(standing)}
+    standing = select(Verdict).join(Question).where(verdict_stands(), has_label)
+    parts = [Question.corpus_id == corpus_id]
+    if corpus_id is None:
+        parts = [Question.id.in_(ids) for ids in split_batches(question_ids)]
+    return {(v.question_id, v.sentence_id): v.label for part in parts for v in session.scalars(standing.where(part))}
 
 
 def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
@@ -222,7 +226,7 @@ def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collect
     """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of these splits:
     how many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)
-    kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in ("correct", "incorrect"))
+    kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in (CORRECT, INCORRECT))
     questions = select(Question.external_id, *kinds).join(Question, Question.id == outcomes.question_id)
     by_question = questions.where(Question.split.not_in(but_splits)).group_by(
         outcomes.question_id, Question.external_id
@@ -234,7 +238,7 @@ def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[
     """Rows (question_id, question, sentence_id) of the pairs that come to "correct", but those of these splits."""
     outcomes = _select_outcomes(corpus_id)
     pairs = select(outcomes.question_id, Question.text.label("question"), outcomes.sentence_id)
-    correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == "correct")
+    correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == CORRECT)
     in_order = correct.order_by(outcomes.question_id, outcomes.sentence_id)
     return list(session.execute(in_order.where(Question.split.not_in(but_splits))))
 
@@ -253,10 +257,10 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
             CurrentLabel.question_id,
             CurrentLabel.sentence_id,
             verdict_on(CurrentLabel).label("verdict"),
-            votes("correct", is_imported=False).label("yes"),
-            votes("incorrect", is_imported=False).label("no"),
-            votes("correct", is_imported=True).label("imported_yes"),
-            votes("incorrect", is_imported=True).label("imported_no"),
+            votes(CORRECT, is_imported=False).label("yes"),
+            votes(INCORRECT, is_imported=False).label("no"),
+            votes(CORRECT, is_imported=True).label("imported_yes"),
+            votes(INCORRECT, is_imported=True).label("imported_no"),
         )
         .group_by(CurrentLabel.question_id, CurrentLabel.sentence_id)
         .subquery()
@@ -264,7 +268,7 @@ def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
     by_people, by_import = pairs.yes + pairs.no > 0, pairs.imported_yes + pairs.imported_no > 0
     difference = case((by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no))
     by_votes = case(
-        (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
+        (difference.is_(None), UNSURE), (difference > 0, CORRECT), (difference < 0, INCORRECT), else_="disputed"
     )
     outcome = func.coalesce(pairs.verdict, by_votes).label("outcome")
     return select(pairs.question_id, pairs.sentence_id, outcome).subquery().c

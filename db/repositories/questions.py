@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from as2core.types import CORRECT
 from db.models import (
     ASKED,
     Candidate,
@@ -24,7 +25,7 @@ from db.models import (
     text_key,
 )
 from db.repositories.pairs import Pair
-from db.repositories.statements import add_row, upsert, upsert_into
+from db.repositories.statements import add_row, split_batches, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
 LISTED, PROPOSED = "listed", "proposed"
@@ -77,6 +78,14 @@ def find_question(session: Session, corpus_id: int, text: str) -> Question | Non
     """The first question of that wording, white space aside."""
     same_text = select(Question).where(Question.corpus_id == corpus_id, Question.text_key == text_key(text))
     return session.scalar(same_text.order_by(Question.id).limit(1))
+
+
+def find_questions_by_text(session: Session, corpus_id: int, texts: Iterable[str]) -> list[Question]:
+    """Those of these wordings, white space aside, in the order of their ids."""
+    of_corpus = select(Question).where(Question.corpus_id == corpus_id)
+    batches = split_batches(map(text_key, texts))
+    rows = [q for keys in batches for q in session.scalars(of_corpus.where(Question.text_key.in_(keys)))]
+    return sorted(rows, key=lambda q: q.id)
 
 
 def list_questions(session: Session, corpus_id: int) -> list[Question]:
@@ -192,7 +201,7 @@ def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequenc
 
 def list_answered_questions(session: Session, corpus_id: int, limit: int) -> list[Question]:
     """Questions with a sentence that somebody labels correct at present."""
-    correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == "correct")
+    correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT)
     answered = select(Question).where(Question.corpus_id == corpus_id, correct.exists())
     return list(session.scalars(answered.order_by(Question.id).limit(limit)))
 
@@ -248,9 +257,9 @@ def list_retrieval_ranks(session: Session, corpus_id: int, texts: Sequence[str])
         select(Question.text.label("question"), Sentence.text, Candidate.retrieval_rank)
         .join_from(Candidate, Question)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
-        .where(Question.corpus_id == corpus_id, Question.text.in_(texts), Candidate.retrieval_rank.is_not(None))
+        .where(Question.corpus_id == corpus_id, Candidate.retrieval_rank.is_not(None))
     )
-    return list(session.execute(statement))
+    return [r for some in split_batches(texts) for r in session.execute(statement.where(Question.text.in_(some)))]
 
 
 def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:

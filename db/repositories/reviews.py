@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Row, Select, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from as2core.types import CORRECT, INCORRECT
 from db.models import (
     Annotator,
     CurrentLabel,
@@ -116,14 +117,12 @@ def label_stands() -> ColumnElement[bool]:
 
     def surplus(*, is_imported: bool) -> ColumnElement[int]:
         """Correct less incorrect, NULL if nobody said either."""
-        decided = (CurrentLabel.label.in_(("correct", "incorrect")), Annotator.imported.is_(is_imported))
-        labels = select(func.sum(case((CurrentLabel.label == "correct", 1), else_=-1))).join_from(
-            CurrentLabel, Annotator
-        )
+        decided = (CurrentLabel.label.in_((CORRECT, INCORRECT)), Annotator.imported.is_(is_imported))
+        labels = select(func.sum(case((CurrentLabel.label == CORRECT, 1), else_=-1))).join_from(CurrentLabel, Annotator)
         return labels.where(is_same_pair(CurrentLabel, Suspicion), *decided).correlate(Suspicion).scalar_subquery()
 
     counts = func.coalesce(surplus(is_imported=False), surplus(is_imported=True))
-    by_votes = case((Suspicion.label == "correct", counts > 0), else_=counts < 0)
+    by_votes = case((Suspicion.label == CORRECT, counts > 0), else_=counts < 0)
     return func.coalesce(verdict_on(Suspicion) == Suspicion.label, by_votes)
 
 

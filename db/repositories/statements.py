@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from sqlalchemy.dialects import postgresql, sqlite
@@ -11,6 +11,14 @@ from sqlalchemy.orm import Session
 from db.models import Base
 
 Row = TypeVar("Row", bound=Base)
+T = TypeVar("T")
+MAX_VALUES = 10_000  # of one IN: SQLite takes 32,766 parameters in a statement, PostgreSQL 65,535
+
+
+def split_batches(values: Iterable[T]) -> Iterator[Sequence[T]]:
+    """What `in_` takes at a time of any number of values, each once."""
+    distinct = list(dict.fromkeys(values))
+    return (distinct[i : i + MAX_VALUES] for i in range(0, len(distinct), MAX_VALUES))
 
 
 def add_row(session: Session, row: Row) -> Row:

@@ -39,20 +39,9 @@ def list_versions(session: Session, kind: str | None = None) -> list[ModelVersio
 
 
 def rename_version(session: Session, version_id: int, new: str) -> None:
-    """The versions made from it name their parent anew, and so do retrains: those that may still run their base, those
-    that are done what they made and from what. A promotion, waiting or done, names the version anew."""
+    """The versions made from it name their parent anew."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
-    for job in list_unfinished_retrains(session):
-        if job.settings.get("base") == row.name:
-            job.settings = {**job.settings, "base": new}
-    for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
-        names = {key: new for key in ("version", "base") if job.result.get(key) == row.name}
-        if names:
-            job.result = {**job.result, **names}
-    for job in session.scalars(select(Job).where(Job.kind == "promote")):
-        if job.settings.get("version") == row.name:
-            job.settings = {**job.settings, "version": new}
     row.name = new
 
 

@@ -8,6 +8,7 @@ from as2core.data import jsonl, starter
 from as2core.data.catalog import CORPORA, load_questions
 from as2core.text import split_sentences
 from as2core.training.recipes import RECIPES
+from as2core.types import SPLITS
 
 FOLDER = CORPORA / "handbook"
 STAFF_WORDS = (
@@ -26,7 +27,7 @@ def articles():
     return starter.read_articles(FOLDER)
 
 
-@pytest.mark.parametrize("split", starter.SPLITS)
+@pytest.mark.parametrize("split", SPLITS)
 def test_the_committed_sets_are_what_the_articles_give(sets, split):
     committed = Path(FOLDER, f"{split}.jsonl").read_text(encoding="utf-8")
     assert jsonl.dumps(sets[split]) == committed, "run python -m as2core.data.starter"
@@ -34,9 +35,9 @@ def test_the_committed_sets_are_what_the_articles_give(sets, split):
 
 
 def test_the_corpus_is_as_large_as_promised(sets, articles):
-    assert [len(sets[split]) for split in starter.SPLITS] == [182, 20, 115]
+    assert [len(sets[split]) for split in SPLITS] == [182, 20, 115]
     splits = [a.meta["split"] for a in articles.values()]
-    assert [splits.count(split) for split in starter.SPLITS] == [26, 4, 14]
+    assert [splits.count(split) for split in SPLITS] == [26, 4, 14]
     assert all(15 <= len(split_sentences(a.text)) <= 40 for a in articles.values())
 
 

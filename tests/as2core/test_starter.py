@@ -8,6 +8,7 @@ import pytest
 from as2core.data import jsonl, starter
 from as2core.data.catalog import CORPORA, load_questions
 from as2core.errors import As2Error, UnreadableFile
+from as2core.types import SPLITS
 
 ARTICLES = {
     "ant": ("test", "Ants live in large nests. A queen lays every egg. Workers carry leaves."),
@@ -112,7 +113,7 @@ def sets():
     return starter.build(CORPORA / "starter")
 
 
-@pytest.mark.parametrize("split", starter.SPLITS)
+@pytest.mark.parametrize("split", SPLITS)
 def test_the_committed_sets_are_what_the_articles_give(sets, split):
     committed = Path(CORPORA, "starter", f"{split}.jsonl").read_text(encoding="utf-8")
     assert jsonl.dumps(sets[split]) == committed, "run python -m as2core.data.starter"

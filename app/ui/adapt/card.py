@@ -14,15 +14,15 @@ from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
-from app.versions.outcome import Outcome
+from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import CASCADE
-from as2core.types import Json
+from as2core.evaluation import Outcome
+from as2core.types import CORRECT, INCORRECT, Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
 FindExample = Callable[[Sequence[QuestionChange], str], QuestionChange | None]
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
-CLASSES = {"correct": "up", "incorrect": "down"}
-MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
+CLASSES = {CORRECT: "up", INCORRECT: "down"}
 ORIGINS = {  # others as they are
     "asked": "typed",
     "listed": "from a list",
@@ -108,7 +108,7 @@ def describe_power(report: RetrainReport) -> str:
     """What the compared questions could have shown at all; "" where no question changed, or the change is clear."""
     if report.has_few_changes:
         total = count(report.change.questions, "question")
-        return f"Only {report.changes:,} of {total} changed: too few to judge. Label more questions."
+        return f"Only {report.paired.changes:,} of {total} changed: too few to judge. Label more questions."
     smallest = report.detectable_difference
     if smallest is None:
         return ""
@@ -189,14 +189,16 @@ def _draw_benchmarks(report: RetrainReport) -> None:
 
 
 def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
-    """How AP changed on every benchmark, or only where it fell by more than MIN_FALL; Markdown."""
+    """How AP changed on every benchmark, or only where some was forgotten; Markdown."""
     both = [(name, b) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after]
     changes = [(name, b.before["AP"], b.after["AP"]) for name, b in both]
-    fell = [(name, before, after) for name, before, after in changes if after < before - MIN_FALL]
+    fell = [(n, before, after) for n, before, after in changes if is_forgetting(count_lost_points(before, after))]
     values = " and ".join(
         f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})" for name, before, after in fell or changes
     )
-    end = "some of it was **forgotten**; weigh that against the gain." if fell else "nothing of note was forgotten."
+    end = f"nothing of note was forgotten (that is a fall by more than {MAX_FORGOTTEN_POINTS:g} points)."
+    if fell:
+        end = "some of it was **forgotten**; weigh that against the gain."
     noun = "benchmark" if len(changes) == 1 else "benchmarks"
     return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
 
@@ -278,7 +280,7 @@ def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:
 def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:
     if (question, sentence.text) in hidden:
         return "shown once you have labelled it"
-    return "correct" if sentence.correct else "incorrect"
+    return CORRECT if sentence.correct else INCORRECT
 
 
 def make_frame(questions: Sequence[QuestionChange], hidden: HiddenLabels) -> pd.DataFrame:

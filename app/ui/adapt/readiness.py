@@ -14,6 +14,7 @@ from app.ui.page import Frame
 from app.ui.text import count, percent, plain
 from app.versions import registry
 from app.workbench.workbench import Workbench
+from as2core.types import CORRECT, INCORRECT, UNSURE
 
 DEFAULT = "default for its kind"
 STARTED = "_as2_adapt_started"  # of the session: the id of the retrain that it started last
@@ -85,7 +86,7 @@ def describe_training_data(view: Readiness) -> str:
 
 def describe_training_questions(view: Readiness) -> str:
     """`Trains on 5 questions (1 with incorrect labels only is left out)`"""
-    useless = [(view.only_correct, "correct"), (view.only_incorrect, "incorrect")]
+    useless = [(view.only_correct, CORRECT), (view.only_incorrect, INCORRECT)]
     reasons = [f"{n:,} with {kind} labels only" for n, kind in useless if n]
     skipped = view.only_correct + view.only_incorrect
     are = "is" if skipped == 1 else "are"
@@ -94,7 +95,7 @@ def describe_training_questions(view: Readiness) -> str:
 
 
 def balance_bar(view: Readiness) -> str:
-    counts = {"correct": view.correct, "incorrect": view.incorrect, "unsure": view.unsure}
+    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(

@@ -8,8 +8,9 @@ from app.ui import url
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.text import count, plain
-from app.versions.outcome import MAX_FORGOTTEN_POINTS, Outcome
+from app.versions.outcome import MAX_FORGOTTEN_POINTS
 from app.workbench.workbench import Workbench
+from as2core.evaluation import Outcome
 
 
 def draw_waiting(wb: Workbench) -> None:

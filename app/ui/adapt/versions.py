@@ -13,9 +13,9 @@ from app.ui.errors import boundary, guarded
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
 from app.versions import management, promotion, registry
-from app.versions.outcome import Outcome
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
+from as2core.evaluation import Outcome
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[str, Colour, str]] = {

@@ -4,12 +4,13 @@ import streamlit as st
 
 from app.labels import agreement
 from app.labels.agreement import ConflictView
-from app.labels.consensus import LABELS, MAX_NOTE_CHARS
+from app.labels.consensus import MAX_NOTE_CHARS
 from app.ui.errors import guarded
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import show_context, tag
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain
+from as2core.types import LABELS
 
 PAGE_SIZE = 20
 _SETTLED_HERE = "_agreement_settled_here"  # in the session: the pairs

@@ -13,12 +13,12 @@ from typing import Any
 import streamlit as st
 
 from app.ask.asking import AskView
-from app.labels.consensus import CORRECT
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask import drops, result
 from app.ui.ask.record import Record
 from app.ui.scripts import load_script, load_text
 from app.ui.text import name_document
+from as2core.types import CORRECT
 
 _SEQ = "_as2_drop_seq"  # number of the slider's newest release that arrived
 KEY = "as2_cascade"

@@ -9,7 +9,7 @@ from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
 from app.ui.theme import BLUE, GREEN, GREY, ORANGE
-from app.versions.outcome import Outcome
+from as2core.evaluation import Outcome
 
 ROW_HEIGHT = 30  # pixels a line of a dot plot
 COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}

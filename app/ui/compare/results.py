@@ -16,8 +16,8 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
 from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
 from app.ui.text import count, escape, join, plain, shorten
-from app.ui.wording import METRICS, UNRANKED, describe_test, format_p, is_clear
-from app.versions.outcome import MIN_CHANGED_QUESTIONS
+from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
+from as2core.evaluation import is_clear
 from as2core.metrics import name_effect
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
@@ -217,9 +217,9 @@ def _describe_power(pair: PairedResult) -> str:
     text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
     if pair.detectable is None or pair.sample_size is None:
         return text
-    if pair.test.wins + pair.test.losses < MIN_CHANGED_QUESTIONS:  # their spread says little about other questions
+    if pair.test.has_few_changes:
         return f"{text} Too few questions changed to say how many it would take."
-    questions = count(pair.test.wins + pair.test.losses + pair.test.ties, "question")
+    questions = count(pair.test.questions, "question")
     difference = f"{pair.detectable:.{2 if pair.detectable >= 0.01 else 3}f}"
     return (
         f"{text} With {questions}, a difference of {difference} shows in 80 of 100 cases, a smaller one less often; "

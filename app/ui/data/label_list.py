@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app.labels import label_list
-from app.labels.consensus import LABELS, count_annotators
+from app.labels.consensus import count_annotators
 from app.labels.label_list import LabelRecord, LabelsView
 from app.ui import url
 from app.ui.data import pages
@@ -14,6 +14,7 @@ from app.ui.errors import guarded, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, format_time, name_document, plain
+from as2core.types import LABELS
 
 PAGE_LABELS = 100
 NAME = "labels"  # of this list

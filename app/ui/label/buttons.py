@@ -5,11 +5,11 @@ import streamlit as st
 from app.ask.asking import AskView
 from app.labels import annotation, guidelines
 from app.labels.annotation import Presentation
-from app.labels.consensus import CORRECT, INCORRECT, LABELS, UNSURE
 from app.labels.strategies import ASK
 from app.ui import errors
 from app.ui.page import Frame
 from app.ui.text import plain
+from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE
 
 STYLES = {
     CORRECT: ("Correct", ":material/check:"),

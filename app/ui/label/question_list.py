@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from app.labels import annotation, queues
-from app.labels.consensus import INCORRECT
 from app.labels.items import ListRow, Presentation, QuestionItem
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
+from as2core.types import INCORRECT
 
 WINDOW_ROWS, ROWS_BEFORE = 8, 2  # on the page at once, and of these before the one in front
 

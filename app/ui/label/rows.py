@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.labels.consensus import LABELS
 from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
+from as2core.types import LABELS
 
 CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
 

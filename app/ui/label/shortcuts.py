@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.ui.page_keys import Key, draw_keys
+from as2core.types import CORRECT, INCORRECT, UNSURE
 
 ONE, LIST = "one", "list"
 _OVERLAY = "_label_overlay"
@@ -25,9 +26,9 @@ class Action:
 
 
 ACTIONS = (
-    Action("correct", ("a",), "a", "Correct", "The sentence answers the question"),
-    Action("incorrect", ("x",), "x", "Incorrect", "The sentence does not answer it"),
-    Action("unsure", (" ",), "space", "Unsure", "You cannot tell; training leaves the pair out"),
+    Action(CORRECT, ("a",), "a", "Correct", "The sentence answers the question"),
+    Action(INCORRECT, ("x",), "x", "Incorrect", "The sentence does not answer it"),
+    Action(UNSURE, (" ",), "space", "Unsure", "You cannot tell; training leaves the pair out"),
     Action(
         "rest",
         ("i",),

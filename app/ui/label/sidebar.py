@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.labels.annotation import ActView, ProgressView
-from app.labels.consensus import LABELS
 from app.labels.guidelines import GuidelineView
 from app.labels.strategies import QUEUES, REVIEWS
 from app.ui import navigation
@@ -15,6 +14,7 @@ from app.ui.label.desk import Pair
 from app.ui.label.item import tag
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
+from as2core.types import LABELS
 
 ENOUGH = "Enough for a first retrain:"
 NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of questions that the model knows

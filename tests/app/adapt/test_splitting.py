@@ -27,7 +27,7 @@ def make_question(
     known = {"+": 1, "-": 0, "?": None}
     candidates = tuple(Candidate(f"{number}-{i}", f"text {i}", known[x]) for i, x in enumerate(labels))
     return LabelledQuestion(
-        number, Question(f"q{number}", text, candidates), origin, given, own=True, disputed=0, unsure=0
+        number, Question(f"q{number}", text, candidates, split=given), origin, own=True, disputed=0, unsure=0
     )
 
 
@@ -263,9 +263,7 @@ def test_what_is_learnt_and_frozen_at_once_takes_no_side():
 def test_questions_that_share_their_sentences_may_part():
     asked = [x.question.text for x in many(40)]
     same = tuple(Candidate(f"s{i}", f"the same sentence {i}", i % 2) for i in range(6))
-    parts = split(
-        [LabelledQuestion(i, Question(f"q{i}", t, same), "asked", "", True, 0, 0) for i, t in enumerate(asked)]
-    )
+    parts = split([LabelledQuestion(i, Question(f"q{i}", t, same), "asked", True, 0, 0) for i, t in enumerate(asked)])
     assert parts.train and parts.held_out
 
 

@@ -42,7 +42,7 @@ QUESTIONS = [
             Candidate("t-1", "It is 330 metres high.", 1, "Tower"),
             Candidate("t-7", "Its lifts are old.", None, "Tower"),
         ),
-        "how-many",
+        kind="how-many",
     ),
     Question("q-2", "Who painted it?", (Candidate("odd id", "Sixty painters did.", 1), Candidate("t-0", "Not I.", 0))),
     Question("q-3", "Why?", (Candidate("t-1", "It is 330 metres high.", 0, "Tower"), Candidate("0", "Why not.", 0))),

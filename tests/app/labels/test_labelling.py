@@ -10,11 +10,10 @@ from app.corpora import corpora, documents
 from app.exchange import storage
 from app.labels import annotation, guidelines
 from app.labels.annotation import CannotUndo, Presentation
-from app.labels.consensus import LABELS
 from app.workbench import people
 from app.workbench.people import Gone
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Question
+from as2core.types import LABELS, Candidate, Question
 from db.models import Sentence
 
 

@@ -2,8 +2,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from app.versions.outcome import Change, Outcome, compare_with_parent, find_change, find_outcome
-from as2core.metrics import PairedTest
+from app.adapt.report import BeforeAfter
+from app.ui.adapt.card import describe_forgetting
+from app.ui.wording import describe_test
+from app.versions.outcome import Change, compare_with_parent, find_change
+from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear
 
 PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losses=3, ties=20)
 
@@ -23,6 +26,19 @@ def test_the_interval_decides_if_enough_questions_changed(changes, outcome):
     assert find_outcome(replace(PAIRED, **changes)) is outcome
 
 
+@pytest.mark.parametrize(("changes", "few"), [((0, 0), True), ((5, 0), True), ((2, 3), True), ((3, 3), False)])
+def test_six_questions_have_to_change_wherever_that_is_asked(changes, few):
+    test = PairedTest(0.1, 0.05, 0.15, 0.03, *changes, 4)
+    assert (test.changes, test.questions, test.has_few_changes) == (sum(changes), sum(changes) + 4, few)
+    assert is_clear(test) is (not few)
+    assert ("oo few questions changed" in describe_test(test)) is (sum(changes) > 0 and few)
+
+
+def test_a_difference_is_clear_if_its_interval_is_and_among_several_pairs_holm_s_p_too():
+    assert is_clear(PAIRED) and is_clear(PAIRED, holm=0.049) and not is_clear(PAIRED, holm=MAX_P)
+    assert not is_clear(replace(PAIRED, low=0.0), holm=0.001)
+
+
 def test_a_version_is_compared_with_its_parent_by_what_is_stored():
     metrics = {"AP": 0.75, "before AP": 0.7}
     assert compare_with_parent(metrics) == Change(0.7, 0.75, Outcome.UNCLEAR)
@@ -37,6 +53,13 @@ def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(afte
     change = find_change(0.7, 0.8, PAIRED, {"starter-test": (0.8, after), "wikiqa-dev": (0.7, 0.72)})
     why = f"AP fell by {points} points on the frozen benchmark Starter, test" if points else ""
     assert change.objection == why
+
+
+@pytest.mark.parametrize(("after", "forgets"), [(0.81, False), (0.786, False), (0.7801, False), (0.7799, True)])
+def test_the_card_calls_forgotten_what_speaks_against_the_version(after, forgets):
+    text = describe_forgetting({"starter-test": BeforeAfter({"AP": 0.8}, {"AP": after})})
+    assert ("**forgotten**" in text) is forgets is bool(find_change(0.7, 0.8, None, {"x": (0.8, after)}).objection)
+    assert ("nothing of note was forgotten (that is a fall by more than 2 points)" in text) is not forgets
 
 
 def test_a_worse_version_is_objected_to_with_its_figures():

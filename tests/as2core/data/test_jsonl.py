@@ -20,7 +20,7 @@ def test_jsonl_gives_back_what_was_written(questions):
 
 
 def test_jsonl_keeps_a_kind_and_reads_from_a_gzipped_path(tmp_path):
-    asked = [Question("q", "Who?", QUESTION.candidates, "who")]
+    asked = [Question("q", "Who?", QUESTION.candidates, kind="who")]
     (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(jsonl.dumps(asked).encode()))
     assert jsonl.read(tmp_path / "q.jsonl.gz")[0] == asked
     jsonl.write(asked, tmp_path / "q.jsonl")

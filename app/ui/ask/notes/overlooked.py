@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.ask.overlooked import OverlookedSentence, list_overlooked
-from app.labels.consensus import INCORRECT
 from app.labels.strategies import TOPS
 from app.ui import navigation
 from app.ui.ask import result
@@ -15,6 +14,7 @@ from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.page import Frame
 from app.ui.text import name_document, plain, shorten
 from as2core.cascade.trace import CascadeTrace
+from as2core.types import INCORRECT
 
 MAX_TEXT_CHARS = 160
 

@@ -12,7 +12,6 @@ import streamlit as st
 
 from app.ask.asking import Answer, AskView
 from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
-from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.ui import url
 from app.ui.ask import result
 from app.ui.ask.answer import (
@@ -29,6 +28,7 @@ from app.ui.page import Frame
 from app.ui.text import capitalize, escape, join, name_document, plain, shorten
 from as2core.cascade.attribution import Attribution
 from as2core.cascade.trace import CascadeTrace
+from as2core.types import CORRECT, UNSURE
 
 MAX_QUESTION_CHARS, MAX_TEXT_CHARS, MAX_MORE, MAX_NAMES = 120, 90, 3, 3
 SETTLING_SECONDS = 2.0  # after a switch, the address may be behind
@@ -167,7 +167,7 @@ def render_source(pin: Pin) -> str:
 
 def describe_label(pin: Pin, me: str, *, lower: bool = False) -> str:
     """`Labelled correct by you`, as HTML."""
-    label = {CORRECT: "correct", INCORRECT: "incorrect"}[pin.label or CORRECT]
+    label = pin.label or CORRECT
     if not pin.is_current:
         return f"no longer labelled {label}" if lower else f"No longer labelled {label}"
     names = ["you" if name == me else name for name in sorted(dict.fromkeys(pin.by), key=lambda name: name != me)]

@@ -6,8 +6,8 @@ import streamlit as st
 
 from app.ask.asking import Answer
 from app.ask.pins import Arrangement
-from app.labels.consensus import CORRECT
 from app.ui import navigation
+from as2core.types import CORRECT
 
 
 def draw_synonym_link(answer: Answer, arrangement: Arrangement, labels: Collection[str]) -> None:

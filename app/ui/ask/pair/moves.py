@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from app.ask.pair import MAX_SHOWN_RANK, Move, PairSide, RankMoves, compare_orders
-from app.labels.consensus import CORRECT, INCORRECT
 from app.ui.charts.slope import slope_moves
 from app.ui.text import escape, shorten
+from as2core.types import CORRECT, INCORRECT
 
 MAX_TEXT_CHARS = 110  # of a sentence among the numbers
 MAX_CORRECT = 3  # sentences whose ranks are written out

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from app.ask.pair import PairSide
-from app.labels.consensus import CORRECT, INCORRECT
 from app.ui.ask.answer import draw_answer
 from app.ui.label.buttons import draw_label_state, label_buttons
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.types import CORRECT, INCORRECT
 
 
 def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, str], visible: dict[int, str], *,

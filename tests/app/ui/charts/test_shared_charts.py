@@ -12,7 +12,7 @@ from app.ui.charts.slope import slope, slope_moves
 from app.ui.charts.tradeoff import tradeoff
 from app.ui.charts.training import dev_curve, loss_curve
 from app.ui.theme import BLUE, GREEN, ORANGE
-from app.versions.outcome import Outcome
+from as2core.evaluation import Outcome
 
 ROWS = [
     RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, None, seconds=0.1),
