@@ -28,7 +28,7 @@ from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from db.models import WITHDRAWN, Corpus, LabelEvent, Question, Sentence
+from db.models import WITHDRAWN, Corpus, LabelEvent, Question
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
@@ -123,8 +123,8 @@ def give_label(
     check_label(label)
     wb.later.finish(question_id)  # the run that brought the pair
     with wb.write(durable=True) as s:
-        _check_pair(s, question_id, sentence_id, annotator_id)
-        _check_presence(s, sentence_id)
+        if not _check_pair(s, question_id, sentence_id, annotator_id):
+            raise LeftDocument("this sentence is no longer in the corpus: nothing was recorded. The next item follows.")
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)
     return view
@@ -140,10 +140,10 @@ def give_labels(
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
         for sentence_id, display in sorted(presentations.items()):
-            _check_pair(s, question_id, sentence_id, annotator_id)
-            with suppress(OverlapReached, LeftDocument):
-                _check_presence(s, sentence_id)
-                views.append(add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, display, act))
+            if _check_pair(s, question_id, sentence_id, annotator_id):
+                with suppress(OverlapReached):
+                    pair = question_id, sentence_id
+                    views.append(add_label(s, wb.clock(), pair, annotator_id, label, display, act))
     retrain_rule.wake_worker_if_due(wb)
     return tuple(views)
 
@@ -179,25 +179,23 @@ def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo
     if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
         return
     others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
-    if len(others) >= rules_of(_find_corpus(s, pair)).overlap:
+    if len(others) >= rules_of(_find_corpus(s, pair)[0]).overlap:
         raise OverlapReached("Others labelled this pair in the meantime. The next item follows.")
 
 
-def _find_corpus(s: Session, pair: Pair) -> Corpus:
-    corpus = question_rows.find_corpus_of_pair(s, pair)
-    if corpus is None:
+def _find_corpus(s: Session, pair: Pair) -> tuple[Corpus, bool]:
+    """The corpus of a pair, and whether the sentence left its document. Raises Gone."""
+    row = question_rows.find_corpus_of_pair(s, pair)
+    if row is None:
         raise Gone("this question or sentence no longer exists: its corpus was changed or deleted; reload the page")
-    return corpus
+    return row
 
 
-def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
-    _find_corpus(s, (question_id, sentence_id))
+def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> bool:
+    """Whether the sentence is still in a document. Raises Gone, NotAllowed for a viewer."""
+    _, is_retired = _find_corpus(s, (question_id, sentence_id))
     require(s, annotator_id, "label")
-
-
-def _check_presence(s: Session, sentence_id: int) -> None:
-    if (sentence := s.get(Sentence, sentence_id)) is not None and sentence.retired:
-        raise LeftDocument("this sentence is no longer in the corpus: nothing was recorded. The next item follows.")
+    return not is_retired
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:

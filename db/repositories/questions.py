@@ -184,11 +184,12 @@ def _candidate_values(question_id: int, row: NewCandidate, origin: str, run_id: 
     return values | (dict.fromkeys(CUT_COLUMNS) if cut is None else cut.columns())
 
 
-def find_corpus_of_pair(session: Session, pair: Pair) -> Corpus | None:
-    """The corpus that both the question and the sentence belong to."""
+def find_corpus_of_pair(session: Session, pair: Pair) -> tuple[Corpus, bool] | None:
+    """The corpus that both the question and the sentence belong to, and whether the sentence left its document."""
     question_id, sentence_id = pair
-    of_both = select(Corpus).join(Question).join(Sentence, Sentence.corpus_id == Corpus.id)
-    return session.scalar(of_both.where(Question.id == question_id, Sentence.id == sentence_id))
+    of_both = select(Corpus, Sentence.retired).join(Question).join(Sentence, Sentence.corpus_id == Corpus.id)
+    row = session.execute(of_both.where(Question.id == question_id, Sentence.id == sentence_id)).first()
+    return None if row is None else (row[0], row[1])
 
 
 def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int] | None = None) -> dict[int, int]:
