@@ -44,8 +44,12 @@ _TITLES = frozenset(
 _LOWER_CASE = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
 # After these it continues when a number or a Roman numeral follows.
 _NUMBERED = frozenset(
-    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv".split()
+    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv ref refs est".split()
 )
+# After these, too, unless they are the unit of the number before ("It takes 5 min. 3 others wait.").
+_BEFORE_VALUES = frozenset("min max temp".split())
+_CODED = frozenset("no nos nr ser ref refs".split())  # what they number may begin with letters: "No. A12"
+_DEGREES = frozenset("C F K R Celsius Fahrenheit Kelvin".split())
 # These end a sentence only when a word follows that usually opens one.
 _MAY_END = frozenset(
     """inc ltd co corp bros plc llc jr sr esq dept univ assn ave blvd rd bldg ph.d b.sc m.sc d.phil jan feb apr jun jul
@@ -65,7 +69,7 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
@@ -85,7 +89,11 @@ _FREE_CLOSER = re.compile(r"[)\]}\u201d\u00bb]|''(?=\s)")
 _ALNUM = re.compile(r"[^\W_]")
 _INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-_ENUMERATOR = re.compile(r"(?:^|[:;]\s+)\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})[.)]$")
+_ENUMERATOR = re.compile(
+    r"(?:^|[:;]\s+)\(?(?:(?:Step\s+)?\d{1,3}|[A-Za-z]|[IVXivx]{1,5})[.)]$|^\(?\d{1,3}(?:\.\d{1,3})+[.)]$"
+)
+_CODE = re.compile(r"[A-Z]{0,4}[-/]?\d")
+_VALUE_BEFORE = re.compile(r"\d\s*[^\W\d_]+\.$")  # "5 min."
 _ROMAN = re.compile(r"[IVXLC]+$")
 
 _spacy_lock = threading.Lock()
@@ -278,7 +286,20 @@ def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_
     if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
         return False
     opener = following in _OPENERS and text[after + len(following) : after + len(following) + 1] != "."
+    if stop == "." and _numbers_what_follows(word.lower(), before, following, text[after : after + 8]):
+        return False
     return _stop_ends(word, stop, following, opener, bool(opening))
+
+
+def _numbers_what_follows(abbreviation: str, before: str, following: str, after: str) -> bool:
+    """Whether the abbreviation belongs to the number, the code or the scale after it, as in manuals."""
+    if abbreviation in _BEFORE_VALUES:
+        return following[:1].isdigit() and not _VALUE_BEFORE.search(before)
+    if abbreviation == "deg":
+        return following in _DEGREES
+    if abbreviation == "ser" and following in ("No", "Nos", "Nr"):
+        return True
+    return abbreviation in _CODED and _CODE.match(after) is not None
 
 
 def _stop_ends(word: str, stop: str, following: str, opener: bool, is_open: bool) -> bool:
