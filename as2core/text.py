@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
+_MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
+_VERBATIM_MARKS = ("\n", " ")
 _CHUNK_CHARS = 100_000  # for spaCy at once; it refuses a million
 
 STOP_WORDS = frozenset(
@@ -117,18 +119,34 @@ def find_words(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WRITTEN_WORD.finditer(text)]
 
 
-def split_sentences(text: str) -> list[Sentence]:
+def split_sentences(text: str, verbatim: Sequence[tuple[int, int]] = ()) -> list[Sentence]:
     """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for line ends, which are blanks in it: a
     sentence in an export or a picture is one line.
 
-    A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
+    A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop. Each
+    (start, end) of `verbatim`, in order, is a paragraph of one sentence.
     """
     sentences = []
-    for number, (start, end) in enumerate(_paragraphs(text)):
-        for block_start, block_end in _blocks(text, start, end):
-            for a, b in _sentences(text, block_start, block_end):
-                sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
+    for number, (start, end, is_verbatim) in enumerate(_divide(text, verbatim)):
+        for a, b in _cut_long(text, start, end, _VERBATIM_MARKS) if is_verbatim else _split_prose(text, start, end):
+            sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
     return sentences
+
+
+def _divide(text: str, verbatim: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+    """The (start, end, whether it is verbatim) of each paragraph."""
+    prose_start = 0
+    for start, end in (*verbatim, (len(text), len(text))):
+        yield from ((a, b, False) for a, b in _paragraphs(text, prose_start, start))
+        start, end = _trim(text, start, end)
+        if start < end:
+            yield start, end, True
+        prose_start = end
+
+
+def _split_prose(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for block_start, block_end in _blocks(text, start, end):
+        yield from _sentences(text, block_start, block_end)
 
 
 def lacks_sentence_ends(sentences: list[Sentence]) -> bool:
@@ -145,8 +163,8 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return end - len(text[start:end].lstrip()), end
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    edges = [0, *(edge for m in _PARAGRAPH.finditer(text) for edge in m.span()), len(text)]
+def _paragraphs(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    edges = [first, *(edge for m in _PARAGRAPH.finditer(text, first, last) for edge in m.span()), last]
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         start, end = _trim(text, start, end)
         if start < end:
@@ -247,12 +265,12 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield from _cut_long(text, begin, end)
 
 
-def _cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _cut_long(text: str, start: int, end: int, marks: Sequence[str] = _MARKS) -> Iterator[tuple[int, int]]:
     """The span without white space at its ends, in pieces no longer than MAX_SENTENCE_CHARS."""
     start, end = _trim(text, start, end)
     while end - start > MAX_SENTENCE_CHARS:
         limit = start + MAX_SENTENCE_CHARS
-        for mark in (" - ", "; ", "\n", ", ", " "):
+        for mark in marks:
             at = text.rfind(mark, start + MAX_SENTENCE_CHARS // 4, limit)
             if at > 0:
                 limit = at + (1 if mark in (" - ", "\n", " ") else 2)

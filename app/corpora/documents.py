@@ -314,7 +314,7 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
         has_own_name = document.source and not _is_whole_file(document)
         name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
         try:
-            pieces[document.id] = split_sentences(document.text)
+            pieces[document.id] = split_sentences(document.text, document.verbatim)
         except Exception as e:
             tally.add_failure(name, e)
             continue
