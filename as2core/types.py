@@ -91,8 +91,8 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as a
-    program, and is not split into sentences."""
+    """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
+    a program; it is not split into sentences."""
 
     id: str
     title: str
