@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.unlike import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
@@ -25,6 +26,8 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+MAX_UPDATES = 10  # that are named
+UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +36,8 @@ log = logging.getLogger(__name__)
 class IngestView:
     """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
     background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
-    of documents that were added. `unread_files`: those of the failed ones of which nothing was read."""
+    of documents that were added. `unread_files`: those of the failed ones of which nothing was read. `updates`: names
+    of the first documents that were updated; `replacements`: of those whose stored text was another one."""
 
     added: int
     updated: int
@@ -45,6 +49,8 @@ class IngestView:
     job_id: int | None
     notes: tuple[tuple[str, str], ...] = ()
     unread_files: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    replacements: tuple[str, ...] = ()
 
     @property
     def partly_read_files(self) -> tuple[str, ...]:
@@ -139,16 +145,18 @@ def ingest(
     on_progress: OnProgress | None = None,
     *,
     by: int | None = None,
+    replaces_unlike: bool = True,
 ) -> IngestView:
     """Add files, as (name, content or path). A document with the same content is left alone; changed content replaces
     the document, and labels stay with the sentences that did not change; no file replaces a document that another file
-    of this call added. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
+    of this call added. Where a document has no sentence in common with the one of its name, it is refused unless
+    `replaces_unlike`. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
     the others are added. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
         people.allow(s, by, "add documents")
-    tally, parser = _Tally(on_progress), ParserProcess()
+    tally, parser = _Tally(on_progress, replaces_unlike), ParserProcess()
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(files, tally, parser.parse)):
@@ -173,6 +181,8 @@ def ingest(
         job_id=job_id,
         notes=tuple(tally.notes),
         unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
+        updates=tuple(tally.updates[:MAX_UPDATES]),
+        replacements=tuple(tally.replacements),
     )
 
 
@@ -186,12 +196,17 @@ def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
 
 
 class _Tally:
-    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files."""
+    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
+    those that have a document as it is stored."""
 
-    def __init__(self, on_progress: OnProgress | None) -> None:
+    def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True) -> None:
         self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
+        self.updates: list[str] = []
+        self.replacements: list[str] = []
+        self.same_files: set[str] = set()
+        self.replaces_unlike = replaces_unlike
         self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
@@ -291,6 +306,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
     changed = [d for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]]
     pieces = _split(changed, tally)  # before the transaction begins, to keep it short
+    tally.same_files |= {d.source for d in batch if d.id in existing and existing[d.id].digest == digests[d.id]}
+    stored_ids = {d.id: existing[d.id].id for d in changed if d.id in existing and d.id in pieces}
+    _sort_out_unlike(wb, [d for d in changed if d.id in stored_ids], pieces, stored_ids, tally)
     with wb.write() as s:
         lock_corpus(s, corpus_id)
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
@@ -303,16 +321,46 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
     tally.added += len(new)
     tally.updated += len(changes)
+    tally.updates += map(_describe, changes)
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
     tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changes))
+
+
+def _sort_out_unlike(
+    wb: Workbench,
+    changes: Sequence[Document],
+    pieces: dict[str, list[Sentence]],
+    stored_ids: Mapping[str, int],
+    tally: _Tally,
+) -> None:
+    """Report the documents that would replace another one, and take them out of `pieces` unless they may."""
+    suspects = [d for d in changes if d.source not in tally.same_files]
+    if not suspects:
+        return
+    with wb.read() as s:
+        unlike = find_unlike(s, suspects, pieces, stored_ids)
+    tally.same_files |= {d.source for d in suspects} - {d.source for d in suspects if d.id in unlike}
+    for document in (d for d in suspects if d.id in unlike):
+        if tally.replaces_unlike:
+            tally.replacements.append(_describe(document))
+        else:
+            reason = UNLIKE if _is_whole_file(document) else f"{document.id}: {UNLIKE}"
+            tally.failed.append((document.source or document.id, reason))
+            del pieces[document.id]
+
+
+def _describe(document: Document) -> str:
+    """By its file, and by its id where the file may hold several."""
+    if not document.source or _is_whole_file(document):
+        return document.source or document.id
+    return f"{document.source}, {document.id}"
 
 
 def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sentence]]:
     """The sentences of each document, by its id; one that cannot be split is reported and left out."""
     pieces: dict[str, list[Sentence]] = {}
     for document in documents:
-        has_own_name = document.source and not _is_whole_file(document)
-        name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
+        name = _describe(document)
         try:
             pieces[document.id] = split_sentences(document.text, document.verbatim)
         except Exception as e:
