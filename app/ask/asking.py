@@ -12,10 +12,10 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from app.ask.language import is_english
 from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
+from app.corpora.language import is_english
 from app.labels import annotation
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS

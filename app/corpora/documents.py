@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.language import is_english_text
 from app.corpora.unlike import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
@@ -27,6 +28,10 @@ from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
 MAX_UPDATES = 10  # that are named
+NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
+NOT_ENGLISH = (
+    "does not look English: it was divided into sentences by English rules, and the shipped models read English"
+)
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
 log = logging.getLogger(__name__)
@@ -51,6 +56,14 @@ class IngestView:
     unread_files: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
     replacements: tuple[str, ...] = ()
+
+    @property
+    def notes_by_text(self) -> dict[str, list[str]]:
+        """Each note with the names that have it."""
+        names: dict[str, list[str]] = {}
+        for name, note in self.notes:
+            names.setdefault(note, []).append(name)
+        return names
 
     @property
     def partly_read_files(self) -> tuple[str, ...]:
@@ -367,10 +380,17 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
             tally.add_failure(name, e)
             continue
         if lacks_sentence_ends(pieces[document.id]):
-            tally.notes.append(
-                (name, f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters")
-            )
+            tally.notes.append((name, NO_SENTENCE_ENDS))
+        if not is_english_text(document.text):
+            tally.notes.append((name, NOT_ENGLISH))
     return pieces
+
+
+def name_some(names: Sequence[str], total: int) -> str:
+    """As in "a.txt, b.txt and 3 more"; the first names of so many documents."""
+    some = ", ".join(names[:MAX_UPDATES])
+    rest = total - min(len(names), MAX_UPDATES)
+    return f"{some} and {rest:,} more" if rest > 0 else some
 
 
 def content_digest(title: str, text: str) -> str:
