@@ -89,16 +89,21 @@ class SentenceView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceInDocument:
-    """A sentence, and where it is."""
+    """A sentence, and where it is: `title`, `source` and `external_id` are its document's, `start` and `end` are places
+    in the document's text."""
 
     id: int
     text: str
     document_id: int
     position: int
     title: str
+    source: str
+    external_id: str
+    start: int
+    end: int
 
 
-def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int = 100) -> list[DocumentView]:
+def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int | None = 100) -> list[DocumentView]:
     """Those whose title or name contains `search`, oldest first."""
     with wb.read() as s:
         return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]

@@ -197,8 +197,10 @@ def load_documents(session: Session, document_ids: Sequence[int]) -> list[Row]:
 
 
 def load_placed_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Row]:
-    """Rows (id, text, document_id, position, title) of those in use, by document id, then in their order."""
-    columns = (Sentence.id, Sentence.text, Sentence.document_id, Sentence.position, Document.title)
+    """Rows (id, text, document_id, position, title, source, external_id, start, end) of those in use, the document's
+    external id, by document id, then in their order."""
+    place = (Sentence.document_id, Sentence.position, Document.title, Document.source, Document.external_id)
+    columns = (Sentence.id, Sentence.text, *place, Sentence.start, Sentence.end)
     in_use = select(*columns).join(Document, Document.id == Sentence.document_id).where(Sentence.retired.is_(False))
     rows = [row for ids in _batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
     return sorted(rows, key=lambda row: (row.document_id, row.position))
