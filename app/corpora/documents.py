@@ -78,6 +78,11 @@ class DocumentView:
     source: str
     sentences: int
 
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether its name is that of its file."""
+        return self.external_id in (self.source, _remove_suffix(self.source))
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
@@ -147,13 +152,28 @@ def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -
         document = s.get(DocumentRow, document_id)
     if document is None:
         raise people.Gone("this document no longer exists; reload the page")
-    with wb.write(durable=True) as s:
-        people.allow(s, by, "delete a document")
-        lock_corpus(s, document.corpus_id)
-        if (row := s.get(DocumentRow, document_id)) is not None:
-            rows.withdraw_document(s, row, wb.clock())
-            audit.record(s, wb.clock(), by, "delete a document", document.external_id)
-    index_pending(wb, document.corpus_id)
+    delete_documents(wb, document.corpus_id, [document_id], by=by)
+
+
+def delete_documents(
+    wb: Workbench,
+    corpus_id: int,
+    document_ids: Sequence[int],
+    *,
+    by: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> None:
+    """The same with each of a corpus, but for those that are deleted already. Raises NotAllowed for a viewer."""
+    for number, document_id in enumerate(document_ids, 1):
+        with wb.write(durable=True) as s:
+            people.allow(s, by, "delete a document")
+            lock_corpus(s, corpus_id)
+            if (row := s.get(DocumentRow, document_id)) is not None:
+                rows.withdraw_document(s, row, wb.clock())
+                audit.record(s, wb.clock(), by, "delete a document", row.external_id)
+        if on_progress:
+            on_progress(Progress(number, len(document_ids), "deleting documents"))
+    index_pending(wb, corpus_id)
 
 
 def ingest(

@@ -20,18 +20,18 @@ def find_unlike(
 ) -> set[str]:
     """The ids of those documents whose stored text is another one. `pieces`: their new sentences; `stored_ids`: the ids
     of their rows."""
-    stored: dict[int, set[str]] = {stored_ids[d.id]: set() for d in documents}
-    for row in rows.list_sentences(s, list(stored)):
-        stored[row.document_id].add(_normalise(row.text))
+    present: dict[int, set[str]] = {stored_ids[d.id]: set() for d in documents}
+    for row in rows.list_sentences(s, list(present)):
+        present[row.document_id].add(_normalise(row.text))
     by_file: dict[str, list[Document]] = {}
     for d in documents:
         by_file.setdefault(d.source, []).append(d)
     unlike: set[str] = set()
     for of_file in by_file.values():
-        old = set().union(*(stored[stored_ids[d.id]] for d in of_file))
+        old = set().union(*(present[stored_ids[d.id]] for d in of_file))
         new = {_normalise(piece.text) for d in of_file for piece in pieces[d.id]}
         if old.isdisjoint(new):
-            unlike |= {d.id for d in of_file if stored[stored_ids[d.id]]}
+            unlike |= {d.id for d in of_file if present[stored_ids[d.id]]}
     return unlike
 
 

@@ -179,7 +179,7 @@ def withdraw_document(session: Session, document: Document, now: datetime) -> No
     replace_document(session, document, empty, "", (), now)
 
 
-def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
+def find_documents(session: Session, corpus_id: int, search: str, limit: int | None) -> list[Row]:
     """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
     documents = select(*columns).where(_is_present(corpus_id)).order_by(Document.id).limit(limit)

@@ -261,8 +261,8 @@ def _draw_changes(report: IngestView) -> None:
     if report.replacements:
         names = name_some(report.replacements, len(report.replacements))
         st.warning(
-            f"Another document of the same name was replaced, without a sentence in common: {plain(names)}. To have both, "
-            "rename one file and add it again.",
+            f"Another document of the same name was replaced, without a sentence in common: {plain(names)}. To have "
+            "both, rename one file and add it again.",
             icon=":material/swap_horiz:",
         )
     if others := [name for name in report.updates if name not in report.replacements]:
