@@ -39,7 +39,7 @@ def ingest(
     """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
     from app.corpora import documents
 
-    if prune and not all(path.is_dir() for path in paths):
+    if prune and any(path.is_file() for path in paths):
         raise BadSetting("--prune compares the corpus with folders: give folders alone")
     files = list(find_files(paths))
     with workbench() as wb:
@@ -65,7 +65,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
     parts = [f"{result.added} added", f"{result.updated} updated", f"{result.unchanged} unchanged", problems]
     if deletions is not None:
         parts.append(f"{len(deletions)} deleted")
-    return f"{', '.join(parts)}; {result.sentences} sentences in {result.seconds:.1f} s"
+    return f"{', '.join(parts)}; {count(result.sentences, 'sentence')} in {result.seconds:.1f} s"
 
 
 def _print_notes(result: "IngestView") -> None:
