@@ -109,6 +109,7 @@ def test_pruning_keeps_what_another_folder_of_the_call_or_no_folder_has_brought(
     assert len(list_names()) == 2
     code, out, err = as2("ingest", first / "a.txt", "--prune")
     assert (code, out) == (1, "") and "--prune compares the corpus with folders" in err
+    assert "no such file or folder" in as2("ingest", tmp_path / "nowhere", "--prune")[2]
 
 
 def test_documents_are_listed_and_searched(as2, as2_json, write):
