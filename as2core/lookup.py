@@ -10,7 +10,7 @@ import importlib.metadata
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -99,20 +99,19 @@ def _open_questions(spec: str, min_bytes: float) -> Sequence[Question]:
 
 
 def read_candidates(path: Path) -> list[Candidate]:
-    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text" and perhaps "title".
-    Raises UnreadableFile."""
+    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text" and perhaps "title". Where one
+    line is an object, all have to be JSON: a broken one would pass for a text. Raises UnreadableFile."""
     from as2core.data.source import read_lines
 
     source = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes() if path.is_fifo() else path
+    rows = [(number, line.strip(), _parse_line(line)) for number, line in read_lines(source)]
+    is_json = path.suffix == ".jsonl" or any(isinstance(record, dict) for _, _, record in rows)
+    ids = {str(record["id"]) for _, _, record in rows if isinstance(record, dict) and record.get("id") is not None}
     candidates: list[Candidate] = []
-    for number, line in read_lines(source):
-        record: object = line.strip()
-        if line.strip().startswith(("{", '"')):
-            try:
-                record = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
-                if path.suffix == ".jsonl":
-                    raise UnreadableFile(f"{path}: line {number}: not JSON") from None
+    for number, line, record in rows:
+        if record is None and is_json:
+            raise UnreadableFile(f"{path}: line {number}: not JSON")
+        record = line if record is None else record
         if isinstance(record, str):
             record = {"text": record}
         if not isinstance(record, dict) or not isinstance(record.get("text"), str):
@@ -121,10 +120,29 @@ def read_candidates(path: Path) -> list[Candidate]:
         if not isinstance(title, str):
             raise UnreadableFile(f'{path}: line {number}: "title" is not a text')
         key = record.get("id")
-        candidates.append(Candidate(str(len(candidates) if key is None else key), record["text"], title=title))
+        candidate_id = _number(len(candidates), ids) if key is None else str(key)
+        candidates.append(Candidate(candidate_id, record["text"], title=title))
     if not candidates:
         raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
     return candidates
+
+
+def _number(position: int, ids: Collection[str]) -> str:
+    """The id of a text without one: its position, marked where another text has that as its id."""
+    name = str(position)
+    while name in ids:
+        name += "~"
+    return name
+
+
+def _parse_line(line: str) -> object:
+    """The JSON that a line is, None if it is none."""
+    if not line.strip().startswith(("{", '"')):
+        return None
+    try:
+        return json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        return None
 
 
 def load_entry_points(group: str) -> dict[str, Callable[..., Any]]:

@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
+_MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
+_VERBATIM_MARKS = ("\n", " ")
 _CHUNK_CHARS = 100_000  # for spaCy at once; it refuses a million
 
 STOP_WORDS = frozenset(
@@ -44,8 +46,12 @@ _TITLES = frozenset(
 _LOWER_CASE = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
 # After these it continues when a number or a Roman numeral follows.
 _NUMBERED = frozenset(
-    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv".split()
+    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv ref refs est".split()
 )
+# After these, too, unless they are the unit of the number before ("It takes 5 min. 3 others wait.").
+_BEFORE_VALUES = frozenset("min max temp".split())
+_CODED = frozenset("no nos nr ser ref refs".split())  # what they number may begin with letters: "No. A12"
+_DEGREES = frozenset("C F K R Celsius Fahrenheit Kelvin".split())
 # These end a sentence only when a word follows that usually opens one.
 _MAY_END = frozenset(
     """inc ltd co corp bros plc llc jr sr esq dept univ assn ave blvd rd bldg ph.d b.sc m.sc d.phil jan feb apr jun jul
@@ -65,7 +71,7 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
@@ -85,7 +91,11 @@ _FREE_CLOSER = re.compile(r"[)\]}\u201d\u00bb]|''(?=\s)")
 _ALNUM = re.compile(r"[^\W_]")
 _INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-_ENUMERATOR = re.compile(r"(?:^|[:;]\s+)\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})[.)]$")
+_ENUMERATOR = re.compile(
+    r"(?:^|[:;]\s+)\(?(?:(?:Step\s+)?\d{1,3}|[A-Za-z]|[IVXivx]{1,5})[.)]$|^\(?\d{1,3}(?:\.\d{1,3})+[.)]$"
+)
+_CODE = re.compile(r"[A-Z]{0,4}[-/]?\d")
+_VALUE_BEFORE = re.compile(r"\d\s*[^\W\d_]+\.$")  # "5 min."
 _ROMAN = re.compile(r"[IVXLC]+$")
 
 _spacy_lock = threading.Lock()
@@ -109,18 +119,34 @@ def find_words(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WRITTEN_WORD.finditer(text)]
 
 
-def split_sentences(text: str) -> list[Sentence]:
+def split_sentences(text: str, verbatim: Sequence[tuple[int, int]] = ()) -> list[Sentence]:
     """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for line ends, which are blanks in it: a
     sentence in an export or a picture is one line.
 
-    A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
+    A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop. Each
+    (start, end) of `verbatim`, in order, is a paragraph of one sentence.
     """
     sentences = []
-    for number, (start, end) in enumerate(_paragraphs(text)):
-        for block_start, block_end in _blocks(text, start, end):
-            for a, b in _sentences(text, block_start, block_end):
-                sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
+    for number, (start, end, is_verbatim) in enumerate(_divide(text, verbatim)):
+        for a, b in _cut_long(text, start, end, _VERBATIM_MARKS) if is_verbatim else _split_prose(text, start, end):
+            sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
     return sentences
+
+
+def _divide(text: str, verbatim: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+    """The (start, end, whether it is verbatim) of each paragraph."""
+    prose_start = 0
+    for start, end in (*verbatim, (len(text), len(text))):
+        yield from ((a, b, False) for a, b in _paragraphs(text, prose_start, start))
+        start, end = _trim(text, start, end)
+        if start < end:
+            yield start, end, True
+        prose_start = end
+
+
+def _split_prose(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for block_start, block_end in _blocks(text, start, end):
+        yield from _sentences(text, block_start, block_end)
 
 
 def lacks_sentence_ends(sentences: list[Sentence]) -> bool:
@@ -137,8 +163,8 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return end - len(text[start:end].lstrip()), end
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    edges = [0, *(edge for m in _PARAGRAPH.finditer(text) for edge in m.span()), len(text)]
+def _paragraphs(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    edges = [first, *(edge for m in _PARAGRAPH.finditer(text, first, last) for edge in m.span()), last]
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         start, end = _trim(text, start, end)
         if start < end:
@@ -239,12 +265,12 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield from _cut_long(text, begin, end)
 
 
-def _cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _cut_long(text: str, start: int, end: int, marks: Sequence[str] = _MARKS) -> Iterator[tuple[int, int]]:
     """The span without white space at its ends, in pieces no longer than MAX_SENTENCE_CHARS."""
     start, end = _trim(text, start, end)
     while end - start > MAX_SENTENCE_CHARS:
         limit = start + MAX_SENTENCE_CHARS
-        for mark in (" - ", "; ", "\n", ", ", " "):
+        for mark in marks:
             at = text.rfind(mark, start + MAX_SENTENCE_CHARS // 4, limit)
             if at > 0:
                 limit = at + (1 if mark in (" - ", "\n", " ") else 2)
@@ -278,7 +304,20 @@ def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_
     if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
         return False
     opener = following in _OPENERS and text[after + len(following) : after + len(following) + 1] != "."
+    if stop == "." and _numbers_what_follows(word.lower(), before, following, text[after : after + 8]):
+        return False
     return _stop_ends(word, stop, following, opener, bool(opening))
+
+
+def _numbers_what_follows(abbreviation: str, before: str, following: str, after: str) -> bool:
+    """Whether the abbreviation belongs to the number, the code or the scale after it, as in manuals."""
+    if abbreviation in _BEFORE_VALUES:
+        return following[:1].isdigit() and not _VALUE_BEFORE.search(before)
+    if abbreviation == "deg":
+        return following in _DEGREES
+    if abbreviation == "ser" and following in ("No", "Nos", "Nr"):
+        return True
+    return abbreviation in _CODED and _CODE.match(after) is not None
 
 
 def _stop_ends(word: str, stop: str, following: str, opener: bool, is_open: bool) -> bool:

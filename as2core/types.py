@@ -99,13 +99,15 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: plain text, paragraphs divided by a blank line."""
+    """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
+    a program; it is not split into sentences."""
 
     id: str
     title: str
     text: str
     source: str = ""
     meta: dict[str, str] = field(default_factory=dict)
+    verbatim: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

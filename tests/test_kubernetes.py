@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from starlette.datastructures import Headers
 
 from app.workbench.settings import Settings
+from as2core.hosts import HostGuard, parse_hosts
 
-TEXT = (Path(__file__).resolve().parents[1] / "docs" / "deploy" / "kubernetes.yaml").read_text()
+DEPLOY = Path(__file__).resolve().parents[1] / "docs" / "deploy"
+TEXT = (DEPLOY / "kubernetes.yaml").read_text()
 VERSIONS = ("1.29", "1.34")
 
 
@@ -69,6 +72,49 @@ def test_every_variable_is_a_setting_and_every_secret_is_there():
             reference = variable.get("valueFrom", {}).get("secretKeyRef")
             assert reference is None or (reference["name"], reference["key"] in secrets) == ("as2-secrets", True)
     assert secrets["password"] in secrets["AS2_DATABASE_URL"]
+
+
+def find_serve():
+    """The pod of `as2 serve`, its container and its variables."""
+    pod, container = next((pod, c) for name, pod, c in list_containers() if name == "as2-serve")
+    return pod, container, {e["name"]: e["value"] for e in container["env"]}
+
+
+@pytest.mark.parametrize("suffix", ["", ".as2", ".as2.svc", ".as2.svc.cluster.local"])
+def test_as2_serve_answers_to_each_name_of_its_service(suffix):
+    _, _, variables = find_serve()
+    guard = HostGuard(None, "0.0.0.0", parse_hosts(variables["AS2_ALLOWED_HOSTS"]))
+    for host in (f"as2-serve{suffix}", f"as2-serve{suffix}:8502"):
+        assert guard.find_refusal(Headers({"host": host})) is None
+    assert guard.find_refusal(Headers({"host": "as2-serve.other"}))
+
+
+def test_a_pod_of_as2_serve_answers_until_no_request_is_sent_to_it_and_ends_those_it_has():
+    pod, container, _ = find_serve()
+    command, seconds = container["lifecycle"]["preStop"]["exec"]["command"]
+    assert command == "sleep" and 5 <= int(seconds) <= pod["terminationGracePeriodSeconds"] - 60
+
+
+def test_as2_serve_names_the_ranker_that_it_has_and_takes_keys():
+    pod, container, variables = find_serve()
+    assert "AS2_DATABASE_URL" not in variables
+    assert container["command"][-2:] == ["--ranker", "cascade"]  # no `active`, which would be a promoted version
+    mounts = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
+    secrets = {v["name"]: v["secret"] for v in pod["volumes"] if "secret" in v}
+    assert mounts["keys"] == "/data/keys"  # `keys` in AS2_HOME
+    assert secrets["keys"]["secretName"] == "as2-serve-keys" and secrets["keys"]["optional"]
+
+
+def test_the_paths_of_the_log_in_are_limited_as_in_nginx_conf():
+    objects = {o["metadata"]["name"]: o for o in read_objects() if o["kind"] == "Ingress"}
+    pages, login = objects["as2-workbench"], objects["as2-login"]
+    prefix = "nginx.ingress.kubernetes.io/"
+    assert "rate=30r/m" in (DEPLOY / "nginx.conf").read_text()
+    assert login["metadata"]["annotations"][f"{prefix}limit-rpm"] == "30"
+    paths = login["spec"]["rules"][0]["http"]["paths"]
+    assert [p["path"] for p in paths] == ["/auth", "/oauth2callback"]
+    assert [p["backend"] for p in paths] == [pages["spec"]["rules"][0]["http"]["paths"][0]["backend"]] * 2
+    assert login["spec"]["tls"] == pages["spec"]["tls"]
 
 
 def test_our_containers_write_to_their_volumes_alone_and_are_not_root():

@@ -166,6 +166,19 @@ def test_compose_starts_the_app_alone_unless_scaled():
     assert compose["services"]["app"]["ports"] == ["${AS2_BIND:-127.0.0.1}:8501:8501"]
 
 
+def test_compose_hands_the_database_any_password_that_its_server_has():
+    import yaml
+    from sqlalchemy import make_url
+
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    services = {name: service["environment"] for name, service in compose["services"].items()}
+    url = re.fullmatch(r"\$\{COMPOSE_PROFILES:\+(.+)\}", services["app"]["AS2_DATABASE_URL"])[1]
+    assert make_url(url).password is None  # an address would take an @ or a % in it for something else
+    for name in ("app", "worker"):
+        assert services[name]["PGPASSWORD"] == services["db"]["POSTGRES_PASSWORD"]
+        assert services[name].items() >= compose["x-workbench"]["environment"].items()
+
+
 def test_every_variable_compose_sets_is_a_setting():
     import yaml
 

@@ -12,10 +12,10 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from app.ask.language import is_english
 from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
+from app.corpora.language import is_english
 from app.labels import annotation
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
@@ -76,9 +76,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskView(Answer):
-    """An answered question. `trace` dropped nothing, so `trace.replay(schedule)` is instant. `seconds`: "retrieve",
-    "rank", "store", "total". `notes` are sentences for the reader on the run (a fallback, a cut). `run` gives the
-    candidates with their ids, which they lack here if the run was to be stored later."""
+    """An answered question. `trace` dropped nothing, so `trace.replay(schedule)` is instant. `seconds`: "load" (of the
+    model, before it ranks), "retrieve", "rank", "store", "total". `notes` are sentences for the reader on the run (a
+    fallback, a cut). `run` gives the candidates with their ids, which they lack here if the run was to be stored
+    later."""
 
     question_id: int
     run: PendingRun
@@ -171,7 +172,9 @@ def ask(
         if early is not None:
             urgency.enter_context(ANSWERS.hold())
             urgency.enter_context(QUESTIONS.take(partial(_report_wait, on_progress)))
+        load_started = time.perf_counter()
         model = loading.load_version(wb, settings.get("version", "active"))
+        load_seconds = time.perf_counter() - load_started
 
         def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
             return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
@@ -197,7 +200,7 @@ def ask(
         run=run,
         corpus_id=corpus_id,
         version=model.name,
-        seconds=result.seconds | {"store": ended - ranking_ended, "total": ended - started},
+        seconds={"load": load_seconds, **result.seconds, "store": ended - ranking_ended, "total": ended - started},
         notes=_list_notes(result, model),
     )
 

@@ -12,6 +12,7 @@ from app.cli import (
     ask,
     audit,
     context,
+    document_management,
     documents,
     jobs,
     labels,
@@ -43,6 +44,7 @@ def register(cli: Typer) -> None:
     ):
         cli.command(command.__name__)(command)
     cli.command("propose")(propose.propose)
+    cli.add_typer(document_management.documents, name="documents")
     cli.add_typer(labels.labels, name="labels")
     cli.add_typer(versions.versions, name="versions")
     cli.add_typer(jobs.jobs, name="jobs")

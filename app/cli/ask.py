@@ -10,12 +10,19 @@ from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from app.ask.asking import AskView
     from app.ask.pins import Arrangement
+    from app.corpora.documents import SentenceInDocument
     from app.ranking.retrieval import RetrievedSentence
+    from app.workbench.workbench import Workbench
     from as2core.cascade.trace import CascadeTrace
+
+    Places = Mapping[int, SentenceInDocument]  # by sentence id
+
+MAX_ROWS = 5  # of candidates, on a terminal
+PLACE = ("source", "external_id", "start", "end")  # of a sentence
 
 
 def ask(
@@ -41,7 +48,9 @@ def ask(
             "was labelled incorrect last.",
         ),
     ] = False,
-    top_n: Annotated[int, Option(min=1, help="How many sentences to show.")] = 5,
+    top_n: Annotated[
+        int | None, Option(min=1, help="How many sentences to show; 5 if not set, with --json all.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Answer a question with a sentence of a corpus, and report which candidates were dropped and what that saved."""
@@ -67,14 +76,29 @@ def ask(
         run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
         pins = {} if ignore_labels else find_pins(wb, source.id, view)
         arrangement = arrange(wb, view, view.trace, pins) if view.candidates else None
+        places = _load_places(wb, arrangement, view)
+        rows = list_candidates(view, run, arrangement, places)
         if as_json:
-            print_json(to_document(view, run, source.name, arrangement))
+            print_json(to_document(view, run, source.name, rows[:top_n]))
+        elif arrangement is None:
+            echo(f"Nothing in {source.name!r} shares a word with the question.")
         else:
-            _show(view, run, source.name, arrangement, top_n)
+            _show_answer(view, arrangement, places)
+            _show_candidates(arrangement, rows[: top_n or MAX_ROWS])
+            _show_cost(view, run, source.name)
+
+
+def _load_places(wb: "Workbench", arrangement: "Arrangement | None", view: "AskView") -> "Places":
+    from app.corpora.documents import load_sentences
+
+    if arrangement is None:
+        return {}
+    ids = {x.sentence_id for x in (*view.candidates, *(x.sentence for x in arrangement.top))}
+    return {x.id: x for x in load_sentences(wb, sorted(ids))}
 
 
 def to_document(
-    view: "AskView", run: "CascadeTrace", corpus: str, arrangement: "Arrangement | None"
+    view: "AskView", run: "CascadeTrace", corpus: str, candidates: "Sequence[Mapping[str, object]]"
 ) -> dict[str, object]:
     """The answer as JSON; `run` is its trace under the drop ratio, which the drops and the cost are of."""
     exits = [
@@ -89,7 +113,7 @@ def to_document(
         "version": view.version,
         "answered": view.answered,
         "calibrated": view.is_calibrated,
-        "candidates": list_candidates(view, run, arrangement),
+        "candidates": candidates,
         "exits": exits,
         "relative_cost": run.relative_cost,
         "cascade_cost": run.cascade_cost,
@@ -97,9 +121,11 @@ def to_document(
     }
 
 
-def list_candidates(view: "AskView", run: "CascadeTrace", arrangement: "Arrangement | None") -> list[dict[str, object]]:
+def list_candidates(
+    view: "AskView", run: "CascadeTrace", arrangement: "Arrangement | None", places: "Places"
+) -> list[dict[str, object]]:
     """What is labelled correct first, then best first, what is labelled incorrect last; `rank` is the complete
-    trace's. A sentence that was not retrieved has none."""
+    trace's. A sentence that was not retrieved has none. One that left its document meanwhile has no place."""
     if arrangement is None:
         return []
     ranks = {position: rank for rank, position in enumerate(view.trace.ranking().tolist(), 1)}
@@ -114,6 +140,7 @@ def list_candidates(view: "AskView", run: "CascadeTrace", arrangement: "Arrangem
             "rank": None if position is None else ranks[position],
             "probability": None if position is None else float(view.probability[position]),
             **{name: getattr(sentence, name) for name in names},
+            **{name: getattr(places.get(sentence.sentence_id), name, None) for name in PLACE},
             "retrieval_rank": sentence.retrieval_rank or None,
             "dropped_after_layer": None if stage < 0 else run.stages[stage].layer,
             "labelled": pin and {"label": pin.label, "by": list(pin.by), "question": pin.question},
@@ -124,37 +151,38 @@ def list_candidates(view: "AskView", run: "CascadeTrace", arrangement: "Arrangem
     return top + [describe(view.candidates[i], i) for i in others]
 
 
-def _show(view: "AskView", run: "CascadeTrace", corpus: str, arrangement: "Arrangement | None", top_n: int) -> None:
-    if arrangement is None:
-        echo(f"Nothing in {corpus!r} shares a word with the question.")
-        return
-    _show_answer(view, arrangement)
-    echo()
-    rows = list_candidates(view, run, arrangement)[:top_n]
+def _show_candidates(arrangement: "Arrangement", rows: "Sequence[Mapping[str, object]]") -> None:
     columns = ["rank", "probability", "title", "text"]
     if arrangement.top or arrangement.bottom:
         columns.append("labelled")
-    print_table([row | {"labelled": _describe_label(row["labelled"])} for row in rows], columns)
     echo()
+    print_table([{**row, "labelled": _describe_label(row["labelled"])} for row in rows], columns)
+    echo()
+
+
+def _show_cost(view: "AskView", run: "CascadeTrace", corpus: str) -> None:
     steps = " -> ".join(str(len(e.alive)) for e in run.stages)
+    load = view.seconds["load"]
     echo(
         f"{steps} candidates, {max(0.0, 1 - run.cascade_cost):.0%} of the cascade's compute saved; "
-        f"{view.seconds['total']:.2f} s with {view.version} on {corpus}"
+        f"{view.seconds['total'] - load:.2f} s, after {load:.2f} s to load it, with {view.version} on {corpus}"
     )
 
 
-def _show_answer(view: "AskView", arrangement: "Arrangement") -> None:
+def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") -> None:
     first, position = arrangement.sentence(view), arrangement.first
     own, probability = view.candidates[arrangement.own], 0.0 if position is None else float(view.probability[position])
+    place = places.get(first.sentence_id)
+    title = f"{first.title} ({place.source})" if place is not None and place.source else first.title
     context = " ".join(part for part in (first.before, f"[{first.text}]", first.after) if part)
     if arrangement.top:
         pin = arrangement.top[0].pin
         where = "" if pin.is_same_wording else f" for “{pin.question}”"
         echo(context)
-        echo(f"  {first.title}, labelled correct{_name(pin.by)}{where}")
+        echo(f"  {title}, labelled correct{_name(pin.by)}{where}")
     elif position is not None and view.is_answer[position]:
         echo(context)
-        echo(f"  {first.title}, probability {probability:.2f}")
+        echo(f"  {title}, probability {probability:.2f}")
     else:
         echo("No sentence seems to answer the question. The best candidates:")
     if not arrangement.is_own:

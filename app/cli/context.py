@@ -1,10 +1,11 @@
 """What every command begins with: the workbench, the starter corpus in it, and the corpus by its name."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Abort, Option, confirm
 
 from as2core.errors import As2Error
 from as2core.terminal import print_note, show_progress
@@ -20,6 +21,23 @@ CorpusName = Annotated[
 
 class NoCorpus(As2Error):
     """There is nothing to ask or label yet."""
+
+
+class NotConfirmed(As2Error):
+    """The question before an act was not answered by yes."""
+
+
+def ask_to_confirm(question: str, refusal: str) -> None:
+    """Raises NotConfirmed with `refusal` unless the answer is yes, KeyboardInterrupt for Ctrl-C."""
+    try:
+        with redirect_stdout(sys.stderr):  # the last blank of the question would go to standard output
+            is_confirmed = confirm(question, err=True)
+    except Abort as e:  # no answer at all
+        if isinstance(e.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        is_confirmed = False
+    if not is_confirmed:
+        raise NotConfirmed(refusal)
 
 
 @contextmanager

@@ -4,17 +4,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from typer import Abort, Argument, Exit, Option, confirm
+from typer import Argument, Exit, Option
 
-from app.cli.context import workbench
+from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import refuse_dash
 from as2core.errors import As2Error
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
-
-
-class NotRestored(As2Error):
-    """The question before it was not answered by yes."""
 
 
 def check(as_json: JsonFlag = False) -> None:
@@ -64,20 +60,9 @@ def restore(
 
     settings = get_settings()
     if not yes and settings.home.exists():
-        _confirm(f"Replace the database of {settings.home} by the backup's?")
+        question = f"Replace the database of {settings.home} by the backup's?"
+        ask_to_confirm(question, "nothing was restored (--yes does not ask)")
     with show_progress("restore") as on_progress:
         view = restore_home(settings, file, on_progress)
     print_json(view) if as_json else echo(f"{settings.home} is as it was on {view.created:%Y-%m-%d %H:%M} UTC")
     print_note("Search indexes are built anew by the next question. Restart the app if it runs.")
-
-
-def _confirm(question: str) -> None:
-    """Raises NotRestored unless the answer is yes, KeyboardInterrupt for Ctrl-C."""
-    try:
-        is_confirmed = confirm(question, err=True)
-    except Abort as e:  # no answer at all
-        if isinstance(e.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        is_confirmed = False
-    if not is_confirmed:
-        raise NotRestored("nothing was restored (--yes does not ask)")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.language import is_english_text
+from app.corpora.unlike import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
@@ -25,6 +27,12 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+MAX_UPDATES = 10  # that are named
+NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
+NOT_ENGLISH = (
+    "does not look English: it was divided into sentences by English rules, and the shipped models read English"
+)
+UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +41,8 @@ log = logging.getLogger(__name__)
 class IngestView:
     """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
     background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
-    of documents that were added. `unread_files`: those of the failed ones of which nothing was read."""
+    of documents that were added. `unread_files`: those of the failed ones of which nothing was read. `updates`: names
+    of the first documents that were updated; `replacements`: of those whose stored text was another one."""
 
     added: int
     updated: int
@@ -45,6 +54,16 @@ class IngestView:
     job_id: int | None
     notes: tuple[tuple[str, str], ...] = ()
     unread_files: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    replacements: tuple[str, ...] = ()
+
+    @property
+    def notes_by_text(self) -> dict[str, list[str]]:
+        """Each note with the names that have it."""
+        names: dict[str, list[str]] = {}
+        for name, note in self.notes:
+            names.setdefault(note, []).append(name)
+        return names
 
     @property
     def partly_read_files(self) -> tuple[str, ...]:
@@ -59,6 +78,11 @@ class DocumentView:
     source: str
     sentences: int
 
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether its name is that of its file."""
+        return self.external_id in (self.source, _remove_suffix(self.source))
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
@@ -70,16 +94,21 @@ class SentenceView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceInDocument:
-    """A sentence, and where it is."""
+    """A sentence, and where it is: `title`, `source` and `external_id` are its document's, `start` and `end` are places
+    in the document's text."""
 
     id: int
     text: str
     document_id: int
     position: int
     title: str
+    source: str
+    external_id: str
+    start: int
+    end: int
 
 
-def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int = 100) -> list[DocumentView]:
+def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int | None = 100) -> list[DocumentView]:
     """Those whose title or name contains `search`, oldest first."""
     with wb.read() as s:
         return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
@@ -123,13 +152,28 @@ def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -
         document = s.get(DocumentRow, document_id)
     if document is None:
         raise people.Gone("this document no longer exists; reload the page")
-    with wb.write(durable=True) as s:
-        people.allow(s, by, "delete a document")
-        lock_corpus(s, document.corpus_id)
-        if (row := s.get(DocumentRow, document_id)) is not None:
-            rows.withdraw_document(s, row, wb.clock())
-            audit.record(s, wb.clock(), by, "delete a document", document.external_id)
-    index_pending(wb, document.corpus_id)
+    delete_documents(wb, document.corpus_id, [document_id], by=by)
+
+
+def delete_documents(
+    wb: Workbench,
+    corpus_id: int,
+    document_ids: Sequence[int],
+    *,
+    by: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> None:
+    """The same with each of a corpus, but for those that are deleted already. Raises NotAllowed for a viewer."""
+    for number, document_id in enumerate(document_ids, 1):
+        with wb.write(durable=True) as s:
+            people.allow(s, by, "delete a document")
+            lock_corpus(s, corpus_id)
+            if (row := s.get(DocumentRow, document_id)) is not None:
+                rows.withdraw_document(s, row, wb.clock())
+                audit.record(s, wb.clock(), by, "delete a document", row.external_id)
+        if on_progress:
+            on_progress(Progress(number, len(document_ids), "deleting documents"))
+    index_pending(wb, corpus_id)
 
 
 def ingest(
@@ -139,16 +183,18 @@ def ingest(
     on_progress: OnProgress | None = None,
     *,
     by: int | None = None,
+    replaces_unlike: bool = True,
 ) -> IngestView:
     """Add files, as (name, content or path). A document with the same content is left alone; changed content replaces
     the document, and labels stay with the sentences that did not change; no file replaces a document that another file
-    of this call added. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
+    of this call added. Where a document has no sentence in common with the one of its name, it is refused unless
+    `replaces_unlike`. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
     the others are added. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
         people.allow(s, by, "add documents")
-    tally, parser = _Tally(on_progress), ParserProcess()
+    tally, parser = _Tally(on_progress, replaces_unlike), ParserProcess()
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(files, tally, parser.parse)):
@@ -173,6 +219,8 @@ def ingest(
         job_id=job_id,
         notes=tuple(tally.notes),
         unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
+        updates=tuple(tally.updates[:MAX_UPDATES]),
+        replacements=tuple(tally.replacements),
     )
 
 
@@ -186,12 +234,17 @@ def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
 
 
 class _Tally:
-    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files."""
+    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
+    those that have a document as it is stored."""
 
-    def __init__(self, on_progress: OnProgress | None) -> None:
+    def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True) -> None:
         self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
+        self.updates: list[str] = []
+        self.replacements: list[str] = []
+        self.same_files: set[str] = set()
+        self.replaces_unlike = replaces_unlike
         self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
@@ -291,6 +344,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
     changed = [d for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]]
     pieces = _split(changed, tally)  # before the transaction begins, to keep it short
+    tally.same_files |= {d.source for d in batch if d.id in existing and existing[d.id].digest == digests[d.id]}
+    stored_ids = {d.id: existing[d.id].id for d in changed if d.id in existing and d.id in pieces}
+    _sort_out_unlike(wb, [d for d in changed if d.id in stored_ids], pieces, stored_ids, tally)
     with wb.write() as s:
         lock_corpus(s, corpus_id)
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
@@ -303,26 +359,63 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
     tally.added += len(new)
     tally.updated += len(changes)
+    tally.updates += map(_describe, changes)
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
     tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changes))
+
+
+def _sort_out_unlike(
+    wb: Workbench,
+    changes: Sequence[Document],
+    pieces: dict[str, list[Sentence]],
+    stored_ids: Mapping[str, int],
+    tally: _Tally,
+) -> None:
+    """Report the documents that would replace another one, and take them out of `pieces` unless they may."""
+    suspects = [d for d in changes if d.source not in tally.same_files]
+    if not suspects:
+        return
+    with wb.read() as s:
+        unlike = find_unlike(s, suspects, pieces, stored_ids)
+    tally.same_files |= {d.source for d in suspects} - {d.source for d in suspects if d.id in unlike}
+    for document in (d for d in suspects if d.id in unlike):
+        if tally.replaces_unlike:
+            tally.replacements.append(_describe(document))
+        else:
+            reason = UNLIKE if _is_whole_file(document) else f"{document.id}: {UNLIKE}"
+            tally.failed.append((document.source or document.id, reason))
+            del pieces[document.id]
+
+
+def _describe(document: Document) -> str:
+    """By its file, and by its id where the file may hold several."""
+    if not document.source or _is_whole_file(document):
+        return document.source or document.id
+    return f"{document.source}, {document.id}"
 
 
 def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sentence]]:
     """The sentences of each document, by its id; one that cannot be split is reported and left out."""
     pieces: dict[str, list[Sentence]] = {}
     for document in documents:
-        has_own_name = document.source and not _is_whole_file(document)
-        name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
+        name = _describe(document)
         try:
-            pieces[document.id] = split_sentences(document.text)
+            pieces[document.id] = split_sentences(document.text, document.verbatim)
         except Exception as e:
             tally.add_failure(name, e)
             continue
         if lacks_sentence_ends(pieces[document.id]):
-            tally.notes.append(
-                (name, f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters")
-            )
+            tally.notes.append((name, NO_SENTENCE_ENDS))
+        if not is_english_text(document.text):
+            tally.notes.append((name, NOT_ENGLISH))
     return pieces
+
+
+def name_some(names: Sequence[str], total: int) -> str:
+    """As in "a.txt, b.txt and 3 more"; the first names of so many documents."""
+    some = ", ".join(names[:MAX_UPDATES])
+    rest = total - min(len(names), MAX_UPDATES)
+    return f"{some} and {rest:,} more" if rest > 0 else some
 
 
 def content_digest(title: str, text: str) -> str:

@@ -192,7 +192,9 @@ def vectors(
 
     check_outputs([out], [folder])
     documents = [d for file in sorted(folder.glob("*")) for d in read_documents(file)]
-    texts = [p.text for d in documents for p in split_passages(d.id, split_sentences(d.text), title=d.title)]
+    texts = [
+        p.text for d in documents for p in split_passages(d.id, split_sentences(d.text, d.verbatim), title=d.title)
+    ]
     if not texts:
         raise UnreadableFile(f"{folder}: holds no documents with text")
     with show_progress("embedding") as on_progress:

@@ -1,20 +1,26 @@
 """A web page as plain text: its article, without menus and footers (trafilatura), block by block.
 
 trafilatura splits short pages at every tag, so those are read as a whole by the same walk over the page's elements.
+What the page hides is left out. A `<br>` ends a line where the text shows no sentence that goes on over it: in an
+address, but not in prose that was broken to fit a width.
 """
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from as2core.errors import UnreadableFile
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from lxml.html import HtmlElement
 
 _SHORT_PAGE_CHARS = 1500  # read as a whole
 _SKIPPED = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
 _INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
 _ITEMS = {"li", "item"}
+_BREAK = "\0"  # no page holds one
+_HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
 def html_text(content: bytes) -> tuple[str, str]:
@@ -28,14 +34,25 @@ def html_text(content: bytes) -> tuple[str, str]:
             page = html.fromstring(content)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile(f"not a web page ({error})") from error
+    _drop_hidden(page)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     whole = _walk(page.find("body") if page.find("body") is not None else page)
     if len(whole) > _SHORT_PAGE_CHARS:
-        article = trafilatura.bare_extraction(content, include_comments=False, fast=True)
+        article = trafilatura.bare_extraction(page, include_comments=False, fast=True)
         body = getattr(article, "body", None)
         if body is not None:
             whole = _walk(body) or whole
     return " ".join(title.split()), whole
+
+
+def _drop_hidden(page: "HtmlElement") -> None:
+    """Remove what the page hides, but not the text after it."""
+    for element in page.xpath(".//body//*[@hidden or @style]"):  # many a page hides its body until its script has run
+        is_hidden = (
+            element.get("hidden", "until-found").lower() != "until-found"
+        )  # a search in the page finds such text
+        if is_hidden or _HIDING_STYLE.search(element.get("style", "")):
+            element.drop_tree()
 
 
 def _walk(root: "_Element") -> str:
@@ -43,25 +60,29 @@ def _walk(root: "_Element") -> str:
     blocks: list[str] = []
     line: list[str] = []
     item = False
+    cells = 0  # that are open
 
     def flush(*, next_is_item: bool = False) -> None:
         nonlocal item
-        text = re.sub(r"\s+", " ", "".join(line)).strip()
+        for text in _divide_at_breaks("".join(line)):
+            if item and blocks and blocks[-1].startswith("- "):
+                blocks[-1] += f"\n- {text}"
+            else:
+                blocks.append(f"- {text}" if item else text)
         line.clear()
-        if text and item and blocks and blocks[-1].startswith("- "):
-            blocks[-1] += f"\n- {text}"
-        elif text:
-            blocks.append(f"- {text}" if item else text)
         item = next_is_item
 
     def visit(element: "_Element") -> None:
+        nonlocal cells
         tag = element.tag if isinstance(element.tag, str) else None
         if tag is not None and tag not in _SKIPPED:
+            is_cell = tag in ("td", "th", "cell")
             if tag in ("br", "lb"):
-                line.append(" ")
-            elif tag in ("td", "th", "cell") and "".join(line).strip():
+                line.append(" " if cells else _BREAK)
+            elif is_cell and "".join(line).strip():
                 line.append(" | ")
-            block = tag not in _INLINE and tag not in ("br", "lb", "td", "th", "cell")
+            cells += is_cell
+            block = tag not in _INLINE and tag not in ("br", "lb") and not is_cell
             if block and not (item and tag == "p"):
                 flush(next_is_item=tag in _ITEMS)
             line.append(element.text or "")
@@ -69,9 +90,29 @@ def _walk(root: "_Element") -> str:
                 visit(child)
             if block:
                 flush()
+            cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
 
     visit(root)
     flush()
     return "\n\n".join(blocks)
+
+
+def _divide_at_breaks(text: str) -> Iterator[str]:
+    """The lines of a text, white space made one; two breaks always divide, one where no sentence goes on over it."""
+    line, is_apart = "", False
+    for piece in (" ".join(part.split()) for part in text.split(_BREAK)):
+        if not piece:
+            is_apart = bool(line)
+        elif line and not is_apart and _goes_on(line, piece):
+            line += f" {piece}"
+        else:
+            yield from filter(None, [line])
+            line, is_apart = piece, False
+    yield from filter(None, [line])
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """After a full stop a space is enough: the line's sentence ends there anyway."""
+    return line[-1] in ".!?,;-\u2013" or following[0].islower()

@@ -5,9 +5,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+Block = tuple[str, bool]  # the text, and whether it is a program in a fence
+
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE_TEXT = re.compile(_FOOTNOTE.pattern + r":[ \t]*")  # at the beginning of a line
+_TASK = re.compile(r"\[[ xX]\]\s+")
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -19,17 +27,17 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}, text[match.end() :]
 
 
-def markdown_text(text: str) -> tuple[str, str]:
-    """`(title, plain text)`: headings and paragraphs apart, list items "- " a line each, cells " | ".
+def markdown_blocks(text: str) -> tuple[str, list[Block]]:
+    """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | ", without the marks of
+    footnotes and tasks.
 
     The title is the first heading, or ""; where the text begins with it, it is not repeated there.
     """
-    from markdown_it import MarkdownIt
-
     blocks: list[str] = []
+    programs: set[int] = set()  # positions in `blocks`
     title, depth, marker, fresh = "", 0, "", True
     cells: list[str] | None = None
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = _make_parser().parse(text)
     headings = {id(inner) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
@@ -44,6 +52,8 @@ def markdown_text(text: str) -> tuple[str, str]:
             blocks.append(" | ".join(cells or ()))
             cells = None
         elif token.type in ("fence", "code_block"):
+            if token.type == "fence":
+                programs.add(len(blocks))
             blocks.append(token.content.strip("\n"))
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
@@ -52,6 +62,7 @@ def markdown_text(text: str) -> tuple[str, str]:
             if cells is not None:
                 cells.append(words)
             elif depth and marker:
+                words = _TASK.sub("", words, count=1) if _TASK.match(words) else words
                 if fresh:
                     blocks.append(marker + words)
                 else:
@@ -61,8 +72,34 @@ def markdown_text(text: str) -> tuple[str, str]:
                 blocks.append(words)
             if token.level == 1 and not title and id(token) in headings:
                 title = words
-    blocks = [b for b in blocks if b.strip()]
-    return title, "\n\n".join(blocks[1:] if len(blocks) > 1 and blocks[0] == title else blocks)
+    result = [(b, i in programs) for i, b in enumerate(blocks) if b.strip()]
+    return title, result[1:] if len(result) > 1 and result[0] == (title, False) else result
+
+
+def _make_parser() -> "MarkdownIt":
+    """CommonMark with tables; of footnotes, which it does not have, the texts stay and the marks go."""
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import reference
+
+    def refuse_footnote(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+        """A footnote of one word would be taken for the address of a link."""
+        is_footnote = _FOOTNOTE_TEXT.match(state.src, state.bMarks[start] + state.tShift[start])
+        return not is_footnote and reference(state, start, end, silent)
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.block.ruler.at("reference", refuse_footnote)
+    parser.inline.ruler.before("link", "footnote", _skip_footnote)
+    return parser
+
+
+def _skip_footnote(state: "StateInline", silent: bool) -> bool:
+    begins_line = not state.pos or state.src[state.pos - 1] == "\n"
+    mark = _FOOTNOTE_TEXT.match(state.src, state.pos) if begins_line else None
+    mark = mark or _FOOTNOTE.match(state.src, state.pos)
+    if mark is None:
+        return False
+    state.pos = mark.end()
+    return True
 
 
 def _inline_text(token: "Token") -> str:

@@ -58,7 +58,8 @@ class ParserProcess:
             if trace := answer.get("trace"):
                 log.warning("parsing %s%s: %s", stem, suffix, trace)
             raise UnreadableFile(error)
-        return Document(stem, answer["title"], answer["text"], "", answer["meta"])
+        verbatim = tuple((start, end) for start, end in answer["verbatim"])
+        return Document(stem, answer["title"], answer["text"], "", answer["meta"], verbatim)
 
     def close(self) -> None:
         with self._lock:
@@ -134,7 +135,12 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 def _answer(stem: str, suffix: str, content: bytes) -> bytes:
     try:
         document = parse_single(stem, suffix, content)
-        answer: dict[str, object] = {"title": document.title, "text": document.text, "meta": dict(document.meta)}
+        answer: dict[str, object] = {
+            "title": document.title,
+            "text": document.text,
+            "meta": dict(document.meta),
+            "verbatim": document.verbatim,
+        }
     except UnreadableFile as error:
         answer = {"error": str(error)}
     except RecursionError:

@@ -63,7 +63,7 @@ def _parse(r: dict) -> tuple[str, str, str, str, tuple[tuple[str, str], ...]]:
 def build(folder: Path) -> dict[str, list[Question]]:
     """Labelled questions by split. Raises As2Error with every inconsistency, one a line."""
     articles = read_articles(folder)
-    sentences = {slug: [s.text for s in split_sentences(a.text)] for slug, a in articles.items()}
+    sentences = {slug: [s.text for s in split_sentences(a.text, a.verbatim)] for slug, a in articles.items()}
     questions = list(read_questions(folder))
     problems = [*_article_problems(articles), *_question_problems(questions, articles, sentences)]
     if problems:

@@ -175,7 +175,7 @@ def withdraw_document(session: Session, document: Document, now: datetime) -> No
     replace_document(session, document, empty, "", (), now)
 
 
-def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
+def find_documents(session: Session, corpus_id: int, search: str, limit: int | None) -> list[Row]:
     """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
     documents = select(*columns).where(_is_present(corpus_id)).order_by(Document.id).limit(limit)
@@ -193,8 +193,10 @@ def load_documents(session: Session, document_ids: Sequence[int]) -> list[Row]:
 
 
 def load_placed_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Row]:
-    """Rows (id, text, document_id, position, title) of those in use, by document id, then in their order."""
-    columns = (Sentence.id, Sentence.text, Sentence.document_id, Sentence.position, Document.title)
+    """Rows (id, text, document_id, position, title, source, external_id, start, end) of those in use, the document's
+    external id, by document id, then in their order."""
+    place = (Sentence.document_id, Sentence.position, Document.title, Document.source, Document.external_id)
+    columns = (Sentence.id, Sentence.text, *place, Sentence.start, Sentence.end)
     in_use = select(*columns).join(Document, Document.id == Sentence.document_id).where(Sentence.retired.is_(False))
     rows = [row for ids in split_batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
     return sorted(rows, key=lambda row: (row.document_id, row.position))

@@ -7,6 +7,7 @@ import pypdf
 import pytest
 
 from as2core.data.documents import SUFFIXES, read_documents
+from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 
@@ -103,6 +104,56 @@ def test_markdown_is_read_without_its_marks():
     ]
 
 
+PROGRAM = """def f(x):
+    # Strip it. Then go.
+
+    return x.strip()"""
+
+
+def test_a_program_in_a_fence_is_one_block_and_one_sentence():
+    document = one("x.md", f"It strips.\n\n```python\n{PROGRAM}\n```\n\nThat is all. Really.")
+    assert [document.text[a:b] for a, b in document.verbatim] == [PROGRAM]
+    assert [s.text for s in split_sentences(document.text, document.verbatim)] == [
+        "It strips.",
+        "def f(x): # Strip it. Then go. return x.strip()",
+        "That is all.",
+        "Really.",
+    ]
+
+
+@pytest.mark.parametrize("before", ["", "Mind this.\n\n", "&#32;&#32;a\n\n"])
+def test_a_program_is_located_wherever_it_stands_also_when_parsed_in_a_process_of_its_own(before):
+    data = f"{before}```\n  indented\n# Now. Then.\n```\n".encode()
+    parser = ParserProcess()
+    (document,) = read_documents("x.md", data, parse=parser.parse)
+    parser.close()
+    assert document == one("x.md", data)
+    assert [s.text for s in split_sentences(document.text, document.verbatim)][-1] == "indented # Now. Then."
+
+
+def test_a_long_program_is_cut_at_its_lines():
+    program = "\n".join(f"x{i:03} = f(1, 2); y = a - b" for i in range(60))
+    document = one("x.md", f"```\n{program}\n```\n")
+    pieces = [s.text for s in split_sentences(document.text, document.verbatim)]
+    assert len(pieces) == 2 and pieces[1].startswith("x0") and " ".join(pieces) == program.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("One[^1]. Two[^long]: three.", "One. Two: three."),
+        ("[^1]: A text.\n[^2]: Word", "A text. Word"),
+        ("One[^1].\n\n[^1]: Word", "One.\n\nWord"),
+        ("Match `[^a]` with it.", "Match [^a] with it."),
+        ("See [this][1].\n\n[1]: http://example.org", "See this."),
+        ("- [ ] open\n- [x] ready", "- open\n- ready"),
+        ("- [link](http://example.org)", "- link"),
+    ],
+)
+def test_marks_of_footnotes_and_tasks_are_left_out(text, read):
+    assert one("x.md", text).text == read
+
+
 @pytest.mark.parametrize(
     ("begun", "read"), [("- - a\n  - b", "- a\n- b"), ("1. 2. a", "2. a"), ("x\n\n- - a", "x\n\n- a")]
 )
@@ -147,6 +198,31 @@ def test_a_long_page_keeps_its_article_and_loses_the_rest():
     text = one("page.htm", PAGE % (menu + story)).text
     assert all(f"Sentence number {i} tells of the river, its boats and its mills." in text for i in range(60))
     assert "Link 7" not in text and "Imprint" not in text
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("<p>Acme<br>5 Main Street<br/>Town</p>", "Acme\n\n5 Main Street\n\nTown"),
+        ("<p>The river<br>is long,<br>Peter says.</p>", "The river is long, Peter says."),
+        ("<p>so it is<br><br>and was</p>", "so it is\n\nand was"),
+        ("<ul><li>Ulm<br>Danube</li><li>Bonn</li></ul>", "- Ulm\n- Danube\n- Bonn"),
+        ("<table><tr><td>Ulm<br>Danube</td><td>left</td></tr></table>", "Ulm Danube | left"),
+    ],
+)
+def test_a_break_ends_a_line_unless_a_sentence_goes_on_over_it(body, read):
+    assert one("page.html", f"<html><body>{body}</body></html>").text == read
+
+
+@pytest.mark.parametrize(
+    "story", ["", "<p>Sentence of the river, its boats and its mills.</p>" * 60], ids=["short", "long"]
+)
+def test_what_a_page_hides_is_not_read(story):
+    hidden = '<p hidden>Secret one.</p>Tail. <div style="color: red; DISPLAY:none"><p>Secret two.</p></div>'
+    shown = '<p hidden="until-found">Folded text is read.</p><p style="color: red">Red text is read.</p>'
+    text = one("page.html", f"<html><body style='display:none'><main>{story}{hidden}{shown}</main></body></html>").text
+    assert "Secret" not in text
+    assert all(part in text for part in ("Tail.", "Folded text is read.", "Red text is read."))
 
 
 def test_a_page_in_its_own_encoding_is_read():

@@ -159,6 +159,38 @@ def test_steps_numbered_within_a_line_keep_their_numbers():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Use min. 3 and max. 5 screws.", 1),
+        ("It takes 5 min. 3 others wait.", 2),
+        ("The temp. is 5 deg. C at most.", 1),
+        ("It turned by 30 deg. The rest stayed.", 2),
+        ("Ref. 12 says so.", 1),
+        ("Est. 1990 by Art. 5.", 1),
+        ("Ser. No. A12 is old.", 1),
+        ("Model No. X200 is new.", 1),
+        ("He said no. A man knew it.", 2),
+        ("1.1. Version", 1),
+        ("1.2. What is this spec?", 1),
+        ("It cost 3.50. Then it rose.", 2),
+        ("Step 1. Open it. Step 2. Close it.", 2),
+        ("He stopped at step 1. Then he fell.", 2),
+    ],
+)
+def test_a_number_stays_with_the_abbreviation_or_the_heading_that_it_belongs_to(text, sentences):
+    assert len(texts(text)) == sentences
+
+
+def test_headings_numbered_on_several_levels_begin_lines_of_their_own():
+    assert texts("1. Scope.\n1.1. Version\n1.2. Use.\n1.2.1. More") == [
+        "1. Scope.",
+        "1.1. Version",
+        "1.2. Use.",
+        "1.2.1. More",
+    ]
+
+
 def test_paragraphs_are_counted_from_nought_and_blank_lines_divide_them():
     found = split_sentences("\n\n One. Two.\n \t\nThree\n\n\n\nFour.  ")
     assert [(s.text, s.paragraph) for s in found] == [("One.", 0), ("Two.", 0), ("Three", 1), ("Four.", 2)]

@@ -59,6 +59,8 @@ def test_top_n_cuts_the_list_and_ids_come_from_the_file(as2_json, tmp_path):
         ("a.jsonl", '{"text": "fine"\n', "line 1: not JSON"),
         ("a.jsonl", '{"x": ' + "[" * 100_000, "line 1: not JSON"),
         ("a.jsonl", '{"text": 7}\n', 'line 1: "text" is missing'),
+        ("a.txt", '{"text": "fine"}\n{"text": "broken\n', "line 2: not JSON"),
+        ("a.txt", 'fine\n{"text": "fine"}\n', "line 1: not JSON"),
     ],
 )
 def test_candidates_that_cannot_be_read_are_told_by_line(capsys, tmp_path, name, content, reason):
@@ -66,6 +68,20 @@ def test_candidates_that_cannot_be_read_are_told_by_line(capsys, tmp_path, name,
     assert cli.main(["rank", "Why?", "--candidates", str(tmp_path / name), "--ranker", "wo"]) == 1
     err = capsys.readouterr().err
     assert reason in err and name in err
+
+
+def test_a_brace_or_a_quotation_mark_makes_no_plain_text_json(as2_json, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text('{tower} paris\n"Why?" she asked.\nrain\n')
+    results = as2_json("rank", "tower paris", "--candidates", texts, "--ranker", "wo")["results"]
+    assert (results[0]["id"], results[0]["text"], len(results)) == ("0", "{tower} paris", 3)
+
+
+def test_no_text_gets_the_id_of_another(as2_json, tmp_path):
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"id": 1, "text": "rain"}\n{"text": "paris"}\n{"text": "tower"}\n')
+    results = as2_json("rank", "tower paris", "--candidates", texts, "--ranker", "rr")["results"]
+    assert [r["id"] for r in results] == ["1", "1~", "2"]
 
 
 def test_eval_gives_the_figures_counted_by_hand(as2_json, questions):

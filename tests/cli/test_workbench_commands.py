@@ -182,6 +182,25 @@ def test_the_answer_in_words_stands_in_its_document(as2, articles):
     assert "1889" in out and "Kestrel Tower" in out and "of the cascade's compute saved" in out
 
 
+def test_an_answer_leads_to_its_file_and_its_place_there(as2, as2_json, tmp_path):
+    text = "Some words first. The filter is changed every month. It is cheap."
+    (tmp_path / "docs" / "pump").mkdir(parents=True)
+    (tmp_path / "docs" / "pump" / "care.txt").write_text(text)
+    as2("ingest", tmp_path / "docs")
+    (best,) = (c for c in as2_json("ask", "How often is the filter changed?")["candidates"] if "filter" in c["text"])
+    assert (best["source"], best["external_id"]) == ("pump/care.txt", "pump/care")
+    assert text[best["start"] : best["end"]] == best["text"] == "The filter is changed every month."
+    out = as2("ask", "How often is the filter changed?")[1]
+    assert "  care (pump/care.txt), probability" in out and "to load it, with cascade on documents" in out
+
+
+def test_top_n_cuts_the_json_of_an_answer_only_where_it_is_given(as2, as2_json, tmp_path):
+    (tmp_path / "a.txt").write_text(" ".join(f"The filter {i} is changed every month." for i in range(8)))
+    as2("ingest", tmp_path / "a.txt")
+    assert len(as2_json("ask", "When is the filter changed?")["candidates"]) == 8
+    assert len(as2_json("ask", "When is the filter changed?", "--top-n", "2")["candidates"]) == 2
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

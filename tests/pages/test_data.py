@@ -137,6 +137,25 @@ def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):
     assert dict(reasons(at))["b.csv"].endswith("Its columns are: name, notes. Rename one and add the file again.")
 
 
+def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_edited(wb):
+    documents.ingest(wb, TOWERS, [(name, b"The engine is old. It stands in Ulm.") for name in ("a.txt", "b.txt")])
+    at = open_data()
+    files = [("a.txt", b"Bread is baked.", "text/plain"), ("b.txt", b"The engine is old. It was sold.", "text/plain")]
+    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "0 added, 2 updated, 0 unchanged, in" in texts(at)
+    assert "Another document of the same name was replaced, without a sentence in common: a.txt." in texts(at)
+    assert "Updated: b.txt." in texts(at)
+
+
+def test_a_document_in_another_language_is_added_with_a_note(wb):
+    at = open_data()
+    german = "Der Filter wird gewechselt. Das Gerät ist vorher vom Netz zu nehmen.".encode()
+    at = at.file_uploader(key="data_files_0").set_value([("filter.txt", german, "text/plain")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "filter.txt does not look English" in texts(at)
+
+
 def test_a_file_without_sentence_ends_is_added_with_a_note(wb):
     at = open_data()
     at = at.file_uploader(key="data_files_0").set_value([("words.txt", b"word " * 1000, "text/plain")]).run()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.corpora import corpora, documents
 from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownCorpus
-from app.corpora.documents import IngestView
+from app.corpora.documents import IngestView, name_some
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
@@ -240,10 +240,12 @@ def _draw_report(corpus: CorpusView) -> None:
             has_any = report.added or report.updated
             st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
-        for file, note in report.notes[:MAX_NOTES]:
-            st.caption(f":material/info: {plain(file)} {plain(note)}.")
-        if (rest := len(report.notes) - MAX_NOTES) > 0:
-            st.caption(f":material/info: The same holds for {count(rest, 'other document')}.")
+        _draw_changes(report)
+        for note, files in report.notes_by_text.items():
+            for file in files[:MAX_NOTES]:
+                st.caption(f":material/info: {plain(file)} {plain(note)}.")
+            if (rest := len(files) - MAX_NOTES) > 0:
+                st.caption(f":material/info: The same holds for {count(rest, 'other document')}.")
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
                 if corpus.sentences:
@@ -252,6 +254,19 @@ def _draw_report(corpus: CorpusView) -> None:
                 st.button(f"Use {plain(name)}", key="data_report_use", on_click=use_corpus, args=(name,))
             st.button("Dismiss", type="tertiary", key="data_report_away", on_click=st.session_state.pop,
                       args=(REPORT, None))  # fmt: skip
+
+
+def _draw_changes(report: IngestView) -> None:
+    """Which documents were replaced; first those whose text was another one."""
+    if report.replacements:
+        names = name_some(report.replacements, len(report.replacements))
+        st.warning(
+            f"Another document of the same name was replaced, without a sentence in common: {plain(names)}. To have "
+            "both, rename one file and add it again.",
+            icon=":material/swap_horiz:",
+        )
+    if others := [name for name in report.updates if name not in report.replacements]:
+        st.caption(f":material/edit: Updated: {plain(name_some(others, report.updated - len(report.replacements)))}.")
 
 
 def describe_ingest(name: str, report: IngestView) -> str:

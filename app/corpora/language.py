@@ -1,16 +1,18 @@
-"""Whether a question is English, by its letters and its most frequent words.
+"""Whether a question or a document is English, by its letters and its most frequent words.
 
 Frequent words tell languages apart well (Ingle 1976; Grefenstette 1995, "Comparing two language identification
 schemes"), but a question may have none: "filter cleaning interval" is English, too. So a question counts as English
 unless something speaks against it: mostly other letters than Latin ones; frequent words of other languages, more of
 them than English ones; words with accents where no English word stands; or many words, none of them a frequent one.
-The last two need some different words: one typed again and again is no language.
+The last two need some different words: one typed again and again is no language. A document has more words, so what is
+frequent in it decides; a table of names may have no frequent word at all.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from as2core.text import STOP_WORDS, tokenize
 
@@ -18,6 +20,10 @@ MAX_OTHER_LETTERS = 0.4  # share of the letters that are not Latin ones: a name 
 MAX_COMMON_SHARE = 0.4  # of words that names have, too: "Rio de la Plata length"
 MAX_WORDS_WITHOUT_ENGLISH = 9
 MIN_DIFFERENT_WORDS = 3  # to judge by what is missing
+MAX_TEXT_CHARS = 20_000  # of a document that are read
+MAX_QUOTED_CHARS = 200  # longer, and a mark is missing
+MIN_FOREIGN_WORDS = 3  # of a document: a name may have two
+MIN_ACCENTED_SHARE = 0.1  # of the words of a document without English ones
 
 # Question words and verbs that neither names nor English have: one is enough where English words are not more.
 _TELLING = frozenset(
@@ -70,13 +76,12 @@ _QUOTED = re.compile(r"[\"“«„][^\"”»“]*[\"”»“]")
 def is_english(question: str) -> bool:
     """Whether nothing speaks against it; so a few keywords and names count as English. Quotations do not count."""
     question = _QUOTED.sub(" ", question)
-    letters = [c for c in question if c.isalpha()]
-    if not letters:
+    if not any(c.isalpha() for c in question):
         return True
-    if sum(not _is_latin(c) for c in letters) > MAX_OTHER_LETTERS * len(letters):
+    if _has_other_letters(question):
         return False
     words = tokenize(question)
-    english = sum(w in _ENGLISH and w not in _AMBIGUOUS for w in words)
+    english = _count_english(words)
     telling = sum(w in _TELLING for w in words) + question.lower().startswith(tuple(f"{w} " for w in _OPENING))
     common = sum(w in _COMMON and w not in _TELLING for w in words)
     if telling and telling + common > english:
@@ -86,6 +91,31 @@ def is_english(question: str) -> bool:
         return True
     accented = sum(w.islower() and not w.isascii() for w in question.split())  # in capitals it may be a name
     return max(1, MAX_COMMON_SHARE * len(words)) >= max(common, accented) and different <= MAX_WORDS_WITHOUT_ENGLISH
+
+
+def is_english_text(text: str) -> bool:
+    """Whether nothing speaks against it, in the beginning of a document."""
+    text = _QUOTED.sub(
+        lambda quotation: " " if len(quotation[0]) <= MAX_QUOTED_CHARS else quotation[0], text[:MAX_TEXT_CHARS]
+    )
+    if _has_other_letters(text):
+        return False
+    words = tokenize(text)
+    english = _count_english(words)
+    foreign = sum(w in _TELLING or w in _COMMON for w in words if w not in _AMBIGUOUS)
+    if foreign >= MIN_FOREIGN_WORDS and foreign > english:
+        return False
+    accented = sum(w.islower() and not w.isascii() for w in text.split())
+    return english > 0 or accented < max(MIN_FOREIGN_WORDS, MIN_ACCENTED_SHARE * len(words))
+
+
+def _count_english(words: Sequence[str]) -> int:
+    return sum(w in _ENGLISH and w not in _AMBIGUOUS for w in words)
+
+
+def _has_other_letters(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    return sum(not _is_latin(c) for c in letters) > MAX_OTHER_LETTERS * len(letters)
 
 
 def _is_latin(letter: str) -> bool:

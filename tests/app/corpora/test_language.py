@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from app.ask.language import is_english
+from app.corpora.language import is_english, is_english_text
 
 ENGLISH = """When was the Eiffel Tower finished?
 Does the warranty cover water damage caused by descaling too late?
@@ -74,3 +76,41 @@ def test_one_word_again_and_again_is_no_language():
 @pytest.mark.parametrize("question", OTHER.splitlines())
 def test_questions_in_other_languages_are_told_apart(question):
     assert not is_english(question)
+
+
+GERMAN = "Der Filter wird alle sechs Monate gewechselt. Das Gerät ist vorher vom Netz zu nehmen."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GERMAN,
+        "Le filtre est changé tous les six mois. Il faut débrancher la machine avant de le retirer.",
+        "Фильтр меняют каждые шесть месяцев. Перед этим машину отключают от сети.",
+        "过滤器每六个月更换一次。更换前请断开电源。",
+        "Filtras keičiamas kas šešis mėnesius, prieš tai įrenginį išjungę iš tinklo ir palaukę penkias minutes. " * 3,
+        f"{GERMAN} {GERMAN} The filter is a VX-90.",
+    ],
+)
+def test_a_document_in_another_language_is_told(text):
+    assert not is_english_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "VX-90 | 6 months | filter\nVX-60 | 12 months | belt",
+        "Rio de la Plata",
+        "Charles de Gaulle was born in Lille. He wrote “Le Fil de l'épée” and “Vers l'armée de métier”.",
+        "The word 東京 is read Tōkyō, and means the capital in the east.",
+        f"The German manual reads: {GERMAN} That means that the filter is changed, and the machine is off before.",
+    ],
+)
+def test_an_english_text_with_foreign_names_or_a_list_is_english(text):
+    assert is_english_text(text)
+
+
+def test_every_article_that_is_shipped_is_english():
+    articles = sorted((Path(__file__).parents[3] / "corpora").glob("*/articles/*.md"))
+    assert len(articles) > 500 and all(is_english_text(path.read_text()) for path in articles)

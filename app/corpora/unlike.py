@@ -1,0 +1,39 @@
+"""Whether a document that comes again under its name is another one: no sentence of the stored text is in the new one.
+
+Documents go by the names of their files, and two folders may both have a README.md. A table is judged as a whole: if a
+row of it is as before, the others were edited. A deleted document has no sentences, so nothing can be lost with it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from as2core.types import Document, Sentence
+from db.repositories import corpora as rows
+
+
+def find_unlike(
+    s: Session,
+    documents: Sequence[Document],
+    pieces: Mapping[str, Sequence[Sentence]],
+    stored_ids: Mapping[str, int],
+) -> set[str]:
+    """The ids of those documents whose stored text is another one. `pieces`: their new sentences; `stored_ids`: the ids
+    of their rows."""
+    present: dict[int, set[str]] = {stored_ids[d.id]: set() for d in documents}
+    for row in rows.list_sentences(s, list(present)):
+        present[row.document_id].add(_normalise(row.text))
+    by_file: dict[str, list[Document]] = {}
+    for d in documents:
+        by_file.setdefault(d.source, []).append(d)
+    unlike: set[str] = set()
+    for of_file in by_file.values():
+        old = set().union(*(present[stored_ids[d.id]] for d in of_file))
+        new = {_normalise(piece.text) for d in of_file for piece in pieces[d.id]}
+        if old.isdisjoint(new):
+            unlike |= {d.id for d in of_file if present[stored_ids[d.id]]}
+    return unlike
+
+
+def _normalise(text: str) -> str:
+    return " ".join(text.split())
