@@ -22,7 +22,7 @@ import streamlit as st
 from streamlit import config
 
 from app.ui.scripts import load_script
-from app.ui.text import capitalize, plain
+from app.ui.text import capitalize_message, plain
 from app.workbench import people, sessions
 from app.workbench.login import needs_login
 from app.workbench.people import NOBODY, AnnotatorView, NotAllowed
@@ -63,10 +63,10 @@ def admit(wb: Workbench) -> None:
     try:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
-        st.info(f"{capitalize(str(e))}.", icon=":material/logout:")
+        st.info(f"{capitalize_message(str(e))}.", icon=":material/logout:")
         _offer_login()
     except NotAllowed as e:
-        st.error(f"{capitalize(plain(str(e)))}.", icon=":material/block:")
+        st.error(f"{capitalize_message(plain(str(e)))}.", icon=":material/block:")
         st.button("Log out", key="as2_logout", icon=":material/logout:", on_click=st.logout)
         st.stop()
 

@@ -10,6 +10,7 @@ from app_pages import MAIN, markup, open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from app.ui import signin
+from app.ui.text import WORD_JOINER
 from app.workbench import people, sessions
 
 
@@ -134,7 +135,7 @@ def test_a_click_on_an_open_page_does_nothing_once_the_session_was_ended(wb, ada
         people.set_role(wb, ada.id, "blocked", by=None)
     at = next(b for b in at.button if b.label == "Add").click().run()
     assert len(stored.questions(wb, stored.TOWERS)) == before
-    assert ("log in again" if end == "sessions" else "Ada is blocked") in texts(at)
+    assert ("log in again" if end == "sessions" else "ada is blocked") in texts(at)
     assert not at.selectbox and "Towers" not in texts(at)
 
 
@@ -144,6 +145,13 @@ def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
     assert "is not on the list of those who may log in" in texts(at)
     assert at.button(key="as2_logout").label == "Log out"
     assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_an_address_that_a_refusal_opens_with_is_shown_as_it_is(wb, ada):
+    object.__setattr__(wb.settings, "login_allowed", "lab.example")
+    signin.read_claims().update(email="out@evil.example", email_verified=True)
+    at = open_page("data")
+    assert at.error[0].value.replace(WORD_JOINER, "").startswith("out\\@evil.example is not on the list")
 
 
 def test_an_admin_ends_somebodys_sessions_on_the_page_of_people(wb, ada, clock):
