@@ -14,14 +14,18 @@ import streamlit as st
 
 from app.ui import signin
 from app.ui.text import capitalize_message, plain
+from app.workbench.people import NotAllowed
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 
 
-def show(error: Exception) -> None:
+def show(error: Exception, *, note: str = "") -> None:
+    """`note`: what became of the act, in a sentence that follows the text of an error that a user can solve."""
     message = capitalize_message(plain(str(error)))
+    if note:
+        message = f"{message.rstrip('.')}. {note}"
     if not isinstance(error, As2Error):
         error_id = secrets.token_hex(4)
         log.error("[%s] %s", error_id, error, exc_info=error)
@@ -51,8 +55,8 @@ def guarded(callback: Callable[P, object]) -> Callable[P, None]:
     @wraps(callback)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            signin.check()
-            callback(*args, **kwargs)
+            if signin.may_act():
+                callback(*args, **kwargs)
         except Exception as error:  # shown by show_pending, in the run that follows
             st.session_state["_as2_error"] = error
 
@@ -64,4 +68,4 @@ def show_pending() -> None:
     error = st.session_state.pop("_as2_error", None)
     with st.container():
         if error is not None:
-            show(error)
+            show(error, note="Nothing was recorded." if isinstance(error, NotAllowed) else "")

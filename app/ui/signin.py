@@ -38,6 +38,7 @@ NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
+_SKIPPED = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
 
 
 def gate() -> None:
@@ -60,13 +61,14 @@ def admit(wb: Workbench) -> None:
     if not provider_configured():
         return
     st.session_state[_HOME] = wb
+    note = " Nothing was recorded." if st.session_state.pop(_SKIPPED, False) else ""
     try:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
-        st.info(f"{capitalize_message(str(e))}.", icon=":material/logout:")
+        st.info(f"{capitalize_message(str(e))}.{note}", icon=":material/logout:")
         _offer_login()
     except NotAllowed as e:
-        st.error(f"{capitalize_message(plain(str(e)))}.", icon=":material/block:")
+        st.error(f"{capitalize_message(plain(str(e)))}.{note}", icon=":material/block:")
         st.button("Log out", key="as2_logout", icon=":material/logout:", on_click=st.logout)
         st.stop()
 
@@ -80,6 +82,12 @@ def check() -> None:
     """For what runs without the page's frame. Raises SessionEnded or NotAllowed where `admit` would stop the run."""
     if (wb := st.session_state.get(_HOME)) is not None:
         sessions.admit(wb, Login.from_claims(read_claims()))
+
+
+def may_act() -> bool:
+    """Whether `check` passes; if it does not, `admit` says in the run that follows that nothing was recorded."""
+    st.session_state[_SKIPPED] = not (is_allowed := is_current())
+    return is_allowed
 
 
 def is_current() -> bool:

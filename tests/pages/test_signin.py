@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import stored
 import streamlit as st
-from app_pages import MAIN, markup, open_page, texts
+from app_pages import MAIN, button, markup, open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from app.ui import signin
@@ -137,6 +137,33 @@ def test_a_click_on_an_open_page_does_nothing_once_the_session_was_ended(wb, ada
     assert len(stored.questions(wb, stored.TOWERS)) == before
     assert ("log in again" if end == "sessions" else "ada is blocked") in texts(at)
     assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_an_act_after_the_end_of_the_session_is_answered_once_and_with_what_became_of_it(wb, ada, clock):
+    at = open_page("label")
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at = at.button(key="label_correct").click().run()
+    assert [i.value for i in at.info] == ["Your session has ended: log in again. Nothing was recorded."]
+    assert not at.error and not stored.label_events(wb)
+    assert "Nothing was recorded" not in texts(at.run())
+
+
+def test_who_became_a_viewer_reads_that_the_label_was_not_recorded(wb, ada):
+    at = open_page("label")
+    people.set_role(wb, ada.id, "viewer", by=None)
+    at = at.button(key="label_correct").click().run()
+    assert [e.value.partition(": ")[2] for e in at.error] == ["ask an admin. Nothing was recorded."]
+
+
+def test_a_question_typed_after_the_end_of_the_session_stays_in_the_address(wb, ada, clock):
+    at = open_page("ask")
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at.text_input(key="as2_question_0").set_value("When was the tower finished?")
+    at = button(at, "Ask").click().run()
+    assert at.button(key="as2_login").label == "Log in"
+    assert at.query_params["q"] == "When was the tower finished?"
 
 
 def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
