@@ -46,6 +46,11 @@ class AnnotatorView:
     local: bool = True
     login_at: datetime | None = None
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether they tried to log in and nobody has let them in yet: newcomers are blocked."""
+        return self.role == BLOCKED and not self.local and self.login_at is None
+
 
 def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     """The person of that name, whatever its capitals, created if there is none. Raises BadSetting for an empty or

@@ -93,10 +93,19 @@ def _admit_listed(wb: Workbench, login: Login) -> AnnotatorView:
         with wb.read() as s:
             person = s.get_one(Annotator, person.id)
     if person.role == BLOCKED:
-        raise NotAllowed(f"{person.name} is blocked: ask an admin", actor=person.name, act=LOG_IN)
+        remedy = f"ask {_name_admins(wb)}"
+        is_new = people.to_view(person).is_waiting
+        message = f"nobody has let you in yet: {remedy}" if is_new else f"{person.name} is blocked: {remedy}"
+        raise NotAllowed(message, actor=person.name, act=LOG_IN)
     if person.login_at is None or (login.at is not None and login.at > person.login_at):
         _record(wb, person.id, login)
     return people.to_view(person)
+
+
+def _name_admins(wb: Workbench) -> str:
+    """Those who log in, as whom to ask."""
+    names = [p.name for p in people.list_people(wb) if p.role == ADMIN and not p.local]
+    return " or ".join(names) or "whoever runs this server"
 
 
 def _record(wb: Workbench, annotator_id: int, login: Login) -> None:

@@ -43,3 +43,17 @@ def test_a_viewer_finds_the_control_of_a_retrain_closed(wb):
     at = open_page("adapt", {"job": str(job)})
     assert at.button(key="adapt_cancel").disabled and at.button(key="adapt_pause").disabled
     assert "only jobs that they started" in at.button(key="adapt_cancel").help
+
+
+def test_an_admin_reads_who_waits_to_be_let_in(wb):
+    object.__setattr__(wb.settings, "newcomers", "blocked")
+    for name in ("eve", "*fay*"):
+        people.sign_in_subject(wb, f"https://id.example|{name}", name)
+    object.__setattr__(wb.settings, "newcomers", "annotator")
+    at = open_page("agreement", PEOPLE)
+    assert "2 people wait to be let in: eve and *fay*." in texts(at)
+    people.set_role(wb, people.find_person(wb, "*fay*").id, "viewer", by=None)
+    at = at.run()
+    assert "1 person waits to be let in: eve." in texts(at) and "**eve**, waits to be let in" in texts(at)
+    stored.set_role(wb, "annotator")
+    assert "to be let in:" not in texts(open_page("agreement", PEOPLE))

@@ -1,13 +1,15 @@
 """People, their roles, and the audit log. Only an admin gives roles and sees the log."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
 from app.ui.page import Frame
-from app.ui.text import format_time, plain
+from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
-from app.workbench.people import ROLES
+from app.workbench.people import ROLES, AnnotatorView
 
 PERMISSIONS = {
     "admin": "labels, settles conflicts, edits rules and roles",
@@ -26,9 +28,13 @@ def draw(frame: Frame) -> None:
     if me.local:
         st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
                    "a log-in: docs/sharing.md, section Log-in.")  # fmt: skip
-    for person in people.list_people(frame.wb):
+    persons = people.list_people(frame.wb)
+    if frame.is_admin:
+        _draw_waiting([p for p in persons if p.is_waiting])
+    for person in persons:
         with st.container(horizontal=True, vertical_alignment="center"):
             since = f", last log-in {format_time(person.login_at)}" if person.login_at else ""
+            since = ", waits to be let in" if person.is_waiting else since
             you = " (you)" if person.id == me.id else ""
             st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
             if frame.is_admin and not person.local:
@@ -41,6 +47,14 @@ def draw(frame: Frame) -> None:
                          args=(frame, person.id, key))  # fmt: skip
     if frame.is_admin:
         _draw_log(frame)
+
+
+def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
+    with st.container():  # in every run, so that nothing below moves
+        if persons:
+            start = "1 person waits" if len(persons) == 1 else f"{len(persons):,} people wait"
+            names = join([plain(p.name) for p in persons])
+            st.info(f"{start} to be let in: {names}. Give a role to let them in.", icon=":material/person_add:")
 
 
 @guarded
