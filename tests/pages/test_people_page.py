@@ -6,6 +6,7 @@ from app_pages import markup, open_page, texts
 
 from app.corpora import corpora
 from app.workbench import people
+from db.models import Annotator
 
 PEOPLE = {"view": "people"}
 
@@ -57,3 +58,20 @@ def test_an_admin_reads_who_waits_to_be_let_in(wb):
     assert "1 person waits to be let in: eve." in texts(at) and "**eve**, waits to be let in" in texts(at)
     stored.set_role(wb, "annotator")
     assert "to be let in:" not in texts(open_page("agreement", PEOPLE))
+
+
+def test_the_box_has_the_role_that_is_stored_after_a_refusal_and_after_a_change_by_another(wb):
+    ann = people.sign_in(wb, "ann")
+    with wb.write() as s:
+        s.get_one(Annotator, ann.id).role = "admin"
+    at = open_page("agreement", PEOPLE)
+    at = at.text_input(key="as2_name").set_value("ann").run()
+    box = at.selectbox(key=f"agreement_role_{ann.id}")
+    at = box.set_value("blocked").run()
+    assert "ann is the only admin: make somebody else one first. Nothing was recorded." in texts(at)
+    assert at.selectbox(key=f"agreement_role_{ann.id}").value == "admin"
+    assert "<td>ann</td><td>change a role (refused)</td><td>ann</td>" in markup(at)
+    eve = people.sign_in(wb, "eve")
+    at = at.run()
+    people.set_role(wb, eve.id, "viewer", by=None)
+    assert at.run().selectbox(key=f"agreement_role_{eve.id}").value == "viewer"

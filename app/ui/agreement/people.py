@@ -41,12 +41,19 @@ def draw(frame: Frame) -> None:
                 st.button("End sessions", key=f"agreement_sessions_{person.id}", type="tertiary",
                           icon=":material/logout:", help="In all browsers; they can log in again unless blocked",
                           on_click=_end_sessions, args=(frame, person.id))  # fmt: skip
-            key = f"agreement_role_{person.id}_{person.role}"
-            st.selectbox("Role", ROLES, ROLES.index(person.role), key=key, label_visibility="collapsed", width=180,
-                         disabled=not frame.is_admin, on_change=_give_role,
-                         args=(frame, person.id, key))  # fmt: skip
+            _draw_role(frame, person)
     if frame.is_admin:
         _draw_log(frame)
+
+
+def _draw_role(frame: Frame, person: AnnotatorView) -> None:
+    """The box has the role that is stored: after a refusal, and after another admin has changed it. The state is set
+    only then; a run that overtakes the one that made the box needs the default."""
+    key, index = f"agreement_role_{person.id}", ROLES.index(person.role)
+    if state.get(key, person.role) != person.role:
+        state[key], index = person.role, 0
+    st.selectbox("Role", ROLES, index, key=key, label_visibility="collapsed", width=180,
+                 disabled=not frame.is_admin, on_change=_give_role, args=(frame, person.id, key))  # fmt: skip
 
 
 def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
@@ -59,7 +66,7 @@ def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
 
 @guarded
 def _give_role(frame: Frame, person_id: int, key: str) -> None:
-    people.set_role(frame.wb, person_id, state.pop(key), by=frame.annotator.id)
+    people.set_role(frame.wb, person_id, state[key], by=frame.annotator.id)
 
 
 @guarded
