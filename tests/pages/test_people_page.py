@@ -75,3 +75,13 @@ def test_the_box_has_the_role_that_is_stored_after_a_refusal_and_after_a_change_
     at = at.run()
     people.set_role(wb, eve.id, "viewer", by=None)
     assert at.run().selectbox(key=f"agreement_role_{eve.id}").value == "viewer"
+
+
+def test_who_gives_roles_reads_what_each_of_them_may_do(wb):
+    line = next(c.value for c in open_page("agreement", PEOPLE).caption if "**Viewer**" in c.value)
+    of = dict(part.split("**: ") for part in line.split(" **") if "**: " in part)
+    assert "deletes corpora" in line.partition("**Annotator**")[0]
+    for act in ("documents", "renames corpora", "retrains", "promotes"):
+        assert act in of["Annotator"]
+    for act in ("asks", "exports all labels"):
+        assert act in of["Viewer"]

@@ -12,9 +12,11 @@ from app.workbench import audit_log, people, sessions
 from app.workbench.people import ROLES, AnnotatorView
 
 PERMISSIONS = {
-    "admin": "labels, settles conflicts, edits rules and roles",
-    "annotator": "labels",
-    "viewer": "can only view",
+    "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws labels of others, gives "
+    "roles, deletes corpora",
+    "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
+    "retrains, promotes and deletes versions",
+    "viewer": "reads, asks, compares, requests proposals, exports all labels",
     "blocked": "gets no page",
 }
 MAX_EVENTS = 200
