@@ -85,3 +85,15 @@ def test_who_gives_roles_reads_what_each_of_them_may_do(wb):
         assert act in of["Annotator"]
     for act in ("asks", "exports all labels"):
         assert act in of["Viewer"]
+
+
+def test_each_persons_controls_have_names_of_their_own_and_say_what_they_did(wb):
+    eve = people.sign_in_subject(wb, "https://id.example|2", "*eve*")
+    at = open_page("agreement", PEOPLE)
+    box = at.selectbox(key=f"agreement_role_{eve.id}")
+    assert box.label == "Role of \\*eve\\*"
+    at = box.set_value("viewer").run()
+    assert [t.value for t in at.toast] == ["\\*eve\\* is a viewer now."]
+    end = at.button(key=f"agreement_sessions_{eve.id}")
+    assert end.label == "End sessions of \\*eve\\*"
+    assert [t.value for t in end.click().run().toast] == ["The sessions of \\*eve\\* are ended."]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
-from app.ui.page import Frame
+from app.ui.page import Frame, announce
 from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
 from app.workbench.people import ROLES, AnnotatorView
@@ -19,6 +19,7 @@ PERMISSIONS = {
     "viewer": "reads, asks, compares, requests proposals, exports all labels",
     "blocked": "gets no page",
 }
+TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}
 MAX_EVENTS = 200
 HEAD = ("when (UTC)", "who", "what", "on what", "detail")
 state = st.session_state
@@ -40,9 +41,10 @@ def draw(frame: Frame) -> None:
             you = " (you)" if person.id == me.id else ""
             st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
             if frame.is_admin and not person.local:
-                st.button("End sessions", key=f"agreement_sessions_{person.id}", type="tertiary",
-                          icon=":material/logout:", help="In all browsers; they can log in again unless blocked",
-                          on_click=_end_sessions, args=(frame, person.id))  # fmt: skip
+                st.button(f"End sessions of {plain(person.name)}", key=f"agreement_sessions_{person.id}",
+                          type="tertiary", icon=":material/logout:",
+                          help="In all browsers; they can log in again unless blocked",
+                          on_click=_end_sessions, args=(frame, person))  # fmt: skip
             _draw_role(frame, person)
     if frame.is_admin:
         _draw_log(frame)
@@ -54,8 +56,8 @@ def _draw_role(frame: Frame, person: AnnotatorView) -> None:
     key, index = f"agreement_role_{person.id}", ROLES.index(person.role)
     if state.get(key, person.role) != person.role:
         state[key], index = person.role, 0
-    st.selectbox("Role", ROLES, index, key=key, label_visibility="collapsed", width=180,
-                 disabled=not frame.is_admin, on_change=_give_role, args=(frame, person.id, key))  # fmt: skip
+    st.selectbox(f"Role of {plain(person.name)}", ROLES, index, key=key, label_visibility="collapsed", width=180,
+                 disabled=not frame.is_admin, on_change=_give_role, args=(frame, person, key))  # fmt: skip
 
 
 def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
@@ -67,13 +69,15 @@ def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
 
 
 @guarded
-def _give_role(frame: Frame, person_id: int, key: str) -> None:
-    people.set_role(frame.wb, person_id, state[key], by=frame.annotator.id)
+def _give_role(frame: Frame, person: AnnotatorView, key: str) -> None:
+    people.set_role(frame.wb, person.id, state[key], by=frame.annotator.id)
+    announce(f"{person.name} is {TITLES[state[key]]} now.")
 
 
 @guarded
-def _end_sessions(frame: Frame, person_id: int) -> None:
-    sessions.end_sessions(frame.wb, person_id, by=frame.annotator.id)
+def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
+    sessions.end_sessions(frame.wb, person.id, by=frame.annotator.id)
+    announce(f"The sessions of {person.name} are ended.")
 
 
 def _draw_log(frame: Frame) -> None:
