@@ -5,6 +5,7 @@ import stored
 from app_pages import markup, open_page, texts
 
 from app.corpora import corpora
+from app.ui.text import WORD_JOINER
 from app.workbench import people
 from db.models import Annotator
 
@@ -55,9 +56,11 @@ def test_an_admin_reads_who_waits_to_be_let_in(wb):
     assert "2 people wait to be let in: eve and *fay*." in texts(at)
     people.set_role(wb, people.find_person(wb, "*fay*").id, "viewer", by=None)
     at = at.run()
-    assert "1 person waits to be let in: eve." in texts(at) and "**eve**, waits to be let in" in texts(at)
+    assert "1 person waits to be let in: eve." in texts(at)
+    assert f"**eve**, https:/{WORD_JOINER}/id.example|eve, waits to be let in" in texts(at)
     stored.set_role(wb, "annotator")
-    assert "to be let in:" not in texts(open_page("agreement", PEOPLE))
+    shown = texts(open_page("agreement", PEOPLE))
+    assert "to be let in:" not in shown and "id.example" not in shown
 
 
 def test_the_box_has_the_role_that_is_stored_after_a_refusal_and_after_a_change_by_another(wb):

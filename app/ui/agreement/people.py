@@ -32,6 +32,7 @@ def draw(frame: Frame) -> None:
         st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
                    "a log-in: docs/sharing.md, section Log-in.")  # fmt: skip
     persons = people.list_people(frame.wb)
+    accounts = sessions.list_accounts(frame.wb, by=me.id) if frame.is_admin else {}
     if frame.is_admin:
         _draw_waiting([p for p in persons if p.is_waiting])
     for person in persons:
@@ -39,7 +40,8 @@ def draw(frame: Frame) -> None:
             since = f", last log-in {format_time(person.login_at)}" if person.login_at else ""
             since = ", waits to be let in" if person.is_waiting else since
             you = " (you)" if person.id == me.id else ""
-            st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
+            account = f", {plain(account)}" if (account := accounts.get(person.id)) else ""
+            st.markdown(f"**{plain(person.name)}**{you}{account}{since}", width="stretch")
             if frame.is_admin and not person.local:
                 st.button(f"End sessions of {plain(person.name)}", key=f"agreement_sessions_{person.id}",
                           type="tertiary", icon=":material/logout:",

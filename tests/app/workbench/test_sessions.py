@@ -181,6 +181,26 @@ def test_who_was_in_before_and_is_blocked_is_no_newcomer(open_wb):
     assert not people.find_person(wb, "ada").is_waiting
 
 
+def test_admins_read_which_account_a_name_belongs_to(open_wb):
+    wb = open_wb(newcomers="blocked", admin="ada@lab.example")
+    ada = admit(wb)
+    for sub, address in (("2", "ben@lab.example"), ("3", "ben2@lab.example"), ("4", None)):
+        with pytest.raises(NotAllowed, match="nobody has let you in"):
+            admit(wb, "Ben", sub=sub, email=address)
+    accounts = sessions.list_accounts(wb, by=ada.id)
+    assert {p.name: accounts[p.id] for p in people.list_people(wb)} == {
+        "ada": "ada@lab.example",
+        "Ben": "ben@lab.example",
+        "Ben 2": "ben2@lab.example",
+        "Ben 3": f"{ISSUER}|4",
+    }
+    people.set_role(wb, people.find_person(wb, "Ben").id, "annotator", by=ada.id)
+    ben = admit(wb, "Ben", sub="2", email="ben@lab.example")
+    assert sessions.list_accounts(wb, by=None) == accounts
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        sessions.list_accounts(wb, by=ben.id)
+
+
 def test_a_log_in_is_recorded_once_however_often_the_page_is_drawn(wb, clock):
     for _ in range(3):
         admit(wb)
