@@ -36,7 +36,7 @@ def draw(frame: Frame) -> None:
     if not views:
         st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
     _draw_create(frame)
-    if frame.corpus is not None:
+    if frame.corpus is not None and not frame.missing:
         _draw_ingest(frame)
     left, right = st.columns(2, gap="large")
     with left:
@@ -48,7 +48,7 @@ def draw(frame: Frame) -> None:
 def _draw_row(frame: Frame, corpus: CorpusView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(corpus.name)}**", width="stretch")
-        if frame.corpus is not None and corpus.id == frame.corpus.id:
+        if frame.corpus is not None and corpus.id == frame.corpus.id and not frame.missing:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
