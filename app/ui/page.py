@@ -189,8 +189,11 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in views}
     names, state = list(by_name), st.session_state
+    is_moved, current = url.has_moved("corpus"), state.get("as2_corpus")
+    renamings = _follow_renamings(views)
     late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
-    request = state.pop("_as2_use", late)
+    request = state.pop("_as2_use", None) or renamings.get(current) or late
+    request = renamings.get(request, request)
     if request in by_name:
         _forget_missing("as2_corpus")
     last = signin.read_cookie(signin.CORPUS)  # it may be another home's
@@ -199,8 +202,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
     _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
-    is_followed = url.has_moved("corpus") and url.get("corpus") in by_name
-    current = state.get("as2_corpus")
+    is_followed = is_moved and url.get("corpus") in by_name
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):
         state["as2_corpus"] = request if request in by_name else names[index]
@@ -214,6 +216,22 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     if not _get_missing("as2_corpus"):  # or it is only what stands in for another
         signin.remember(signin.CORPUS, name)
     return corpus
+
+
+def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
+    """By the name that a corpus had earlier in this session, its name now: somebody else may have changed it. The
+    corpus in use and the address follow; a box has to be set by whoever draws it."""
+    state = st.session_state
+    ids: dict[str, int] = state.setdefault("_as2_corpus_ids", {})
+    names = {c.id: c.name for c in views}
+    renamings = {name: names[i] for name, i in ids.items() if names.get(i, name) != name}
+    ids.update({c.name: c.id for c in views})
+    if new := renamings.get(old := state.get("_as2_corpus", "")):
+        state["_as2_corpus"] = new
+        announce(f"The corpus {old} is now called {new}.")
+    if new := renamings.get(url.get("corpus")):
+        url.put(corpus=new)
+    return renamings
 
 
 def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:

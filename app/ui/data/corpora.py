@@ -125,7 +125,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 
 @st.dialog("Rename corpus", on_dismiss=_close)
 def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
-    st.caption("Links and commands that have the old name no longer find the corpus.")
+    st.caption("Pages that are open follow. Links and commands that have the old name no longer find the corpus.")
     with st.form("data_rename", border=False):
         name = st.text_input("New name", corpus.name, max_chars=corpora.MAX_NAME_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
@@ -133,9 +133,6 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
-                if frame.corpus is not None and frame.corpus.id == corpus.id:
-                    use_corpus(view.name)
-                    url.put(corpus=view.name)
                 announce(f"The corpus {corpus.name} is now called {view.name}.")
                 st.rerun()
 
