@@ -192,7 +192,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     is_moved, current = url.has_moved("corpus"), state.get("as2_corpus")
     renamings = _follow_renamings(views)
     late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
-    request = state.pop("_as2_use", None) or renamings.get(current) or late
+    request = state.pop("_as2_use", None) or renamings.get(current or "") or late
     request = renamings.get(request, request)
     if request in by_name:
         _forget_missing("as2_corpus")

@@ -21,6 +21,8 @@ from urllib.parse import unquote
 import streamlit as st
 from streamlit import config
 
+from app.ui import url
+from app.ui.landing.login_return import FAILED, OUTCOME
 from app.ui.scripts import load_script
 from app.ui.text import capitalize_message, plain
 from app.workbench import people, sessions
@@ -74,6 +76,9 @@ def admit(wb: Workbench) -> None:
 
 
 def _offer_login() -> None:
+    if url.get(OUTCOME) == FAILED:
+        st.warning("You were not logged in. Try again, or ask whoever runs this server.", icon=":material/no_accounts:")
+    url.put(**{OUTCOME: None})
     st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
     st.stop()
 

@@ -45,6 +45,14 @@ def test_the_name_the_browser_kept_signs_after_a_reload(wb, monkeypatch):
     assert at.text_input(key="as2_name").value == "Ada Lovelace"
 
 
+def test_a_log_in_that_failed_is_told_once_and_where_the_link_led_stays(wb, monkeypatch):
+    monkeypatch.setattr(signin, "provider_configured", lambda: True)
+    at = open_page("label", {"corpus": "Works", "login": "failed"})
+    assert "You were not logged in. Try again" in at.warning[0].value
+    assert at.button(key="as2_login") and dict(at.query_params) == {"corpus": "Works"}
+    assert not at.run().warning
+
+
 @pytest.mark.parametrize(
     ("kept", "query", "corpus"),
     [

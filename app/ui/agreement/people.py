@@ -12,7 +12,7 @@ from app.workbench import audit_log, people, sessions
 from app.workbench.people import ROLES, AnnotatorView
 
 PERMISSIONS = {
-    "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws labels of others, gives "
+    "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
     "roles, deletes corpora",
     "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
     "retrains, promotes and deletes versions",
