@@ -153,6 +153,19 @@ def test_rules_and_guidelines_are_kept_when_sent(wb):
     assert (now.version, now.text, now.by) == (1, "- Dates count.\n", "me")
 
 
+def test_who_must_follow_the_rules_reads_them_as_sentences(wb, me):
+    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=2, control=0.1, blind=0.5, target=400)
+    stored.set_role(wb, "annotator")
+    at = open_page("agreement", {"view": "rules"})
+    assert not at.number_input and not [b for b in at.button if b.label == "Save"]
+    for rule in ("2 people label each pair", "10 % is drawn at random", "50 % is shown without", "target is 400 pairs"):
+        assert rule in texts(at)
+    people.set_role(wb, me.id, "admin", by=None)
+    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=1, target=None)
+    people.set_role(wb, me.id, "viewer", by=None)
+    assert "One person labels each pair" in texts(at.run()) and "no target number" in texts(at)
+
+
 def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(wb):
     put_job(wb, "doubt")
     for _ in range(20):
