@@ -105,12 +105,24 @@ def test_a_word_why_stays_with_its_conflict_when_others_are_settled(wb, me, ann,
 def test_a_settled_conflict_keeps_its_place_so_a_second_click_settles_no_other(wb, me, ann, bob):
     dispute(wb, ann, bob, (TOWER, 1), (COST, 1))
     at = open_page("agreement", {"view": "conflicts"})
-    buttons = [b.key for b in at.button if b.label == "Correct"]
+    buttons = [b.key for b in at.button if b.label.startswith("Correct")]
     at = at.button(key=buttons[0]).click().run()
-    assert [b.key for b in at.button if b.label == "Correct"] == buttons
+    assert [b.key for b in at.button if b.label.startswith("Correct")] == buttons
     at.button(key=buttons[0]).click().run()
     verdicts = [c.verdict for c in agreement.list_conflicts(wb, TOWERS, me.id)]
     assert sorted(verdicts) == ["", "correct"]
+
+
+def test_each_conflicts_controls_have_names_of_their_own(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1), (TOWER, 2), (COST, 1))
+    agreement.adjudicate(wb, question_id=TOWER, sentence_id=2, annotator_id=me.id, label="correct")
+    at = open_page("agreement", {"view": "conflicts"})
+    for number in (1, 2, 3):
+        assert f"Conflict {number}" in markup(at)
+    names = [b.label for b in at.button if "`conflict " in b.label]
+    assert len(names) == len(set(names)) == 10 and "Reopen `conflict 3`" in names
+    reasons = [t.label for t in at.text_input if t.label.startswith("Reason")]
+    assert reasons == ["Reason, conflict 1", "Reason, conflict 2", "Reason, conflict 3"]
 
 
 def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are(wb, me, ann, bob):
@@ -128,7 +140,7 @@ def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are
         more = [b for b in at.button if b.key == "agreement_more"]
         at = more[0].click().run() if more else at
     assert not more
-    [*_, last] = [b for b in at.button if b.label == "Reopen"]
+    [*_, last] = [b for b in at.button if b.label.startswith("Reopen")]
     last.click().run()
     verdicts = {(c.question_id, c.sentence_id): c.verdict for c in agreement.list_conflicts(wb, WORKS, me.id)}
     assert verdicts[pairs[-1]] == "" and list(verdicts.values()).count("correct") == 44
