@@ -10,6 +10,7 @@ from streamlit import config, net_util
 
 from app.security import ClosedRoutes, LogoutGuard, SecurityHeaders
 from app.ui.errors import on_script_error
+from app.ui.landing.login_return import LoginReturn
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
@@ -35,6 +36,7 @@ middleware = [
     Middleware(HostGuard, address=config.get_option("server.address") or ANY_ADDRESS[0], names=hosts),
     Middleware(ClosedRoutes),
     Middleware(LogoutGuard),
+    Middleware(LoginReturn, base=config.get_option("server.baseUrlPath")),
     Middleware(UploadGuard),
     Middleware(StartScript),
 ]

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.ui import navigation, url
 from app.ui.data import corpora, documents, label_list, labels, proposals, question_list, questions, synonyms
-from app.ui.page import page
+from app.ui.page import draw_missing, page
 
 frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
@@ -16,6 +16,10 @@ view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
     url.put(doc=None, search=None, sentence=None, **dict.fromkeys(navigation.QUESTION))
 
+if frame.missing:
+    draw_missing(frame)
+    if view != "corpora":  # what is typed or chosen there was meant for the one that is missing
+        st.stop()
 if view == "corpora":
     corpora.draw(frame)
 elif view == "labels":

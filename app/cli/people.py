@@ -1,5 +1,6 @@
 """`as2 people`: the people and their roles."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from typer import Argument, Context, Typer
@@ -15,16 +16,25 @@ people = Typer(help="List annotators and assign roles.", invoke_without_command=
 def list_people(context: Context, as_json: JsonFlag = False) -> None:
     """List the people in the order they came, unless a command follows."""
     from app.workbench import people as service
+    from app.workbench import sessions
 
     if context.invoked_subcommand is not None:
         return
     with workbench(starter=False) as wb:
-        views = service.list_people(wb)
+        views, accounts = service.list_people(wb), sessions.list_accounts(wb, by=None)
     if as_json:
-        print_json({"people": views})
+        print_json({"people": [{**asdict(p), "account": accounts.get(p.id)} for p in views]})
         return
-    rows = [{"name": p.name, "role": p.role, "signs in": "by name" if p.local else "logs in"} for p in views]
-    echo(format_table(rows, ["name", "role", "signs in"]) if rows else "nobody has signed in yet")
+    rows = [
+        {
+            "name": p.name,
+            "role": p.role,
+            "signs in": "by name" if p.local else "logs in",
+            "account": accounts.get(p.id, ""),
+        }
+        for p in views
+    ]
+    echo(format_table(rows, ["name", "role", "signs in", "account"]) if rows else "nobody has signed in yet")
 
 
 @people.command()

@@ -69,7 +69,7 @@ def check_exists(wb: Workbench, corpus_id: int) -> None:
 def _find(s: Session, corpus_id: int) -> Corpus:
     corpus = s.get(Corpus, corpus_id)
     if corpus is None:
-        raise UnknownCorpus(f"there is no corpus {corpus_id}: it was deleted, or belongs to another database")
+        raise UnknownCorpus("the corpus was deleted meanwhile")
     return corpus
 
 

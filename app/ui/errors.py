@@ -4,7 +4,6 @@ The id is at the start of the traceback's line in the log.
 """
 
 import logging
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,24 +13,19 @@ from typing import ParamSpec
 import streamlit as st
 
 from app.ui import signin
-from app.ui.text import capitalize, plain
+from app.ui.text import capitalize_message, plain
+from app.workbench.people import NotAllowed
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
-# What errors open with, but for the names of people, files and rankers, which stay as they are.
-_FIRST_WORD = re.compile(
-    r"(?:a|an|the|this|these|there|it|its|your|no|not|nobody|nothing|somebody|only|all|more|another|two|after|at|say|"
-    r"question|document|documents|line|label|labels|job|word|text|settings|guidelines|answer|verdict|pair)(?=[ ,])"
-)
 
 
-def _capitalize(message: str) -> str:
-    return capitalize(message) if _FIRST_WORD.match(message) else message
-
-
-def show(error: Exception) -> None:
-    message = _capitalize(plain(str(error)))
+def show(error: Exception, *, note: str = "") -> None:
+    """`note`: what became of the act, in a sentence that follows the text of an error that a user can solve."""
+    message = capitalize_message(plain(str(error)))
+    if note:
+        message = f"{message.rstrip('.')}. {note}"
     if not isinstance(error, As2Error):
         error_id = secrets.token_hex(4)
         log.error("[%s] %s", error_id, error, exc_info=error)
@@ -61,8 +55,8 @@ def guarded(callback: Callable[P, object]) -> Callable[P, None]:
     @wraps(callback)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            signin.check()
-            callback(*args, **kwargs)
+            if signin.may_act():
+                callback(*args, **kwargs)
         except Exception as error:  # shown by show_pending, in the run that follows
             st.session_state["_as2_error"] = error
 
@@ -74,4 +68,4 @@ def show_pending() -> None:
     error = st.session_state.pop("_as2_error", None)
     with st.container():
         if error is not None:
-            show(error)
+            show(error, note="Nothing was recorded." if isinstance(error, NotAllowed) else "")

@@ -65,6 +65,32 @@ function focusEmpty(selector, page, tries) {
   if (!field && tries) setTimeout(() => focusEmpty(selector, page, tries - 1), 100);
 }
 
+// Whoever goes by Tab keeps the focus, on pages without keys of their own: on Label the next key is for the next sentence.
+function holdsFocus(state) {
+  return Boolean(state.data?.page && state.tabbed);
+}
+
+// A button that changes its look is made anew; without the focus one would be back at the top of the page. The one of the
+// same key gets it.
+const KEY = '[class*="st-key-"]';
+
+function findOnly(box) {
+  const controls = box?.querySelectorAll("button,input,textarea");
+  return controls?.length === 1 ? controls[0] : undefined;
+}
+
+function noteFocus(state, element) {
+  const box = element.closest(KEY);
+  const name = [...(box?.classList ?? [])].find((c) => c.startsWith("st-key-"));
+  state.focus = findOnly(box) === element ? { element, selector: `.${CSS.escape(name)}` } : undefined;
+}
+
+function restoreFocus(state) {
+  if (!holdsFocus(state) || !state.focus || state.focus.element.isConnected) return;
+  if (document.activeElement !== document.body) return;
+  findOnly(document.querySelector(state.focus.selector))?.focus({ preventScroll: true });
+}
+
 function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
@@ -79,7 +105,8 @@ export default function (component) {
       if (event.altKey || event.isComposing || !state.data) return;
       const chord = event.ctrlKey || event.metaKey;
       if (event.shiftKey && (chord || event.key.length > 1)) return;
-      if (event.key === "Enter" && event.target.matches("input")) setTimeout(() => event.target.blur(), 0);
+      const isMenu = holdsFocus(state) && event.target.matches("[role=combobox]");
+      if (event.key === "Enter" && event.target.matches("input") && !isMenu) setTimeout(() => event.target.blur(), 0);
       const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
       const field = event.key === "/" && !chord && state.data.field;
       if (!act && !field) return;
@@ -103,7 +130,14 @@ export default function (component) {
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
     window.addEventListener("click", state.chosen, true);
+    state.focused = (event) => noteFocus(state, event.target);
+    window.addEventListener("focusin", state.focused, true);
+    state.left = ({ target }) => setTimeout(() => {
+      if (state.focus?.element === target && target.isConnected && document.activeElement !== target) state.focus = undefined;
+    }, 0);
+    window.addEventListener("focusout", state.left, true);
     state.opened = new MutationObserver(() => {
+      restoreFocus(state);
       const dialog = document.querySelector("[role=dialog]");
       if (dialog === state.dialog || (dialog && !dialog.querySelector(FIELD))) return;
       state.dialog = dialog;
@@ -121,6 +155,8 @@ export default function (component) {
     window.removeEventListener("keydown", state.listen, true);
     window.removeEventListener("pointerdown", state.pointed, true);
     window.removeEventListener("click", state.chosen, true);
+    window.removeEventListener("focusin", state.focused, true);
+    window.removeEventListener("focusout", state.left, true);
     state.opened.disconnect();
     clearTimeout(state.hide);
     state.late?.remove();

@@ -7,12 +7,13 @@ actions; `doc` names what is shown. `page` and `field`, if given, name the page 
 "/" goes to; with `focus` it has the focus when the page opens. A press arrives once as `st.session_state[key].key ==
 {"act": ..., "doc": ...}`: one action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing
 from a key held down. Space operates the button or switch that Tab led to; one that was clicked leaves it its action.
-Enter in a field and a choice in a menu give the focus back, so that the keys work again at once. A dialog that opens
-with a text field gives that field the focus. A press that comes before the page has answered the last one is not taken,
-and a word at the foot of the page says so; but where `list` names what the rows in front are of, it waits behind one of
-the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the acts that
-left the front where nobody expected it: then none of those that wait is taken. The server still has to refuse an action
-whose `doc` is no longer shown.
+Enter in a field and a choice in a menu give the focus back, so that the keys work again at once. On a page without
+actions of its own, whoever goes by Tab keeps the focus at a menu, and at a button that is drawn anew. A dialog that
+opens with a text field gives that field the focus. A press that comes before the page has answered the last one is not
+taken, and a word at the foot of the page says so; but where `list` names what the rows in front are of, it waits behind
+one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
+acts that left the front where nobody expected it: then none of those that wait is taken. The server still has to refuse
+an action whose `doc` is no longer shown.
 """
 
 from collections.abc import Callable, Mapping

@@ -38,13 +38,15 @@ _BEING_READ = "The corpus “{}” is being read. It opens in a moment."
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What a page gets. `version`: the chosen model's name if the page offers a choice, else the active one's. `sizes`:
-    where the side bar says how large the corpus is."""
+    where the side bar says how large the corpus is. `missing`: the name of a corpus that is not here, which `corpus`
+    stands in for until somebody chooses one; "" elsewhere, and on pages that need a corpus."""
 
     wb: Workbench
     corpus: CorpusView  # None only if the page does not need one
     annotator: AnnotatorView
     version: str
     sizes: DeltaGenerator
+    missing: str = ""
 
     @property
     def is_admin(self) -> bool:
@@ -112,15 +114,19 @@ def page(
             _draw_vectors(corpus)
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.who(wb)
-    if needs_corpus and corpus is not None and (missing := _get_missing("as2_corpus")):
-        _draw_without_corpus(wb, missing, instead=corpus.name)
+    missing = _get_missing("as2_corpus") if corpus is not None else ""
+    frame = Frame(wb, cast(CorpusView, corpus), annotator, version, sizes, missing)
+    if needs_corpus and missing:
+        draw_missing(frame)
         st.stop()
     if message := st.session_state.pop("_as2_message", ""):
         st.toast(plain(message), icon=":material/check:")
-    return Frame(wb, cast(CorpusView, corpus), annotator, version, sizes)
+    return frame
 
 
-def _draw_without_corpus(wb: Workbench, name: str, *, instead: str) -> None:
+def draw_missing(frame: Frame) -> None:
+    """Say that `frame.missing` is not here, and offer the corpus that stands in for it."""
+    wb, name, instead = frame.wb, frame.missing, frame.corpus.name
     if shipped.is_being_read(wb, name):
         st.info(_BEING_READ.format(plain(name)), icon=":material/hourglass_top:")
         shipped.await_reading(wb, name)
@@ -182,17 +188,21 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in views}
-    if (late := _get_missing("as2_corpus")) in by_name:  # it was asked for while it was being read
+    names, state = list(by_name), st.session_state
+    is_moved, current = url.has_moved("corpus"), state.get("as2_corpus")
+    renamings = _follow_renamings(views)
+    late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
+    request = state.pop("_as2_use", None) or renamings.get(current or "") or late
+    request = renamings.get(request, request)
+    if request in by_name:
         _forget_missing("as2_corpus")
-        use_corpus(late)
     last = signin.read_cookie(signin.CORPUS)  # it may be another home's
-    target = url.get("corpus") or st.session_state.get("_as2_corpus") or (last if last in by_name else "")
+    target = url.get("corpus") or state.get("_as2_corpus") or (last if last in by_name else "")
+    target = request if request in by_name else target
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
     _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
-    names, state = list(by_name), st.session_state
-    is_followed = url.has_moved("corpus") and url.get("corpus") in by_name
-    request, current = state.pop("_as2_use", None), state.get("as2_corpus")
+    is_followed = is_moved and url.get("corpus") in by_name
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):
         state["as2_corpus"] = request if request in by_name else names[index]
@@ -206,6 +216,22 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     if not _get_missing("as2_corpus"):  # or it is only what stands in for another
         signin.remember(signin.CORPUS, name)
     return corpus
+
+
+def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
+    """By the name that a corpus had earlier in this session, its name now: somebody else may have changed it. The
+    corpus in use and the address follow; a box has to be set by whoever draws it."""
+    state = st.session_state
+    ids: dict[str, int] = state.setdefault("_as2_corpus_ids", {})
+    names = {c.id: c.name for c in views}
+    renamings = {name: names[i] for name, i in ids.items() if names.get(i, name) != name}
+    ids.update({c.name: c.id for c in views})
+    if new := renamings.get(old := state.get("_as2_corpus", "")):
+        state["_as2_corpus"] = new
+        announce(f"The corpus {old} is now called {new}.")
+    if new := renamings.get(url.get("corpus")):
+        url.put(corpus=new)
+    return renamings
 
 
 def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:

@@ -21,8 +21,10 @@ from urllib.parse import unquote
 import streamlit as st
 from streamlit import config
 
+from app.ui import url
+from app.ui.landing.login_return import FAILED, OUTCOME
 from app.ui.scripts import load_script
-from app.ui.text import capitalize, plain
+from app.ui.text import capitalize_message, plain
 from app.workbench import people, sessions
 from app.workbench.login import needs_login
 from app.workbench.people import NOBODY, AnnotatorView, NotAllowed
@@ -38,6 +40,7 @@ NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
+_SKIPPED = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
 
 
 def gate() -> None:
@@ -60,18 +63,22 @@ def admit(wb: Workbench) -> None:
     if not provider_configured():
         return
     st.session_state[_HOME] = wb
+    note = " Nothing was recorded." if st.session_state.pop(_SKIPPED, False) else ""
     try:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
-        st.info(f"{capitalize(str(e))}.", icon=":material/logout:")
+        st.info(f"{capitalize_message(str(e))}.{note}", icon=":material/logout:")
         _offer_login()
     except NotAllowed as e:
-        st.error(f"{capitalize(plain(str(e)))}.", icon=":material/block:")
+        st.error(f"{capitalize_message(plain(str(e)))}.{note}", icon=":material/block:")
         st.button("Log out", key="as2_logout", icon=":material/logout:", on_click=st.logout)
         st.stop()
 
 
 def _offer_login() -> None:
+    if url.get(OUTCOME) == FAILED:
+        st.warning("You were not logged in. Try again, or ask whoever runs this server.", icon=":material/no_accounts:")
+    url.put(**{OUTCOME: None})
     st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
     st.stop()
 
@@ -80,6 +87,12 @@ def check() -> None:
     """For what runs without the page's frame. Raises SessionEnded or NotAllowed where `admit` would stop the run."""
     if (wb := st.session_state.get(_HOME)) is not None:
         sessions.admit(wb, Login.from_claims(read_claims()))
+
+
+def may_act() -> bool:
+    """Whether `check` passes; if it does not, `admit` says in the run that follows that nothing was recorded."""
+    st.session_state[_SKIPPED] = not (is_allowed := is_current())
+    return is_allowed
 
 
 def is_current() -> bool:

@@ -1,5 +1,6 @@
 (() => {
   const pages = "__PAGES__", places = "__PLACES__";
+  const PHONE_WIDTH = 640, COLLAPSED = "stSidebarCollapsed-";  // px; the keys of Streamlit's memory of its side bar
   const nameOf = (path) => pages.find((name) => path.endsWith(`/${name}`)) || pages[0];
 
   const base = location.pathname.split("/").filter(Boolean);
@@ -19,6 +20,15 @@
     leaving = Boolean(link) && nameOf(new URL(link.href).pathname) !== nameOf(location.pathname);
   }, true);
   addEventListener("popstate", () => { acted = false; returned = true; }, true);
+
+  // On a phone the side bar covers the page: it is closed when a link in it was tapped, and when a page is loaded, where
+  // Streamlit would open it as it was left.
+  const isPhone = () => innerWidth < PHONE_WIDTH;
+  addEventListener("click", (event) => {
+    if (!isPhone() || !event.target.closest("[data-testid=stSidebar] a")) return;
+    setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
+  });
+
   const push = history.pushState.bind(history);
   history.pushState = (state, title, url) => {
     const from = new URL(location.href), to = new URL(url, from);
@@ -32,4 +42,8 @@
     acted = false;
     return push(state, title, url);
   };
+
+  if (isPhone()) {  // last: a browser may refuse its memory
+    for (const key of Object.keys(localStorage)) if (key.startsWith(COLLAPSED)) localStorage.removeItem(key);
+  }
 })();

@@ -1,4 +1,5 @@
-"""A script that every page gets before Streamlit's own. It names the server's address and keeps the history tidy.
+"""A script that every page gets before Streamlit's own. It names the server's address, keeps the history tidy and, on a
+phone, the side bar closed.
 
 Streamlit looks for its server below the page's own address first, so that a page opened by its link asks twice for what
 is not there. And it makes an entry in the browser's history of every change to a query parameter, which Back would have

@@ -19,6 +19,11 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 WORD_JOINER = "\u2060"
 _ADDRESS = re.compile(r"(https?:/(?=/)|www(?=\.)|(?=@))", re.IGNORECASE)
+# What errors open with, but for the names of people, files and rankers, which stay as they are.
+_FIRST_WORD = re.compile(
+    r"(?:a|an|the|this|these|there|it|its|your|no|not|nobody|nothing|somebody|only|all|more|another|two|after|at|say|"
+    r"question|document|documents|line|label|labels|job|word|text|settings|guidelines|answer|verdict|pair)(?=[ ,])"
+)
 _SYMBOL = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 
 
@@ -65,3 +70,8 @@ def format_time(at: datetime) -> str:
 def capitalize(text: str) -> str:
     """With a capital first letter; the others are not changed."""
     return text[:1].upper() + text[1:]
+
+
+def capitalize_message(text: str) -> str:
+    """The same of an error's text, unless it opens with a name or an address, which stay as they are."""
+    return capitalize(text) if _FIRST_WORD.match(text) else text

@@ -45,11 +45,16 @@ def record(
     outcome: str = SUCCESS,
 ) -> None:
     """Add an event to a transaction. `by`: the person's id, None for the command line."""
-    actor = COMMAND_LINE
-    if by is not None:
-        person = s.get(Annotator, by)
-        actor = person.name if person is not None else f"person {by}"
+    actor = name_actor(s, by)
     rows.add_event(s, now, actor=actor, act=act, target=target, outcome=outcome, detail=detail[:MAX_DETAIL_CHARS])
+
+
+def name_actor(s: Session, by: int | None) -> str:
+    """As the log names them; `by` as in `record`."""
+    if by is None:
+        return COMMAND_LINE
+    person = s.get(Annotator, by)
+    return person.name if person is not None else f"person {by}"
 
 
 def write(wb: Workbench, by: int | None, act: str, target: str = "", detail: str = "") -> None:

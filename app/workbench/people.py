@@ -22,6 +22,7 @@ from db.models import Annotator
 from db.repositories import people as rows
 
 ADMIN, ANNOTATOR, VIEWER, BLOCKED = ROLES = ("admin", "annotator", "viewer", "blocked")
+CHANGE_ROLE = "change a role"  # in the audit log
 MAX_NAME_CHARS = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
@@ -45,6 +46,11 @@ class AnnotatorView:
     role: str = "annotator"
     local: bool = True
     login_at: datetime | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether they tried to log in and nobody has let them in yet: newcomers are blocked."""
+        return self.role == BLOCKED and not self.local and self.login_at is None
 
 
 def sign_in(wb: Workbench, name: str) -> AnnotatorView:
@@ -125,7 +131,7 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
         raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
     with wb.write() as s:
         rows.lock_roles(s)
-        allow(s, by, "change a role", ADMIN)
+        allow(s, by, CHANGE_ROLE, ADMIN)
         person = s.get(Annotator, annotator_id, with_for_update=True)
         if person is None or person.imported:
             raise Gone("this person does not exist any more: reload the page")
@@ -133,9 +139,10 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
         if role == ADMIN:
             _ensure_admin(s, wb, person)
         elif person.role == ADMIN and not rows.count_people(s, ADMIN, but=(NOBODY, person.name)):
-            raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
+            message = f"{person.name} is the only admin: make somebody else one first"
+            raise NotAllowed(message, actor=audit.name_actor(s, by), act=CHANGE_ROLE, target=person.name)
         if before != role:
-            audit.record(s, wb.clock(), by, "change a role", person.name, f"{before} to {role}")
+            audit.record(s, wb.clock(), by, CHANGE_ROLE, person.name, f"{before} to {role}")
         person.role = role
 
 

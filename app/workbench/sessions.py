@@ -18,6 +18,7 @@ from app.workbench.people import ADMIN, BLOCKED, AnnotatorView, Gone, NotAllowed
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import Annotator
+from db.repositories import audit as log
 from db.repositories import people as rows
 
 LOG_IN = "log in"  # in the audit log
@@ -93,10 +94,29 @@ def _admit_listed(wb: Workbench, login: Login) -> AnnotatorView:
         with wb.read() as s:
             person = s.get_one(Annotator, person.id)
     if person.role == BLOCKED:
-        raise NotAllowed(f"{person.name} is blocked: ask an admin", actor=person.name, act=LOG_IN)
+        remedy = f"ask {_name_admins(wb)}"
+        is_new = people.to_view(person).is_waiting
+        message = f"nobody has let you in yet: {remedy}" if is_new else f"{person.name} is blocked: {remedy}"
+        raise NotAllowed(message, actor=person.name, act=LOG_IN, target=login.address or login.account)
     if person.login_at is None or (login.at is not None and login.at > person.login_at):
         _record(wb, person.id, login)
     return people.to_view(person)
+
+
+def _name_admins(wb: Workbench) -> str:
+    """Those who log in, as whom to ask."""
+    names = [p.name for p in people.list_people(wb) if p.role == ADMIN and not p.local]
+    return " or ".join(names) or "whoever runs this server"
+
+
+def list_accounts(wb: Workbench, *, by: int | None) -> dict[int, str]:
+    """By person who logs in, what tells them from another of their name: the address of the last log-in, or try, that
+    the audit log has, else the account. `by` None is the command line. Raises NotAllowed unless `by` is an admin."""
+    with wb.read() as s:
+        people.allow(s, by, "list accounts", ADMIN)
+        addresses = {e.actor: e.target if e.outcome == audit.REFUSED else e.detail for e in log.list_newest(s, LOG_IN)}
+        persons = [p for p in rows.list_people(s) if p.subject is not None]
+        return {p.id: addresses.get(p.name) or p.subject or "" for p in persons}
 
 
 def _record(wb: Workbench, annotator_id: int, login: Login) -> None:

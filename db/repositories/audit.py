@@ -28,6 +28,12 @@ def list_events(
     return list(session.scalars(statement.order_by(AuditEvent.id.desc()).limit(limit)))
 
 
+def list_newest(session: Session, act: str) -> list[AuditEvent]:
+    """Of each actor, their last event of this act."""
+    newest = select(func.max(AuditEvent.id)).where(AuditEvent.act == act).group_by(AuditEvent.actor)
+    return list(session.scalars(select(AuditEvent).where(AuditEvent.id.in_(newest))))
+
+
 def count_events(session: Session, *, before: datetime) -> int:
     return session.scalar(select(func.count()).where(AuditEvent.created < before)) or 0
 

@@ -618,7 +618,8 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home):
         ("me", "admin", True),
         ("cara", "admin", False),
     ]
-    assert as2("people")[1].splitlines()[-1].split() == ["cara", "admin", "logs", "in"]
+    assert as2("people")[1].splitlines()[-1].split() == ["cara", "admin", "logs", "in", "https://id.example|1"]
+    assert [p["account"] for p in as2_json("people")["people"]] == [None, "https://id.example|1"]
     code, _, err = as2("people", "role", "dan", "admin")
     assert code == 1 and "known: me, cara" in err
 

@@ -94,3 +94,13 @@ def test_a_cookie_counts_for_some_hours_and_until_somebody_ends_the_session(logi
     page.get_by_text("Rules", exact=True).click()
     expect(page.get_by_text("Your session has ended")).to_be_visible()
     expect(page.get_by_text("Signed in as")).to_have_count(0)
+
+
+def test_a_log_in_without_the_provider_leads_back_to_the_link_and_says_so(login_server, context):
+    page = context.new_page()
+    page.goto(f"{login_server}/label?corpus=starter&queue=random&mode=one")
+    page.get_by_role("button", name="Log in").click()  # nothing listens at the provider's address
+    expect(page.get_by_text("You were not logged in.")).to_be_visible()
+    expect(page).to_have_url(f"{login_server}/label?corpus=starter&queue=random&mode=one")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("You were not logged in.")).to_be_visible()

@@ -35,3 +35,30 @@ def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, smal
         box = page.get_by_role("button", name=name).first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
         assert box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT
+
+
+def test_the_side_bar_leaves_the_page_free_after_a_link_in_it_and_after_a_reload(small_page, small):
+    page, side_bar = small_page, small_page.get_by_test_id("stSidebar")
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.goto(f"{small.url}/data")
+    wait_until_idle(page)
+    for name, title in (("Compare", "Compare"), ("Agreement", "Agreement")):
+        page.get_by_test_id("stExpandSidebarButton").click()
+        expect(side_bar).to_have_attribute("data-collapsed", "false")
+        side_bar.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+        expect(side_bar).to_have_attribute("data-collapsed", "true")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(side_bar).to_have_attribute("data-collapsed", "false")
+    page.reload()
+    wait_until_idle(page)
+    expect(side_bar).to_have_attribute("data-collapsed", "true")
+
+
+def test_a_wide_page_keeps_its_side_bar(small_page, small):
+    page, side_bar = small_page, small_page.get_by_test_id("stSidebar")
+    page.goto(f"{small.url}/data")
+    side_bar.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
+    wait_until_idle(page)
+    expect(side_bar).to_have_attribute("data-collapsed", "false")

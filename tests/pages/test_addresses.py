@@ -2,7 +2,7 @@
 
 import pytest
 import stored
-from app_pages import button, open_page, texts
+from app_pages import button, markup, open_page, texts
 from streamlit.elements.lib import policies
 
 from app.corpora import corpora
@@ -71,6 +71,50 @@ def test_a_corpus_that_is_not_there_may_be_done_without(wb):
     at = at.button(key="as2_go_on").click().run()
     assert not at.warning
     assert stored.list_asked(wb) == [(stored.TOWERS, "Who?", "cascade")]
+
+
+def test_who_works_in_a_corpus_that_somebody_else_renames_goes_on_in_it_and_is_told(wb):
+    at = open_page("label", {"corpus": "Towers", "queue": "tops"})
+    item = markup(at)
+    corpora.rename_corpus(wb, stored.TOWERS, "Old towers")
+    at = at.button(key="label_correct").click().run()
+    assert [e.label for e in stored.label_events(wb)] == ["correct"]
+    assert not at.warning and "no corpus called" not in texts(at)
+    assert at.selectbox(key="as2_corpus").value == at.query_params["corpus"] == "Old towers"
+    assert [t.value for t in at.toast] == ["The corpus Towers is now called Old towers."]
+    assert "as2-item" in item and "as2-item" in markup(at)
+    assert not at.run().toast
+    assert at.session_state["_as2_remembered"]["as2_corpus"] == "Old towers"
+
+
+def test_a_question_asked_while_the_corpus_is_renamed_is_answered(wb):
+    at = open_page("ask", {"corpus": "Works"})
+    corpora.rename_corpus(wb, stored.WORKS, "Mills")
+    at.text_input(key="as2_question_0").set_value("Who?")
+    at = button(at, "Ask").click().run()
+    assert not at.warning
+    assert stored.list_asked(wb) == [(stored.WORKS, "Who?", "cascade")]
+
+
+def test_a_corpus_that_gets_the_former_name_of_another_is_told_from_it(wb):
+    at = open_page("data", {"corpus": "Works"})
+    corpora.rename_corpus(wb, stored.WORKS, "Mills")
+    other = corpora.create_corpus(wb, "Works")
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == "Mills"
+    at = at.selectbox(key="as2_corpus").set_value("Works").run()
+    assert at.selectbox(key="as2_corpus").value == "Works"
+    corpora.rename_corpus(wb, other.id, "Works 2")
+    assert at.run().selectbox(key="as2_corpus").value == "Works 2"
+
+
+def test_the_way_back_to_the_former_name_of_a_corpus_leads_to_it(wb):
+    at = open_page("data", {"corpus": "Works"})
+    at = at.selectbox(key="as2_corpus").set_value("Towers").run()
+    corpora.rename_corpus(wb, stored.WORKS, "Mills")
+    at.query_params["corpus"] = "Works"
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == "Mills" and not at.toast
 
 
 def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(wb):

@@ -90,6 +90,30 @@ def test_a_corpus_that_was_deleted_elsewhere_asks_for_no_name(wb):
     assert "cannot be undone" not in texts(at.run())
 
 
+def test_after_a_corpus_was_deleted_elsewhere_its_files_are_offered_to_no_other_until_one_is_chosen(wb):
+    at = open_data({"corpus": "Works"})
+    at = at.file_uploader(key="data_files_0").set_value([("a.txt", b"One.", "text/plain")]).run()
+    corpora.delete_corpus(wb, WORKS)
+    at = at.button(key=f"data_ingest_{WORKS}").click().run()
+    assert "There is no corpus called “Works” here" in at.warning[0].value
+    assert not at.get("file_uploader") and not [b for b in at.button if b.key.startswith("data_ingest")]
+    at = at.button(key=f"data_use_{TOWERS}").click().run()
+    assert not at.warning and "no corpus called" not in texts(at)
+    assert at.button(key=f"data_ingest_{TOWERS}").label == "Choose files first"
+
+
+def test_questions_typed_for_a_corpus_deleted_elsewhere_go_into_no_other(wb):
+    at = open_data({"corpus": "Works", "view": "questions"})
+    at.text_area[0].set_value("Who built the hall?")
+    corpora.delete_corpus(wb, WORKS)
+    at = button(at, "Add").click().run()
+    assert "The corpus was deleted meanwhile" in texts(at)
+    assert "There is no corpus called “Works” here" in at.warning[0].value
+    assert not at.text_area
+    at = at.button(key="as2_go_on").click().run()
+    assert not at.warning and at.text_area[0].value == ""
+
+
 def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch):
     at, count, counted = open_data(), corpora.list_corpora, []
     monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or count(wb))

@@ -5,7 +5,9 @@ import stored
 from app_pages import markup, open_page, texts
 
 from app.corpora import corpora
+from app.ui.text import WORD_JOINER
 from app.workbench import people
+from db.models import Annotator
 
 PEOPLE = {"view": "people"}
 
@@ -43,3 +45,58 @@ def test_a_viewer_finds_the_control_of_a_retrain_closed(wb):
     at = open_page("adapt", {"job": str(job)})
     assert at.button(key="adapt_cancel").disabled and at.button(key="adapt_pause").disabled
     assert "only jobs that they started" in at.button(key="adapt_cancel").help
+
+
+def test_an_admin_reads_who_waits_to_be_let_in(wb):
+    object.__setattr__(wb.settings, "newcomers", "blocked")
+    for name in ("eve", "*fay*"):
+        people.sign_in_subject(wb, f"https://id.example|{name}", name)
+    object.__setattr__(wb.settings, "newcomers", "annotator")
+    at = open_page("agreement", PEOPLE)
+    assert "2 people wait to be let in: eve and *fay*." in texts(at)
+    people.set_role(wb, people.find_person(wb, "*fay*").id, "viewer", by=None)
+    at = at.run()
+    assert "1 person waits to be let in: eve." in texts(at)
+    assert f"**eve**, https:/{WORD_JOINER}/id.example|eve, waits to be let in" in texts(at)
+    stored.set_role(wb, "annotator")
+    shown = texts(open_page("agreement", PEOPLE))
+    assert "to be let in:" not in shown and "id.example" not in shown
+
+
+def test_the_box_has_the_role_that_is_stored_after_a_refusal_and_after_a_change_by_another(wb):
+    ann = people.sign_in(wb, "ann")
+    with wb.write() as s:
+        s.get_one(Annotator, ann.id).role = "admin"
+    at = open_page("agreement", PEOPLE)
+    at = at.text_input(key="as2_name").set_value("ann").run()
+    box = at.selectbox(key=f"agreement_role_{ann.id}")
+    at = box.set_value("blocked").run()
+    assert "ann is the only admin: make somebody else one first. Nothing was recorded." in texts(at)
+    assert at.selectbox(key=f"agreement_role_{ann.id}").value == "admin"
+    assert "<td>ann</td><td>change a role (refused)</td><td>ann</td>" in markup(at)
+    eve = people.sign_in(wb, "eve")
+    at = at.run()
+    people.set_role(wb, eve.id, "viewer", by=None)
+    assert at.run().selectbox(key=f"agreement_role_{eve.id}").value == "viewer"
+
+
+def test_who_gives_roles_reads_what_each_of_them_may_do(wb):
+    line = next(c.value for c in open_page("agreement", PEOPLE).caption if "**Viewer**" in c.value)
+    of = dict(part.split("**: ") for part in line.split(" **") if "**: " in part)
+    assert "deletes corpora" in line.partition("**Annotator**")[0]
+    for act in ("documents", "renames corpora", "retrains", "promotes"):
+        assert act in of["Annotator"]
+    for act in ("asks", "exports all labels"):
+        assert act in of["Viewer"]
+
+
+def test_each_persons_controls_have_names_of_their_own_and_say_what_they_did(wb):
+    eve = people.sign_in_subject(wb, "https://id.example|2", "*eve*")
+    at = open_page("agreement", PEOPLE)
+    box = at.selectbox(key=f"agreement_role_{eve.id}")
+    assert box.label == "Role of \\*eve\\*"
+    at = box.set_value("viewer").run()
+    assert [t.value for t in at.toast] == ["\\*eve\\* is a viewer now."]
+    end = at.button(key=f"agreement_sessions_{eve.id}")
+    assert end.label == "End sessions of \\*eve\\*"
+    assert [t.value for t in end.click().run().toast] == ["The sessions of \\*eve\\* are ended."]

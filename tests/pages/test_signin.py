@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import stored
 import streamlit as st
-from app_pages import MAIN, markup, open_page, texts
+from app_pages import MAIN, button, markup, open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from app.ui import signin
+from app.ui.text import WORD_JOINER
 from app.workbench import people, sessions
 
 
@@ -42,6 +43,14 @@ def test_the_name_the_browser_kept_signs_after_a_reload(wb, monkeypatch):
     monkeypatch.setattr(type(st.context), "cookies", {"as2_name": "Ada%20Lovelace"})
     at = open_page("label")
     assert at.text_input(key="as2_name").value == "Ada Lovelace"
+
+
+def test_a_log_in_that_failed_is_told_once_and_where_the_link_led_stays(wb, monkeypatch):
+    monkeypatch.setattr(signin, "provider_configured", lambda: True)
+    at = open_page("label", {"corpus": "Works", "login": "failed"})
+    assert "You were not logged in. Try again" in at.warning[0].value
+    assert at.button(key="as2_login") and dict(at.query_params) == {"corpus": "Works"}
+    assert not at.run().warning
 
 
 @pytest.mark.parametrize(
@@ -134,8 +143,35 @@ def test_a_click_on_an_open_page_does_nothing_once_the_session_was_ended(wb, ada
         people.set_role(wb, ada.id, "blocked", by=None)
     at = next(b for b in at.button if b.label == "Add").click().run()
     assert len(stored.questions(wb, stored.TOWERS)) == before
-    assert ("log in again" if end == "sessions" else "Ada is blocked") in texts(at)
+    assert ("log in again" if end == "sessions" else "ada is blocked") in texts(at)
     assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_an_act_after_the_end_of_the_session_is_answered_once_and_with_what_became_of_it(wb, ada, clock):
+    at = open_page("label")
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at = at.button(key="label_correct").click().run()
+    assert [i.value for i in at.info] == ["Your session has ended: log in again. Nothing was recorded."]
+    assert not at.error and not stored.label_events(wb)
+    assert "Nothing was recorded" not in texts(at.run())
+
+
+def test_who_became_a_viewer_reads_that_the_label_was_not_recorded(wb, ada):
+    at = open_page("label")
+    people.set_role(wb, ada.id, "viewer", by=None)
+    at = at.button(key="label_correct").click().run()
+    assert [e.value.partition(": ")[2] for e in at.error] == ["ask an admin. Nothing was recorded."]
+
+
+def test_a_question_typed_after_the_end_of_the_session_stays_in_the_address(wb, ada, clock):
+    at = open_page("ask")
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at.text_input(key="as2_question_0").set_value("When was the tower finished?")
+    at = button(at, "Ask").click().run()
+    assert at.button(key="as2_login").label == "Log in"
+    assert at.query_params["q"] == "When was the tower finished?"
 
 
 def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
@@ -144,6 +180,13 @@ def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
     assert "is not on the list of those who may log in" in texts(at)
     assert at.button(key="as2_logout").label == "Log out"
     assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_an_address_that_a_refusal_opens_with_is_shown_as_it_is(wb, ada):
+    object.__setattr__(wb.settings, "login_allowed", "lab.example")
+    signin.read_claims().update(email="out@evil.example", email_verified=True)
+    at = open_page("data")
+    assert at.error[0].value.replace(WORD_JOINER, "").startswith("out\\@evil.example is not on the list")
 
 
 def test_an_admin_ends_somebodys_sessions_on_the_page_of_people(wb, ada, clock):

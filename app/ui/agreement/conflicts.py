@@ -31,16 +31,17 @@ def draw(frame: Frame) -> None:
     )
     if not frame.is_admin:
         st.caption("These are conflicts about your labels. An admin settles them.")
-    for conflict in in_place[: PAGE_SIZE + len(in_place) - len(open_)]:
-        _draw_conflict(frame, conflict)
+    in_front = in_place[: PAGE_SIZE + len(in_place) - len(open_)]
+    for number, conflict in enumerate(in_front, 1):
+        _draw_conflict(frame, conflict, number)
     if len(open_) > PAGE_SIZE:
         st.caption(f"{count(len(open_) - PAGE_SIZE, 'more conflict')} will follow when these are settled.")
     # so many of the others, a click brings more: any of them can be reopened
     key = f"_agreement_settled_{frame.corpus.id}"
     limit = st.session_state.get(key, PAGE_SIZE)
     earlier = [c for c in with_verdict if _get_pair(c) not in here]
-    for conflict in earlier[:limit]:
-        _draw_conflict(frame, conflict)
+    for number, conflict in enumerate(earlier[:limit], len(in_front) + 1):
+        _draw_conflict(frame, conflict, number)
     if len(earlier) > limit:
         st.button(f"Show more, {len(earlier) - limit:,} left", key="agreement_more", icon=":material/expand_more:",
                   on_click=st.session_state.__setitem__, args=(key, limit + PAGE_SIZE))  # fmt: skip
@@ -50,32 +51,39 @@ def _get_pair(conflict: ConflictView) -> tuple[int, int]:
     return conflict.question_id, conflict.sentence_id
 
 
-def _draw_conflict(frame: Frame, conflict: ConflictView) -> None:
+def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
+    """`number`: its place on the page, which tells its controls from those of the others where they are read out."""
     pair = "_".join(map(str, _get_pair(conflict)))
     before, after = agreement.find_neighbours(frame.wb, conflict.sentence_id)
     labels = " ".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in conflict.labels)
     with st.container(border=True):
         st.html(
-            f'<div class="as2-item" data-testid="as2-conflict"><h2 class="asked">{escape(conflict.question)}</h2>'
+            f'<div class="as2-item" data-testid="as2-conflict">'
+            f'<p class="why">Conflict {number:,}</p><h2 class="asked">{escape(conflict.question)}</h2>'
             f"{show_context(conflict.title, before, conflict.text, after)}"
             f'<p class="scores">{labels}</p></div>'
         )
-        if conflict.verdict:
-            why = f": {plain(conflict.note)}" if conflict.note else ""
-            st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
+        with st.container():  # in every run, or the buttons below would be drawn anew and lose the focus
+            _draw_verdict(conflict)
         if not frame.is_admin:
             return
-        st.text_input("Reason", key=_make_note_key(conflict), max_chars=MAX_NOTE_CHARS,
-                             placeholder="Reason (optional)", label_visibility="collapsed")  # fmt: skip
-        with st.container(horizontal=True):
+        st.text_input(f"Reason, conflict {number:,}", key=_make_note_key(conflict), max_chars=MAX_NOTE_CHARS,
+                      placeholder="Reason (optional)", label_visibility="collapsed")  # fmt: skip
+        with st.container(horizontal=True, key=f"agreement_verdicts_{pair}"):
             for label in LABELS:
                 name, icon = STYLES[label]
-                st.button(name, icon=icon, key=f"agreement_{pair}_{label}", on_click=_settle,
-                          type="primary" if conflict.verdict == label else "secondary",
+                st.button(f"{name} `conflict {number:,}`", icon=icon, key=f"agreement_{pair}_{label}",
+                          on_click=_settle, type="primary" if conflict.verdict == label else "secondary",
                           args=(frame, conflict, label))  # fmt: skip
             if conflict.verdict:
-                st.button("Reopen", key=f"agreement_{pair}_open", type="tertiary", on_click=_settle,
-                          args=(frame, conflict, None))  # fmt: skip
+                st.button(f"Reopen `conflict {number:,}`", key=f"agreement_{pair}_open", type="tertiary",
+                          on_click=_settle, args=(frame, conflict, None))  # fmt: skip
+
+
+def _draw_verdict(conflict: ConflictView) -> None:
+    if conflict.verdict:
+        why = f": {plain(conflict.note)}" if conflict.note else ""
+        st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
 
 
 def _make_note_key(conflict: ConflictView) -> str:

@@ -1,20 +1,25 @@
 """People, their roles, and the audit log. Only an admin gives roles and sees the log."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
-from app.ui.page import Frame
-from app.ui.text import format_time, plain
+from app.ui.page import Frame, announce
+from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
-from app.workbench.people import ROLES
+from app.workbench.people import ROLES, AnnotatorView
 
 PERMISSIONS = {
-    "admin": "labels, settles conflicts, edits rules and roles",
-    "annotator": "labels",
-    "viewer": "can only view",
+    "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
+    "roles, deletes corpora",
+    "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
+    "retrains, promotes and deletes versions",
+    "viewer": "reads, asks, compares, requests proposals, exports all labels",
     "blocked": "gets no page",
 }
+TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}
 MAX_EVENTS = 200
 HEAD = ("when (UTC)", "who", "what", "on what", "detail")
 state = st.session_state
@@ -26,31 +31,55 @@ def draw(frame: Frame) -> None:
     if me.local:
         st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
                    "a log-in: docs/sharing.md, section Log-in.")  # fmt: skip
-    for person in people.list_people(frame.wb):
+    persons = people.list_people(frame.wb)
+    accounts = sessions.list_accounts(frame.wb, by=me.id) if frame.is_admin else {}
+    if frame.is_admin:
+        _draw_waiting([p for p in persons if p.is_waiting])
+    for person in persons:
         with st.container(horizontal=True, vertical_alignment="center"):
             since = f", last log-in {format_time(person.login_at)}" if person.login_at else ""
+            since = ", waits to be let in" if person.is_waiting else since
             you = " (you)" if person.id == me.id else ""
-            st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
+            account = f", {plain(account)}" if (account := accounts.get(person.id)) else ""
+            st.markdown(f"**{plain(person.name)}**{you}{account}{since}", width="stretch")
             if frame.is_admin and not person.local:
-                st.button("End sessions", key=f"agreement_sessions_{person.id}", type="tertiary",
-                          icon=":material/logout:", help="In all browsers; they can log in again unless blocked",
-                          on_click=_end_sessions, args=(frame, person.id))  # fmt: skip
-            key = f"agreement_role_{person.id}_{person.role}"
-            st.selectbox("Role", ROLES, ROLES.index(person.role), key=key, label_visibility="collapsed", width=180,
-                         disabled=not frame.is_admin, on_change=_give_role,
-                         args=(frame, person.id, key))  # fmt: skip
+                st.button(f"End sessions of {plain(person.name)}", key=f"agreement_sessions_{person.id}",
+                          type="tertiary", icon=":material/logout:",
+                          help="In all browsers; they can log in again unless blocked",
+                          on_click=_end_sessions, args=(frame, person))  # fmt: skip
+            _draw_role(frame, person)
     if frame.is_admin:
         _draw_log(frame)
 
 
-@guarded
-def _give_role(frame: Frame, person_id: int, key: str) -> None:
-    people.set_role(frame.wb, person_id, state.pop(key), by=frame.annotator.id)
+def _draw_role(frame: Frame, person: AnnotatorView) -> None:
+    """The box has the role that is stored: after a refusal, and after another admin has changed it. The state is set
+    only then; a run that overtakes the one that made the box needs the default."""
+    key, index = f"agreement_role_{person.id}", ROLES.index(person.role)
+    if state.get(key, person.role) != person.role:
+        state[key], index = person.role, 0
+    st.selectbox(f"Role of {plain(person.name)}", ROLES, index, key=key, label_visibility="collapsed", width=180,
+                 disabled=not frame.is_admin, on_change=_give_role, args=(frame, person, key))  # fmt: skip
+
+
+def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
+    with st.container():  # in every run, so that nothing below moves
+        if persons:
+            start = "1 person waits" if len(persons) == 1 else f"{len(persons):,} people wait"
+            names = join([plain(p.name) for p in persons])
+            st.info(f"{start} to be let in: {names}. Give a role to let them in.", icon=":material/person_add:")
 
 
 @guarded
-def _end_sessions(frame: Frame, person_id: int) -> None:
-    sessions.end_sessions(frame.wb, person_id, by=frame.annotator.id)
+def _give_role(frame: Frame, person: AnnotatorView, key: str) -> None:
+    people.set_role(frame.wb, person.id, state[key], by=frame.annotator.id)
+    announce(f"{person.name} is {TITLES[state[key]]} now.")
+
+
+@guarded
+def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
+    sessions.end_sessions(frame.wb, person.id, by=frame.annotator.id)
+    announce(f"The sessions of {person.name} are ended.")
 
 
 def _draw_log(frame: Frame) -> None:

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from app.labels import guidelines
+from app.labels.guidelines import Rules
 from app.ui.errors import boundary, guarded
 from app.ui.page import Frame
-from app.ui.text import plain
+from app.ui.text import count, percent, plain
 from app.workbench import people
 
 state = st.session_state
@@ -20,18 +21,39 @@ def draw_rules(frame: Frame) -> None:
 
 
 def _draw_settings(frame: Frame) -> None:
-    wb, corpus_id, is_closed = frame.wb, frame.corpus.id, not frame.is_admin
-    now = guidelines.read_rules(wb, corpus_id)
+    now = guidelines.read_rules(frame.wb, frame.corpus.id)
+    if frame.is_admin:
+        _draw_form(frame, now)
+    else:  # who must follow them: a field that is closed is hard to read
+        st.header("Labelling rules", anchor=False)
+        st.markdown("\n".join(f"- {line}" for line in describe_rules(now)))
+
+
+def describe_rules(rules: Rules) -> tuple[str, ...]:
+    """A sentence for each rule."""
+    people_per_pair = "One person labels" if rules.overlap == 1 else f"{rules.overlap} people label"
+    target = f"The target is {count(rules.target, 'pair')}." if rules.target else "There is no target number of pairs."
+    return (
+        f"{people_per_pair} each pair of question and sentence.",
+        f"Of an adaptive queue, {percent(rules.control)} is drawn at random, as a fair sample for estimates.",
+        f"Of random pairs, {percent(rules.blind)} is shown without model ranks, to measure how much ranks influence "
+        "labels.",
+        target,
+    )
+
+
+def _draw_form(frame: Frame, now: Rules) -> None:
+    wb, corpus_id = frame.wb, frame.corpus.id
     with st.form(f"agreement_rules_{corpus_id}", border=False):
         st.header("Labelling rules", anchor=False)
-        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap, disabled=is_closed,
+        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  disabled=is_closed, help="A fair sample for estimates")  # fmt: skip
+                                  help="A fair sample for estimates")  # fmt: skip
         blind = st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, round(now.blind * 100), 5,
-                                disabled=is_closed, help="Measures how much the ranks influence labels")  # fmt: skip
-        target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100, disabled=is_closed)
-        is_sent = st.form_submit_button("Save", disabled=is_closed, icon=":material/save:")
+                                help="Measures how much the ranks influence labels")  # fmt: skip
+        target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)
+        is_sent = st.form_submit_button("Save", icon=":material/save:")
     if is_sent:
         with boundary():
             shares = {"control": control / 100, "blind": blind / 100}

@@ -78,8 +78,9 @@ def renew_box() -> None:
 
 
 def submit(text: str) -> None:
-    """Make it the question of the run that follows."""
+    """Make it the question of the run that follows, and of the address: a log-in in between leads back to it."""
     st.session_state["_as2_submitted"] = True
+    url.put(q=text.strip() if fits_link(text.strip()) else None)
     _set_question(text)
 
 

@@ -36,7 +36,7 @@ def draw(frame: Frame) -> None:
     if not views:
         st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
     _draw_create(frame)
-    if frame.corpus is not None:
+    if frame.corpus is not None and not frame.missing:
         _draw_ingest(frame)
     left, right = st.columns(2, gap="large")
     with left:
@@ -48,7 +48,7 @@ def draw(frame: Frame) -> None:
 def _draw_row(frame: Frame, corpus: CorpusView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(corpus.name)}**", width="stretch")
-        if frame.corpus is not None and corpus.id == frame.corpus.id:
+        if frame.corpus is not None and corpus.id == frame.corpus.id and not frame.missing:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
@@ -125,7 +125,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 
 @st.dialog("Rename corpus", on_dismiss=_close)
 def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
-    st.caption("Links and commands that have the old name no longer find the corpus.")
+    st.caption("Pages that are open follow. Links and commands that have the old name no longer find the corpus.")
     with st.form("data_rename", border=False):
         name = st.text_input("New name", corpus.name, max_chars=corpora.MAX_NAME_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
@@ -133,9 +133,6 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
-                if frame.corpus is not None and frame.corpus.id == corpus.id:
-                    use_corpus(view.name)
-                    url.put(corpus=view.name)
                 announce(f"The corpus {corpus.name} is now called {view.name}.")
                 st.rerun()
 

@@ -163,10 +163,42 @@ def test_who_is_blocked_is_let_in_no_more_and_may_do_nothing_on_a_page_that_is_o
 def test_newcomers_can_be_blocked_until_an_admin_lets_them_in(open_wb):
     wb = open_wb(newcomers="blocked", admin="ada@lab.example")
     assert admit(wb).role == "admin"
-    with pytest.raises(NotAllowed, match="eve is blocked"):
+    with pytest.raises(NotAllowed, match="nobody has let you in yet: ask ada"):
         admit(wb, "eve")
     people.set_role(wb, people.find_person(wb, "eve").id, "annotator", by=people.find_person(wb, "ada").id)
     assert admit(wb, "eve").role == "annotator"
+
+
+def test_who_was_in_before_and_is_blocked_is_no_newcomer(open_wb):
+    wb = open_wb(newcomers="blocked")
+    with pytest.raises(NotAllowed, match="nobody has let you in yet: ask whoever runs this server"):
+        admit(wb)
+    people.set_role(wb, people.find_person(wb, "ada").id, "annotator", by=None)
+    assert not admit(wb).is_waiting
+    people.set_role(wb, people.find_person(wb, "ada").id, "blocked", by=None)
+    with pytest.raises(NotAllowed, match="ada is blocked: ask whoever runs this server"):
+        admit(wb)
+    assert not people.find_person(wb, "ada").is_waiting
+
+
+def test_admins_read_which_account_a_name_belongs_to(open_wb):
+    wb = open_wb(newcomers="blocked", admin="ada@lab.example")
+    ada = admit(wb)
+    for sub, address in (("2", "ben@lab.example"), ("3", "ben2@lab.example"), ("4", None)):
+        with pytest.raises(NotAllowed, match="nobody has let you in"):
+            admit(wb, "Ben", sub=sub, email=address)
+    accounts = sessions.list_accounts(wb, by=ada.id)
+    assert {p.name: accounts[p.id] for p in people.list_people(wb)} == {
+        "ada": "ada@lab.example",
+        "Ben": "ben@lab.example",
+        "Ben 2": "ben2@lab.example",
+        "Ben 3": f"{ISSUER}|4",
+    }
+    people.set_role(wb, people.find_person(wb, "Ben").id, "annotator", by=ada.id)
+    ben = admit(wb, "Ben", sub="2", email="ben@lab.example")
+    assert sessions.list_accounts(wb, by=None) == accounts
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        sessions.list_accounts(wb, by=ben.id)
 
 
 def test_a_log_in_is_recorded_once_however_often_the_page_is_drawn(wb, clock):
