@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import lock_corpus
 from app.workbench.people import ADMIN, require
 from app.workbench.workbench import Workbench, storable
-from as2core.errors import BadSetting
+from as2core.errors import As2Error, BadSetting
 from db.models import Corpus
 from db.repositories import reviews
 
@@ -23,6 +23,10 @@ FIRST_GUIDELINES = """\
 - Judge the text, not your own knowledge: a sentence with a wrong fact can still answer.
 - **Unsure** is a valid label, and better than a guess. Flag what others should check.
 """
+
+
+class EditConflict(As2Error):
+    """Somebody else changed it after it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +109,10 @@ def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
         return (*map(_view, reviews.list_guidelines(s, corpus_id)), GuidelineView(0, FIRST_GUIDELINES))
 
 
-def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:
-    """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting,
-    UnknownCorpus."""
+def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int, base: int | None = None) -> GuidelineView:
+    """A new version, unless the text is the one in force. `base`: the version that the writer has read, None for
+    whichever is in force. Raises EditConflict where that is another one by now, NotAllowed unless `by` is an admin,
+    BadSetting, UnknownCorpus."""
     text = storable(text).strip() + "\n"
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
@@ -115,6 +120,8 @@ def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> Gu
         require(s, by, "write guidelines", ADMIN)
         lock_corpus(s, corpus_id)
         newest = guidelines_of_corpus(s, corpus_id)
+        if base not in (None, newest.version):
+            raise EditConflict(f"{newest.by} saved version {newest.version} meanwhile, so nothing was saved")
         if text != newest.text:
             reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())
         return guidelines_of_corpus(s, corpus_id)

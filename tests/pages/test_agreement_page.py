@@ -175,3 +175,43 @@ def test_a_conflict_is_read_among_its_neighbours(wb, ann, bob):
     shown = markup(open_page("agreement", {"view": "conflicts"}))
     for step, mark in ((-1, '<span class="near">'), (0, "<mark>"), (1, '<span class="near">')):
         assert f"{mark}{escape(text_at[sentence.position + step])}<" in shown
+
+
+def open_rules():
+    return open_page("agreement", {"view": "rules"})
+
+
+def save(at):
+    return at.button(key="agreement_guidelines_save").click().run()
+
+
+def test_guidelines_written_beside_another_admins_wait_for_a_second_save_and_their_text_stays(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    at.text_area[0].set_value("- Dates count.").run()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    at = save(at)
+    assert "ann saved version 1 meanwhile, so nothing was saved" in texts(at)
+    assert at.text_area[0].value == "- Dates count." and "- Names count." in texts(at)
+    assert guidelines.read_guidelines(wb, TOWERS).version == 1
+    at = save(at)
+    now = guidelines.read_guidelines(wb, TOWERS)
+    assert (now.version, now.text) == (2, "- Dates count.\n")
+    assert [t.value for t in at.toast] == ["Saved as version 2."]
+
+
+def test_typed_guidelines_outlive_another_view_and_another_admins_version(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    at.text_area[0].set_value("- Dates count.").run()
+    at.segmented_control(key="agreement_view").set_value("conflicts").run()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    at = at.segmented_control(key="agreement_view").set_value("rules").run()
+    assert at.text_area[0].value == "- Dates count."
+
+
+def test_a_box_in_which_nobody_typed_follows_the_version_in_force(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    assert at.run().text_area[0].value == "- Names count.\n"
