@@ -215,3 +215,39 @@ def test_a_box_in_which_nobody_typed_follows_the_version_in_force(wb, ann):
     at = open_rules()
     guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
     assert at.run().text_area[0].value == "- Names count.\n"
+
+
+def test_a_verdict_upon_a_page_that_is_out_of_date_is_refused_and_the_one_that_stands_is_shown(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1))
+    at = open_page("agreement", {"view": "conflicts"})
+    people.set_role(wb, ann.id, "admin", by=None)
+    agreement.adjudicate(
+        wb, question_id=TOWER, sentence_id=1, annotator_id=ann.id, label="correct", note="the manual says so"
+    )
+    at.text_input(key=f"agreement_note_{TOWER}_1").set_value("it does not")
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert [e.value for e in at.error] == ["The pair was settled as correct by ann meanwhile\\: nothing was recorded"]
+    assert "Settled as correct by ann: the manual says so" in texts(at)
+    assert at.text_input(key=f"agreement_note_{TOWER}_1").value == "it does not"
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert "Settled as incorrect by me: it does not" in texts(at)
+    assert "Earlier: correct by ann (the manual says so)." in markup(at)
+
+
+def test_a_verdict_upon_a_conflict_that_was_opened_again_meanwhile_is_refused(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1))
+    pair = {"question_id": TOWER, "sentence_id": 1, "annotator_id": me.id}
+    agreement.adjudicate(wb, **pair, label="correct")
+    at = open_page("agreement", {"view": "conflicts"})
+    agreement.adjudicate(wb, **pair, label=None)
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert "The pair was opened again meanwhile" in at.error[0].value
+    assert "Earlier: correct by me; opened again by me." in markup(at)
+
+
+def test_a_conflict_links_to_the_sentence_in_its_document(wb, ann, bob):
+    dispute(wb, ann, bob, (COST, 3))
+    with wb.read() as s:
+        place = s.get_one(Sentence, 3).position + 1
+    [link] = [x for x in open_page("agreement", {"view": "conflicts"}).get("page_link") if "document" in x.proto.label]
+    assert f"sentence={place}" in link.proto.query_string

@@ -94,7 +94,7 @@ def _name_draft(corpus_id: int) -> str:
 
 
 def _keep(slot: str, key: str) -> None:
-    """Also where the click that ends the typing opens another view. A save may be called before this and end the draft."""
+    """Also where the click that ends the typing opens another view. A save may come first and end the draft."""
     if slot in state:
         state[slot] = replace(state[slot], text=state[key])
 
