@@ -1,7 +1,7 @@
 """`as2 ask`: a question over a corpus, answered in the terminal."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -10,10 +10,10 @@ from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from app.ask.asking import AskView
-    from app.ask.pins import Arrangement
+    from app.ask.pins import Arrangement, Pin
     from app.ranking.retrieval import RetrievedSentence
     from as2core.cascade.trace import CascadeTrace
 
@@ -116,7 +116,7 @@ def list_candidates(view: "AskView", run: "CascadeTrace", arrangement: "Arrangem
             **{name: getattr(sentence, name) for name in names},
             "retrieval_rank": sentence.retrieval_rank or None,
             "dropped_after_layer": None if stage < 0 else run.stages[stage].layer,
-            "labelled": pin and {"label": pin.label, "by": list(pin.by), "question": pin.question},
+            "labelled": pin and _describe_pin(pin),
         }
 
     top = [describe(x.sentence, x.position) for x in arrangement.top]
@@ -151,7 +151,7 @@ def _show_answer(view: "AskView", arrangement: "Arrangement") -> None:
         pin = arrangement.top[0].pin
         where = "" if pin.is_same_wording else f" for “{pin.question}”"
         echo(context)
-        echo(f"  {first.title}, labelled correct{_name(pin.by)}{where}")
+        echo(f"  {first.title}, labelled correct{_name(_describe_pin(pin))}{where}")
     elif position is not None and view.is_answer[position]:
         echo(context)
         echo(f"  {first.title}, probability {probability:.2f}")
@@ -163,9 +163,17 @@ def _show_answer(view: "AskView", arrangement: "Arrangement") -> None:
         print_note(f"people disagree on this sentence, so it stays where the model ranks it: {dispute.sentence.text}")
 
 
+def _describe_pin(pin: "Pin") -> dict[str, object]:
+    settled_by = pin.settled_by or None
+    return {"label": pin.label, "by": list(pin.by), "settled_by": settled_by, "question": pin.question}
+
+
 def _describe_label(entry: object) -> str:
-    return f"{entry['label']}{_name(entry['by'])}" if isinstance(entry, dict) else ""
+    return f"{entry['label']}{_name(entry)}" if isinstance(entry, dict) else ""
 
 
-def _name(by: "Sequence[str]") -> str:
-    return f" by {', '.join(by)}" if by else ""
+def _name(entry: "Mapping[str, Any]") -> str:
+    """Who labelled it so; whoever settled it decides alone."""
+    if entry["settled_by"]:
+        return f", settled by {entry['settled_by']}"
+    return f" by {', '.join(entry['by'])}" if entry["by"] else ""
