@@ -211,7 +211,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
 def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:
     parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
     if corpus.labels:
-        parts.append(count(corpus.labels, "label"))
+        parts.append(count(corpus.labels, "labelled pair"))
     slot.caption(" · ".join(parts))
 
 

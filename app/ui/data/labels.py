@@ -148,7 +148,7 @@ def _draw_export(frame: Frame) -> None:
     if corpus is None or not corpus.labels:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return
-    st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
+    st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'labelled pair')}.")
     st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
                "training, validation and test; importing it again changes nothing. Flags, times and removals from the "
                "label queue are only in a backup. The other formats have one label per sentence, 1 or 0: they omit "
