@@ -10,6 +10,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
+from app.workbench import audit
 from app.workbench.people import ADMIN, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
@@ -17,6 +18,7 @@ from db.models import Corpus
 from db.repositories import reviews
 
 MAX_OVERLAP, MAX_CHARS = 20, 20_000
+CHANGE_RULES = "change the labelling rules"  # in the audit log
 FIRST_GUIDELINES = """\
 - **Correct**: read with its neighbours, the sentence answers the question. It need not be the best answer.
 - **Incorrect**: it is on topic but does not answer, or answers only together with another sentence.
@@ -77,9 +79,10 @@ def rules_of(corpus: Corpus | None) -> Rules:
 def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleChanges]) -> Rules:
     """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting, UnknownCorpus."""
     with wb.write() as s:
-        require(s, by, "change the labelling rules", ADMIN)
+        require(s, by, CHANGE_RULES, ADMIN)
         lock_corpus(s, corpus_id)
-        rules = replace(rules_of_corpus(s, corpus_id), **changes)
+        before = rules_of_corpus(s, corpus_id)
+        rules = replace(before, **changes)
         if not 1 <= rules.overlap <= MAX_OVERLAP:
             raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {rules.overlap}")
         for name in ("control", "blind"):
@@ -87,8 +90,21 @@ def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleC
                 raise BadSetting(f"the {name} share is 0 to 1, not {getattr(rules, name)}")
         if rules.target is not None and rules.target < 1:
             raise BadSetting(f"the target is 1 pair or more, not {rules.target}")
-        s.get_one(Corpus, corpus_id).rules = asdict(rules)
+        corpus = s.get_one(Corpus, corpus_id)
+        corpus.rules = asdict(rules)
+        if rules != before:
+            audit.record(s, wb.clock(), by, CHANGE_RULES, corpus.name, _describe_changes(before, rules))
         return rules
+
+
+def _describe_changes(before: Rules, after: Rules) -> str:
+    """`overlap 1 to 2, target none to 100`"""
+    pairs = ((name, old, asdict(after)[name]) for name, old in asdict(before).items())
+    return ", ".join(f"{name} {_describe(old)} to {_describe(new)}" for name, old, new in pairs if old != new)
+
+
+def _describe(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
 
 
 def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
