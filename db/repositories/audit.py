@@ -28,6 +28,11 @@ def list_events(
     return list(session.scalars(statement.order_by(AuditEvent.id.desc()).limit(limit)))
 
 
+def find_newest_event(session: Session, act: str, target: str, *, outcome: str) -> AuditEvent | None:
+    of_act = select(AuditEvent).where(AuditEvent.act == act, AuditEvent.target == target, AuditEvent.outcome == outcome)
+    return session.scalars(of_act.order_by(AuditEvent.id.desc()).limit(1)).first()
+
+
 def count_events(session: Session, *, before: datetime) -> int:
     return session.scalar(select(func.count()).where(AuditEvent.created < before)) or 0
 
