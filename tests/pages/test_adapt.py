@@ -400,9 +400,18 @@ def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_w
         assert "It is waiting for your decision" not in texts(open_adapt())
         return
     at = open_adapt()
+    assert "It is waiting for your decision" in texts(at)
     assert f"{how} the version in use on 35 questions (AP 0.700 → 0.750)" in texts(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
+
+
+def test_a_viewer_is_not_told_to_decide(wb):
+    change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
+    result = stored.retrain_result()
+    stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
+    stored.set_role(wb, "viewer")
+    assert "It is waiting for a decision" in texts(open_adapt())
 
 
 def test_a_version_is_renamed_noted_and_deleted(wb):
