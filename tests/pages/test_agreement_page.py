@@ -6,7 +6,9 @@ from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
 from app.labels import agreement, annotation, guidelines
+from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
+from app.ui.agreement import figures
 from app.ui.text import escape
 from app.workbench import people
 from db.models import Sentence
@@ -151,6 +153,11 @@ def test_rules_and_guidelines_are_kept_when_sent(wb):
     at.button(key="agreement_guidelines_save").click().run()
     now = guidelines.read_guidelines(wb, TOWERS)
     assert (now.version, now.text, now.by) == (1, "- Dates count.\n", "me")
+
+
+def test_a_negative_figure_has_a_minus_sign_and_a_zero_none():
+    assert [figures.format_number(x) for x in (-0.3, 0.257, -0.001)] == ["−0.30", "0.26", "0.00"]
+    assert figures._format_interval(Estimate(-0.3, -0.62, -0.08, 9)) == "−0.62 to −0.08"
 
 
 def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(wb):
