@@ -79,6 +79,11 @@ def find_question(session: Session, corpus_id: int, text: str) -> Question | Non
     return session.scalar(same_text.order_by(Question.id).limit(1))
 
 
+def list_texts(session: Session, corpus_id: int) -> list[str]:
+    """Of all questions, the oldest first."""
+    return list(session.scalars(select(Question.text).where(Question.corpus_id == corpus_id).order_by(Question.id)))
+
+
 def list_questions(session: Session, corpus_id: int) -> list[Question]:
     return list(session.scalars(select(Question).where(Question.corpus_id == corpus_id).order_by(Question.id)))
 
