@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 WIDTH, HEIGHT = 390, 844
+MIN_TOUCH = 40  # pixels
+LABELS = ("correct", "incorrect", "unsure")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -35,3 +37,29 @@ def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, smal
         box = page.get_by_role("button", name=name).first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
         assert box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT
+
+
+def test_the_buttons_of_a_row_are_wide_enough_under_its_text_and_tell_which_is_chosen(small_page, small, small_worker):
+    page = small_page
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    open_queue(page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-row"]')
+    wait_until_idle(page)
+    rows = page.locator('[class*="st-key-as2-row-"]')
+    buttons = page.locator('[class*="st-key-label_row_"] button:visible')
+    expect(buttons).to_have_count(len(LABELS) * rows.count())
+    end = 0
+    for place in range(rows.count()):
+        row = rows.nth(place)
+        text = row.get_by_test_id("as2-row").bounding_box()
+        boxes = [button.bounding_box() for button in row.get_by_role("button").all()]
+        assert text["y"] >= end
+        assert all(box["width"] >= MIN_TOUCH and box["x"] >= text["x"] for box in boxes)
+        assert all(box["y"] >= text["y"] + text["height"] - 1 for box in boxes)
+        end = max(box["y"] + box["height"] for box in boxes)
+    button = page.locator('[class*="st-key-label_row_"][class*="_incorrect"] button:enabled:visible').first
+    name = button.get_by_test_id("stMarkdownContainer").inner_text()
+    button.click()
+    for other in LABELS:
+        other_name = name.replace("Incorrect", other.capitalize())
+        is_pressed = page.get_by_role("button", name=other_name, exact=True)
+        expect(is_pressed).to_have_attribute("aria-pressed", str(other == "incorrect").lower())
