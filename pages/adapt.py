@@ -79,7 +79,7 @@ def check_readiness(corpus_id: int, labels: int, settings: RetrainSettings) -> R
     return adapting.check_readiness(wb, corpus_id, settings)
 
 
-schedule.draw_waiting(wb)
+schedule.draw_waiting(frame)
 job = find_job()
 recent = queue.list_recent(wb, frame.corpus.id)
 jobs.draw_failure(recent, queue.find_newest(wb, "retrain", frame.corpus.id), current=job)

@@ -84,6 +84,8 @@ def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
         with slot, st.spinner("Finding the next item …"):
             if mode == LIST and question is not None:  # a reload, a link, Back or Forward: the list that was open there
                 desk = ListDesk.resume(frame.wb, seat, question, skips)
+                if desk.item is None or desk.item.question_id != question:
+                    st.toast("The list of this link is not open to you any more.", icon=":material/link_off:")
             else:
                 desk = DESKS[mode].start(frame.wb, seat, skips)
         state["_label_desk"] = desk

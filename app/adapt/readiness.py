@@ -92,6 +92,16 @@ class Readiness:
     only_incorrect: int = 0
 
     @property
+    def useful_questions(self) -> int:
+        """Training questions that the ranker learns from."""
+        return self.train_questions - self.only_correct - self.only_incorrect
+
+    @property
+    def disputed(self) -> int:
+        """Pairs in conflict."""
+        return self.labels - self.correct - self.incorrect - self.unsure
+
+    @property
     def is_ready(self) -> bool:
         return not self.problems
 
@@ -177,7 +187,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     problem = problem or _find_problem(
         composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
     )
-    kinds = Counter((bool(q.positives), bool(q.negatives)) for q in train if settings.kind == CASCADE)
+    only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.disputed for x in composition.questions),
@@ -196,8 +206,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         by_annotator=by_annotator,
         familiar=_count_familiar(wb, train, base.trained_on),
         narrowing=Narrowing.build(composition, settings.choice.questions),
-        only_correct=kinds[True, False],
-        only_incorrect=kinds[False, True],
+        only_correct=only_correct,
+        only_incorrect=only_incorrect,
     )
 
 

@@ -106,7 +106,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """What was trained on. `presumed`: how many of the `incorrect` sentences carry no label. `origins`: training
+    """What was trained on. `skipped_questions`: how many of the `questions` have labels of one kind only, of which a
+    cascade learns nothing. `presumed`: how many of the `incorrect` sentences carry no label. `origins`: training
     questions by where they came from; `givers`: their labels by annotator. `cross_fitted_questions`: training questions
     on which before and after are compared, too (app.adapt.cross_fitting). Results of older programs lack all these, and
     the numbers of labels."""
@@ -119,6 +120,7 @@ class LabelCounts:
     held_out_questions: int = 0
     cross_fitted_questions: int = 0
     replayed_questions: int = 0
+    skipped_questions: int = 0
     origins: dict[str, int] = field(default_factory=dict)
     givers: dict[str, int] = field(default_factory=dict)
 

@@ -227,7 +227,7 @@ class _Retrain:
             reliability=held_out.map(lambda m: m.reliability),
             frozen=figures.pop(FROZEN, None),
             frozen_others=figures,
-            labels=_count_labels(self.snapshot, len(cross_fit_result.questions)),
+            labels=_count_labels(self.snapshot, self.settings.kind, len(cross_fit_result.questions)),
             left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,
@@ -314,7 +314,7 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
     return RetrainReport.from_json({**record["result"], "version": row.name}) if row is not None else None
 
 
-def _count_labels(snapshot: Snapshot, cross_fitted: int) -> LabelCounts:
+def _count_labels(snapshot: Snapshot, kind: str, cross_fitted: int) -> LabelCounts:
     parts = snapshot.parts
     correct, incorrect = parts.train_labels
     return LabelCounts(
@@ -326,6 +326,7 @@ def _count_labels(snapshot: Snapshot, cross_fitted: int) -> LabelCounts:
         held_out_questions=len(parts.held_out),
         cross_fitted_questions=cross_fitted,
         replayed_questions=len(snapshot.replay),
+        skipped_questions=sum(parts.one_sided) if kind == registry.CASCADE else 0,
         origins=dict(snapshot.origins),
         givers=dict(snapshot.givers),
     )

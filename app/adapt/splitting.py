@@ -57,6 +57,13 @@ class Split:
         """How many labels of the training questions are correct, and incorrect."""
         return sum(q.positives for q in self.train), sum(q.negatives for q in self.train)
 
+    @property
+    def one_sided(self) -> tuple[int, int]:
+        """How many training questions have correct labels only, and incorrect labels only: a cascade learns nothing
+        from them."""
+        kinds = Counter((bool(q.positives), bool(q.negatives)) for q in self.train)
+        return kinds[True, False], kinds[False, True]
+
 
 def split(
     all_questions: Sequence[LabelledQuestion],

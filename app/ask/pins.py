@@ -24,7 +24,7 @@ from db.repositories import corpora as corpus_rows
 class Pin:
     """A judged sentence. `label` is None where people disagree evenly. `by`: who gave that label; nobody where a
     verdict alone says so. `question` is the text it was labelled for; `is_same_wording`: that of the question asked,
-    white space aside. `is_current`: the label has not changed since."""
+    white space aside. `is_current`: the label has not changed since. `settled_by`, `own`: as in `Judgement`."""
 
     sentence_id: int
     label: str | None
@@ -32,6 +32,8 @@ class Pin:
     question: str
     is_same_wording: bool
     is_current: bool = True
+    settled_by: str = ""
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,15 @@ def compare_pins(pins: Mapping[int, Pin], present: Mapping[int, Pin]) -> dict[in
 
 def _make_pin(sentence_id: int, judgement: Judgement, earlier: EarlierQuestion, question: str) -> Pin:
     is_same = earlier.text.split() == question.split()
-    return Pin(sentence_id, judgement.label, judgement.by, earlier.text, is_same)
+    return Pin(
+        sentence_id,
+        judgement.label,
+        judgement.by,
+        earlier.text,
+        is_same,
+        settled_by=judgement.settled_by,
+        own=judgement.own,
+    )
 
 
 def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int, Pin]) -> Arrangement:

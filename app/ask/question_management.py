@@ -19,6 +19,7 @@ from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import As2Error
+from as2core.text import count
 from db.models import Corpus, Question
 from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter
@@ -149,14 +150,15 @@ def delete_question(wb: Workbench, question_id: int, *, labels: int, by: int) ->
     wb.later.finish(question_id)  # a run that was stored after its question would have none to belong to
     with wb.write(durable=True) as s:
         person = people.require(s, by, DELETE)
-        preview = _preview(s, _lock(s, question_id), by)
+        question = _lock(s, question_id)
+        preview, corpus = _preview(s, question, by), s.get_one(Corpus, question.corpus_id).name
         if preview.refusal:
             raise NotAllowed(preview.refusal, actor=person.name, act=DELETE, target=preview.text)
         if preview.labels != labels:
-            noun = "label" if preview.labels == 1 else "labels"
-            raise LabelsChanged(f"the question has {preview.labels} {noun} now, not {labels}: look at it again")
+            now = count(preview.labels, "label")
+            raise LabelsChanged(f"the question has {now} now, not {labels}: look at it again")
         rows.delete_question(s, question_id)
-        audit.record(s, wb.clock(), by, DELETE, preview.text, f"{labels} labels")
+        audit.record(s, wb.clock(), by, DELETE, preview.text, f"of {corpus}; {count(labels, 'label')}")
 
 
 def list_leftovers(wb: Workbench, corpus_id: int) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
+from as2core.wording import find_exact_form
 from db.models import ASKED
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
@@ -37,21 +38,28 @@ class AddedQuestionsView:
 
 def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:
     """Store questions, one a line, and have them ranked in the background, so that the queues offer them. Empty lines,
-    repeats and existing questions are skipped. All are stored or none. Raises BadSetting, EmptyQuestion if there is
-    none, UnknownCorpus, NotAllowed for a viewer."""
+    repeats and existing questions are skipped: those of the same words, case, punctuation and articles aside. All are
+    stored or none. Raises BadSetting, EmptyQuestion if there is none, UnknownCorpus, NotAllowed for a viewer."""
     questions = [_normalise_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    texts = list(dict.fromkeys(questions))
+    texts: dict[tuple[str, ...], str] = {}
+    for question in questions:
+        texts.setdefault(_find_form(question), question)
     if not texts:
         raise EmptyQuestion("there is no question yet: type one per line")
     if len(texts) > MAX_ADDED_QUESTIONS:
         raise BadSetting(f"{len(texts):,} questions are too many: add up to {MAX_ADDED_QUESTIONS} at a time")
     check_has_sentences(wb, corpus_id)
+    with wb.read() as s:
+        alike = {_find_form(text): text for text in reversed(rows.list_texts(s, corpus_id))}
     with wb.write(durable=True) as s:
         people.require(s, by, "add questions")
         lock_corpus(s, corpus_id)
-        existing = {t: q.queued for t in texts if (q := rows.find_question(s, corpus_id, t)) is not None}
-        for text in texts:
-            find_or_add(s, corpus_id, text, LISTED, wb.clock())
+        existing: dict[str, bool] = {}  # text -> whether it is in the label queues
+        for form, text in texts.items():
+            row = rows.find_question(s, corpus_id, text) or rows.find_question(s, corpus_id, alike.get(form, text))
+            if row is not None:
+                existing[row.text] = row.queued
+            find_or_add(s, corpus_id, row.text if row else text, LISTED, wb.clock())
     added, entered = len(texts) - len(existing), list(existing.values()).count(False)
     if added or entered:
         score_job.start_scoring(wb, corpus_id, max(added + entered, score_job.MAX_JOB_QUESTIONS))
@@ -64,6 +72,11 @@ def rank_in_background(wb: Workbench, corpus_id: int) -> None:
         is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
     if not is_waiting:  # a running job has its list of questions already
         score_job.start_scoring(wb, corpus_id)
+
+
+def _find_form(text: str) -> tuple[str, ...]:
+    """The same for questions of the same words, case, punctuation and articles aside."""
+    return find_exact_form(text) or (text,)
 
 
 def _normalise_line(number: int, line: str) -> str:

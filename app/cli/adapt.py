@@ -142,7 +142,7 @@ def _promote(wb: "Workbench", version: str) -> str:
 
 
 def print_report(report: "RetrainReport", view: "Readiness") -> None:
-    echo(f"{report.version}: {view.train_questions} training questions, {view.heldout_questions} held out")
+    echo(f"{report.version}: {view.useful_questions} training questions, {view.heldout_questions} held out")
     fixed = {BASELINES[b.name]: b.metrics for b in report.baselines}
     sides = {**fixed, "before": report.before, "after": report.after}
     print_table(
@@ -163,9 +163,11 @@ def _print_readiness(view: "Readiness", as_json: bool) -> None:
         return
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    echo(f"{view.labels:,} labels: {view.correct:,} correct, {view.incorrect:,} incorrect, {view.unsure:,} unsure")
+    disputed = f", {view.disputed:,} disputed" if view.disputed else ""
+    counts = f"{view.correct:,} correct, {view.incorrect:,} incorrect"
+    echo(f"{view.labels:,} labelled pairs: {counts}, {view.unsure:,} unsure{disputed}")
     echo(
-        f"{view.train_questions:,} training questions ({view.train_correct:,} correct, {view.train_incorrect:,} "
+        f"{view.useful_questions:,} training questions ({view.train_correct:,} correct, {view.train_incorrect:,} "
         f"incorrect labels, {view.presumed:,} of them presumed), {view.dev_questions:,} for validation, "
         f"{view.heldout_questions:,} held out; {view.replayed:,} shipped questions mixed in"
     )

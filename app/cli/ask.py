@@ -1,7 +1,7 @@
 """`as2 ask`: a question over a corpus, answered in the terminal."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ask.asking import AskView
-    from app.ask.pins import Arrangement
+    from app.ask.pins import Arrangement, Pin
     from app.corpora.documents import SentenceInDocument
     from app.ranking.retrieval import RetrievedSentence
     from app.workbench.workbench import Workbench
@@ -143,7 +143,7 @@ def list_candidates(
             **{name: getattr(places.get(sentence.sentence_id), name, None) for name in PLACE},
             "retrieval_rank": sentence.retrieval_rank or None,
             "dropped_after_layer": None if stage < 0 else run.stages[stage].layer,
-            "labelled": pin and {"label": pin.label, "by": list(pin.by), "question": pin.question},
+            "labelled": pin and _describe_pin(pin),
         }
 
     top = [describe(x.sentence, x.position) for x in arrangement.top]
@@ -179,7 +179,7 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
         pin = arrangement.top[0].pin
         where = "" if pin.is_same_wording else f" for “{pin.question}”"
         echo(context)
-        echo(f"  {title}, labelled correct{_name(pin.by)}{where}")
+        echo(f"  {title}, labelled correct{_name(_describe_pin(pin))}{where}")
     elif position is not None and view.is_answer[position]:
         echo(context)
         echo(f"  {title}, probability {probability:.2f}")
@@ -191,9 +191,17 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
         print_note(f"people disagree on this sentence, so it stays where the model ranks it: {dispute.sentence.text}")
 
 
+def _describe_pin(pin: "Pin") -> dict[str, object]:
+    settled_by = pin.settled_by or None
+    return {"label": pin.label, "by": list(pin.by), "settled_by": settled_by, "question": pin.question}
+
+
 def _describe_label(entry: object) -> str:
-    return f"{entry['label']}{_name(entry['by'])}" if isinstance(entry, dict) else ""
+    return f"{entry['label']}{_name(entry)}" if isinstance(entry, dict) else ""
 
 
-def _name(by: "Sequence[str]") -> str:
-    return f" by {', '.join(by)}" if by else ""
+def _name(entry: "Mapping[str, Any]") -> str:
+    """Who labelled it so; whoever settled it decides alone."""
+    if entry["settled_by"]:
+        return f", settled by {entry['settled_by']}"
+    return f" by {', '.join(entry['by'])}" if entry["by"] else ""

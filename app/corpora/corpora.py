@@ -13,6 +13,7 @@ from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import DamagedIndex
+from as2core.text import count
 from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
@@ -170,7 +171,8 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
     with wb.write(durable=True) as s:
         people.allow(s, by, DELETE, people.ADMIN)
         row = s.get_one(Corpus, corpus_id)
-        audit.record(s, wb.clock(), by, DELETE, view.name, f"{view.documents:,} documents, {view.labels:,} labels")
+        detail = f"{count(view.documents, 'document')}, {count(view.labels, 'labelled pair')}"
+        audit.record(s, wb.clock(), by, DELETE, view.name, detail)
         comes_back = _is_shipped(row)
         s.delete(row)
     wb.forget_index(corpus_id)

@@ -21,8 +21,9 @@ from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import As2Error, UnreadableFile
-from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends, split_sentences
+from as2core.text import MAX_SENTENCE_CHARS, count, lacks_sentence_ends, split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
+from db.models import Corpus
 from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
@@ -169,8 +170,10 @@ def delete_documents(
             people.allow(s, by, "delete a document")
             lock_corpus(s, corpus_id)
             if (row := s.get(DocumentRow, document_id)) is not None:
+                corpus, labels = s.get_one(Corpus, corpus_id).name, rows.count_document_labels(s, document_id)
                 rows.withdraw_document(s, row, wb.clock())
-                audit.record(s, wb.clock(), by, "delete a document", row.external_id)
+                detail = f"of {corpus}; {count(labels, 'labelled pair')} kept"
+                audit.record(s, wb.clock(), by, "delete a document", row.external_id, detail)
         if on_progress:
             on_progress(Progress(number, len(document_ids), "deleting documents"))
     index_pending(wb, corpus_id)

@@ -176,14 +176,14 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
 
     with wb.write() as s:
         if by is not None and (importer := require(s, by, IMPORT_LABELS)).role != ADMIN:
+            if judges:
+                message = f"{file}: it holds verdicts on conflicts, and only an admin may import those"
+                raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
             for name in [annotator, *names]:
                 person = _find_person(s, name)
                 if person is not None and not person.imported and person.id != by:
                     message = f"{file}: only {person.name} or an admin may import labels signed {person.name}"
                     raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
-            if judges:
-                message = f"{file}: it holds verdicts on conflicts, and only an admin may import those"
-                raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
         signers = {name: ensure(s, name) for name in names}
         return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT)
 

@@ -20,6 +20,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.consensus import BINARY, MAX_NOTE_CHARS, check_label
+from app.labels.guidelines import EditConflict
 from app.workbench.people import ADMIN, Gone, has_role, require
 from app.workbench.workbench import Workbench, storable
 from as2core.types import CORRECT
@@ -27,6 +28,7 @@ from db.models import WITHDRAWN, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
+from db.repositories.queues import lock_candidate
 
 RESAMPLES, LEVEL = 300, 0.95
 _ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
@@ -61,19 +63,33 @@ class AgreementView:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictView:
+    """`label` is "withdrawn" where the pair was opened again."""
+
+    label: str
+    by: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConflictView:
-    """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then;
-    the labels stay."""
+    """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then,
+    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0. `earlier`: the
+    verdicts that count no more, oldest first."""
 
     question_id: int
     sentence_id: int
     question: str
     text: str
     title: str
+    document_id: int
+    position: int
     labels: tuple[tuple[str, str], ...]
+    earlier: tuple[VerdictView, ...] = ()
     verdict: str = ""
     by: str = ""
     note: str = ""
+    verdict_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +225,22 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
     peers say before their own label is in."""
     with wb.read() as s:
         sees_all = has_role(s, annotator_id, ADMIN)
-        verdicts = reviews.find_signed_verdicts(s, corpus_id)
+        verdicts: dict[tuple[int, int], list[Row]] = {}
+        for row in reviews.list_signed_verdicts(s, corpus_id):
+            verdicts.setdefault((row.question_id, row.sentence_id), []).append(row)
         pairs = _group_by_pair(s, corpus_id)
     conflicts = []
     for group in pairs:
         first, labels = group[0], tuple((r.annotator, r.label) for r in group)
-        ruling = verdicts.get((first.question_id, first.sentence_id))
+        history = verdicts.get((first.question_id, first.sentence_id), [])
+        ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
         if (is_open or ruling) and (sees_all or any(r.annotator_id == annotator_id for r in group)):
             pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
-            verdict = (ruling.label, ruling.name, ruling.note) if ruling else ()
-            conflicts.append(ConflictView(*pair, labels, *verdict))
+            place = first.document_id, first.position
+            earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
+            verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
+            conflicts.append(ConflictView(*pair, *place, labels, earlier, *verdict))
     return tuple(sorted(conflicts, key=lambda c: bool(c.verdict)))
 
 
@@ -231,10 +252,18 @@ def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
 
 
 def adjudicate(
-    wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, label: str | None, note: str = ""
+    wb: Workbench,
+    *,
+    question_id: int,
+    sentence_id: int,
+    annotator_id: int,
+    label: str | None,
+    note: str = "",
+    base: int | None = None,
 ) -> None:
     """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
-    pair again. Raises NotAllowed unless an admin, BadSetting, Gone."""
+    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands.
+    Raises EditConflict where another stands by now, NotAllowed unless an admin, BadSetting, Gone."""
     if label is not None:
         check_label(label)
     pair = (question_id, sentence_id)
@@ -242,7 +271,16 @@ def adjudicate(
         require(s, annotator_id, "settle a conflict", ADMIN)
         if not label_rows.list_labels_of_pair(s, *pair):
             raise Gone("this pair no longer has a label; reload the page")
+        lock_candidate(s, *pair)  # so that two verdicts take turns
+        _check_base(reviews.find_signed_verdict(s, pair), base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())
+
+
+def _check_base(ruling: Row | None, base: int | None) -> None:
+    if base is None or base == (ruling.id if ruling else 0):
+        return
+    state = f"settled as {ruling.label} by {ruling.name}" if ruling else "opened again"
+    raise EditConflict(f"the pair was {state} meanwhile: nothing was recorded")
 
 
 def tidy_note(note: str) -> str:

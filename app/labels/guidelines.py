@@ -10,19 +10,25 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
+from app.workbench import audit
 from app.workbench.people import ADMIN, require
 from app.workbench.workbench import Workbench, storable
-from as2core.errors import BadSetting
+from as2core.errors import As2Error, BadSetting
 from db.models import Corpus
 from db.repositories import reviews
 
 MAX_OVERLAP, MAX_CHARS = 20, 20_000
+CHANGE_RULES = "change the labelling rules"  # in the audit log
 FIRST_GUIDELINES = """\
 - **Correct**: read with its neighbours, the sentence answers the question. It need not be the best answer.
 - **Incorrect**: it is on topic but does not answer, or answers only together with another sentence.
 - Judge the text, not your own knowledge: a sentence with a wrong fact can still answer.
 - **Unsure** is a valid label, and better than a guess. Flag what others should check.
 """
+
+
+class EditConflict(As2Error):
+    """Somebody else changed it after it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +79,10 @@ def rules_of(corpus: Corpus | None) -> Rules:
 def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleChanges]) -> Rules:
     """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting, UnknownCorpus."""
     with wb.write() as s:
-        require(s, by, "change the labelling rules", ADMIN)
+        require(s, by, CHANGE_RULES, ADMIN)
         lock_corpus(s, corpus_id)
-        rules = replace(rules_of_corpus(s, corpus_id), **changes)
+        before = rules_of_corpus(s, corpus_id)
+        rules = replace(before, **changes)
         if not 1 <= rules.overlap <= MAX_OVERLAP:
             raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {rules.overlap}")
         for name in ("control", "blind"):
@@ -83,8 +90,21 @@ def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleC
                 raise BadSetting(f"the {name} share is 0 to 1, not {getattr(rules, name)}")
         if rules.target is not None and rules.target < 1:
             raise BadSetting(f"the target is 1 pair or more, not {rules.target}")
-        s.get_one(Corpus, corpus_id).rules = asdict(rules)
+        corpus = s.get_one(Corpus, corpus_id)
+        corpus.rules = asdict(rules)
+        if rules != before:
+            audit.record(s, wb.clock(), by, CHANGE_RULES, corpus.name, _describe_changes(before, rules))
         return rules
+
+
+def _describe_changes(before: Rules, after: Rules) -> str:
+    """`overlap 1 to 2, target none to 100`"""
+    pairs = ((name, old, asdict(after)[name]) for name, old in asdict(before).items())
+    return ", ".join(f"{name} {_describe(old)} to {_describe(new)}" for name, old, new in pairs if old != new)
+
+
+def _describe(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
 
 
 def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
@@ -105,9 +125,10 @@ def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
         return (*map(_view, reviews.list_guidelines(s, corpus_id)), GuidelineView(0, FIRST_GUIDELINES))
 
 
-def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:
-    """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting,
-    UnknownCorpus."""
+def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int, base: int | None = None) -> GuidelineView:
+    """A new version, unless the text is the one in force. `base`: the version that the writer has read, None for
+    whichever is in force. Raises EditConflict where that is another one by now, NotAllowed unless `by` is an admin,
+    BadSetting, UnknownCorpus."""
     text = storable(text).strip() + "\n"
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
@@ -115,6 +136,8 @@ def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> Gu
         require(s, by, "write guidelines", ADMIN)
         lock_corpus(s, corpus_id)
         newest = guidelines_of_corpus(s, corpus_id)
+        if base not in (None, newest.version):
+            raise EditConflict(f"{newest.by} saved version {newest.version} meanwhile, so nothing was saved")
         if text != newest.text:
             reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())
         return guidelines_of_corpus(s, corpus_id)

@@ -14,15 +14,19 @@ from app.labels.consensus import group_by_sentence, resolve_label
 from app.labels.guidelines import rules_of_corpus
 from app.workbench.workbench import Workbench
 from db.repositories import labels as rows
+from db.repositories import reviews
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The label that counts, None where people disagree evenly; `by` are those who gave it, in the order they did:
-    nobody where only a verdict says so."""
+    nobody where only a verdict says so. `settled_by`: who gave the verdict that decides, "" without one. `own`: the
+    viewer's label."""
 
     label: str | None
     by: tuple[str, ...]
+    settled_by: str = ""
+    own: str = ""
 
 
 def read_judgements(
@@ -36,14 +40,14 @@ def read_judgements(
         labels = [label for label in rows.list_labels_of_questions(s, question_ids) if not label.imported]
         if not labels:
             return {}
-        verdicts = rows.find_verdicts(s, question_ids=question_ids)
+        verdicts = reviews.find_signed_verdicts(s, corpus_id, question_ids)
         is_open = viewer_id is None or rules_of_corpus(s, corpus_id).overlap == 1
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         by_question.setdefault(row.question_id, []).append(row)
     return {
         question_id: {
-            sentence_id: _judge(votes, verdicts.get((question_id, sentence_id)))
+            sentence_id: _judge(votes, verdicts.get((question_id, sentence_id)), viewer_id)
             for sentence_id, votes in group_by_sentence(of_one).items()
             if is_open or any(v.annotator_id == viewer_id for v in votes)
         }
@@ -51,6 +55,8 @@ def read_judgements(
     }
 
 
-def _judge(votes: Sequence[Row], verdict: str | None) -> Judgement:
-    label = resolve_label(votes, verdict)
-    return Judgement(label, tuple(v.annotator for v in votes if v.label == label))
+def _judge(votes: Sequence[Row], verdict: Row | None, viewer_id: int | None) -> Judgement:
+    label = resolve_label(votes, verdict.label if verdict else None)
+    by = tuple(v.annotator for v in votes if v.label == label)
+    own = next((v.label for v in votes if v.annotator_id == viewer_id), "")
+    return Judgement(label, by, verdict.name if verdict else "", own)

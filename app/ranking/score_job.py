@@ -45,6 +45,13 @@ def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> i
         return len(rows.list_unranked_questions(s, corpus_id, version.id, len(questions), only=questions))
 
 
+def has_unranked(wb: Workbench, corpus_id: int) -> bool:
+    """Whether the active version has not ranked some question of the queues."""
+    version = registry.get_active(wb)
+    with wb.read() as s:
+        return bool(rows.list_unranked_questions(s, corpus_id, version.id, 1))
+
+
 def run_score(job: JobRun) -> dict[str, Json]:
     """The background job. Each ranked question is stored at once, so an interrupted run continues where it stopped."""
     wb, corpus_id = job.wb, job.corpus_id

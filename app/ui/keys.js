@@ -91,6 +91,19 @@ function restoreFocus(state) {
   findOnly(document.querySelector(state.focus.selector))?.focus({ preventScroll: true });
 }
 
+// Which label a row, a candidate or a pair has is shown by the colour of its button; this says it to a screen reader.
+const CHOICE = /(?:^|\s)st-key-(?:label_row|as2_label|agreement)_\S+_(?:correct|incorrect|unsure)(?:\s|$)/;
+
+function tellChoices() {
+  for (const holder of document.querySelectorAll('[class*="_correct"],[class*="_incorrect"],[class*="_unsure"]')) {
+    if (!CHOICE.test(holder.className)) continue;
+    for (const button of holder.querySelectorAll("button")) {  // with a tooltip there is one for a phone, too
+      const isPressed = String(button.dataset.testid === "stBaseButton-primary");
+      if (button.getAttribute("aria-pressed") !== isPressed) button.setAttribute("aria-pressed", isPressed);
+    }
+  }
+}
+
 function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
@@ -144,6 +157,9 @@ export default function (component) {
       if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
     });
     state.opened.observe(document.body, { childList: true, subtree: true });
+    state.drawn = new MutationObserver(tellChoices);
+    state.drawn.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-testid"] });
+    tellChoices();
   }
   const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
   const use = ({ data, send }) => {
@@ -158,6 +174,7 @@ export default function (component) {
     window.removeEventListener("focusin", state.focused, true);
     window.removeEventListener("focusout", state.left, true);
     state.opened.disconnect();
+    state.drawn.disconnect();
     clearTimeout(state.hide);
     state.late?.remove();
     window.__as2keys = undefined;

@@ -237,7 +237,7 @@ def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
 def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:
     parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
     if corpus.labels:
-        parts.append(count(corpus.labels, "label"))
+        parts.append(count(corpus.labels, "labelled pair"))
     slot.caption(" · ".join(parts))
 
 

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from app.ui.text import plain, shorten
+
 MAX_BUTTONS = 5  # a choice of more is a menu, where a label says what it chooses
+MAX_NAME_CHARS = 60  # of a value that is told back
 SETTLING_SECONDS = 2.0  # after a choice, the browser may not have its address yet
 _VALUES, _REPLACEMENTS = "_as2_written", "_as2_replaced"
 
@@ -43,11 +46,15 @@ def put(**values: str | float | None) -> None:
 def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_label: bool = True) -> str:
     """Draw a choice that the address keeps as `name`; Back and Forward change it. `options`: value -> title; the first
     is the default. Every run passes the choice as the default, because a later run may overtake the one that made the
-    widget."""
+    widget. A value of a link that is none of them is told once."""
     key, values, state = f"{page}_{name}", list(options), st.session_state
     is_followed = key in state and has_moved(name, settling=SETTLING_SECONDS)
     start = get(name) if is_followed else state.get(key, get(name))
     start = start if start in options else values[0]
+    if get(name) not in ("", *options) and has_moved(name, settling=SETTLING_SECONDS):
+        st.toast(
+            f"There is no {label.lower()} “{plain(shorten(get(name), MAX_NAME_CHARS))}”.", icon=":material/link_off:"
+        )
     if is_followed:  # a default would not change what the browser shows
         state[key] = start
     if has_label and len(options) > MAX_BUTTONS:

@@ -3,15 +3,19 @@
 import logging
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
 from app.jobs import queue
 from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version, list_versions
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import ModelVersion
+from db.repositories import audit as audit_rows
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
+PROMOTE = "promote a version"  # in the audit log
 MAX_RESCORED_QUESTIONS = 200  # of a corpus, after another version was promoted or its synonyms were changed
 
 log = logging.getLogger(__name__)
@@ -32,7 +36,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
     check_reason(wb, view, reason)
     wb.models.version(Path(view.path))
     with wb.write() as s:
-        people.allow(s, by, "promote a version")
+        people.allow(s, by, PROMOTE)
         row = find_row(s, wb, name)
         before = rows.find_active(s, row.kind)
         is_new = before is not row
@@ -42,7 +46,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
             if row.state == "rejected":
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
-            audit.record(s, wb.clock(), by, "promote a version", row.name, reason)
+            audit.record(s, wb.clock(), by, PROMOTE, row.name, reason)
     if is_new:
         rescore_queues(wb, view.kind)
     return get_version(wb, name)
@@ -71,10 +75,21 @@ def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:
         if row.state == "shipped":
             raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
         if row is rows.find_active(s, row.kind):
-            raise As2Error(f"{name} is active: promote another version or roll back first")
+            raise As2Error(
+                f"{name} is in use{_describe_promotion(s, name)}: promote another version or roll back first"
+            )
         row.state = "rejected"
         audit.record(s, wb.clock(), by, "reject a version", row.name)
     return get_version(wb, name)
+
+
+def _describe_promotion(s: Session, name: str) -> str:
+    """`, promoted by ada on 4 May 2024, 12:30 UTC`; "" where the audit log does not know."""
+    event = audit_rows.find_newest_event(s, PROMOTE, name, outcome=audit.SUCCESS)
+    if event is None:
+        return ""
+    who = "from the command line" if event.actor == audit.COMMAND_LINE else f"by {event.actor}"
+    return f", promoted {who} on {event.created.day} {event.created:%b %Y, %H:%M} UTC"
 
 
 def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> VersionView:
@@ -84,7 +99,7 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         people.allow(s, by, "roll back a version")
         newest = rows.find_newest_activation(s, kind)
         if newest is None:
-            why = "the shipped version is active" if rows.find_shipped(s, kind) else f"no {kind} version was promoted"
+            why = "the shipped version is in use" if rows.find_shipped(s, kind) else f"no {kind} version was promoted"
             raise NothingToRollBack(f"{why}: there is nothing to roll back to")
         newest.reverted = wb.clock()
         s.flush()

@@ -34,6 +34,11 @@ def list_newest(session: Session, act: str) -> list[AuditEvent]:
     return list(session.scalars(select(AuditEvent).where(AuditEvent.id.in_(newest))))
 
 
+def find_newest_event(session: Session, act: str, target: str, *, outcome: str) -> AuditEvent | None:
+    of_act = select(AuditEvent).where(AuditEvent.act == act, AuditEvent.target == target, AuditEvent.outcome == outcome)
+    return session.scalars(of_act.order_by(AuditEvent.id.desc()).limit(1)).first()
+
+
 def count_events(session: Session, *, before: datetime) -> int:
     return session.scalar(select(func.count()).where(AuditEvent.created < before)) or 0
 

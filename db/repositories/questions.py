@@ -88,6 +88,11 @@ def find_questions_by_text(session: Session, corpus_id: int, texts: Iterable[str
     return sorted(rows, key=lambda q: q.id)
 
 
+def list_texts(session: Session, corpus_id: int) -> list[str]:
+    """Of all questions, the oldest first."""
+    return list(session.scalars(select(Question.text).where(Question.corpus_id == corpus_id).order_by(Question.id)))
+
+
 def list_questions(session: Session, corpus_id: int) -> list[Question]:
     return list(session.scalars(select(Question).where(Question.corpus_id == corpus_id).order_by(Question.id)))
 

@@ -30,21 +30,40 @@ def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, not
     return add_row(session, Verdict(**about, label=label, note=note, created=now))
 
 
-def find_signed_verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
-    """Pair -> (label, note, name of who gave it) of the verdicts in force in a corpus."""
-    columns = (Verdict.question_id, Verdict.sentence_id, Verdict.label, Verdict.note, Annotator.name)
-    standing = select(*columns).join(Annotator).join(Question, Question.id == Verdict.question_id)
-    rows = session.execute(standing.where(Question.corpus_id == corpus_id, verdict_stands()))
+def find_signed_verdicts(
+    session: Session, corpus_id: int, question_ids: Sequence[int] | None = None
+) -> dict[Pair, Row]:
+    """Pair -> (label, note, name of who gave it, id) of the verdicts in force in a corpus, or on questions of it."""
+    standing = _signed_verdicts(corpus_id).where(verdict_stands())
+    rows = session.execute(standing if question_ids is None else standing.where(Verdict.question_id.in_(question_ids)))
     return {(r.question_id, r.sentence_id): r for r in rows}
+
+
+def list_signed_verdicts(session: Session, corpus_id: int) -> list[Row]:
+    """As `find_signed_verdicts`, all that were ever given, withdrawals included, oldest first."""
+    return list(session.execute(_signed_verdicts(corpus_id).order_by(Verdict.id)))
+
+
+def _signed_verdicts(corpus_id: int) -> Select:
+    columns = (Verdict.question_id, Verdict.sentence_id, Verdict.label, Verdict.note, Annotator.name, Verdict.id)
+    signed = select(*columns).join(Annotator).join(Question, Question.id == Verdict.question_id)
+    return signed.where(Question.corpus_id == corpus_id)
+
+
+def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
+    """(label, name of who gave it, id) of the verdict in force on a pair."""
+    signed = select(Verdict.label, Annotator.name, Verdict.id).join(Annotator)
+    return session.execute(signed.where(is_on(Verdict, pair), verdict_stands())).first()
 
 
 def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
-    with (created, kind, question, text, title), by pair, oldest first."""
+    with (created, kind, question, text, title, document_id, position), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
     question = Question.text.label("question")
+    place = (Document.title, Sentence.document_id, Sentence.position)
     labels = (
-        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, Document.title, people)
+        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, people)
         .join(Sentence, Sentence.id == CurrentLabel.sentence_id)
         .join(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))

@@ -167,7 +167,8 @@ def test_asked_again_labels_come_first_and_last_unless_they_are_to_be_ignored(as
     again = as2_json("ask", "when was the kestrel tower finished")["candidates"]
     assert [c["text"] for c in again] == [texts[-1], *texts[1:-1], texts[0]]
     assert [c["rank"] for c in again] == [len(texts), *range(2, len(texts)), 1]
-    assert again[0]["labelled"] == {"label": "correct", "by": ["ann"], "question": question}
+    labelled = {"label": "correct", "by": ["ann"], "settled_by": None, "question": question}
+    assert again[0]["labelled"] == labelled
     assert again[-1]["labelled"]["label"] == "incorrect" and again[1]["labelled"] is None
     assert [c["text"] for c in as2_json("ask", question, "--ignore-labels")["candidates"]] == texts
     _, out, err = as2("ask", question)

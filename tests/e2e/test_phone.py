@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 WIDTH, HEIGHT = 390, 844
+MIN_TOUCH = 40  # pixels
+LABELS = ("correct", "incorrect", "unsure")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -62,3 +64,29 @@ def test_a_wide_page_keeps_its_side_bar(small_page, small):
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
     wait_until_idle(page)
     expect(side_bar).to_have_attribute("data-collapsed", "false")
+
+
+def test_the_buttons_of_a_row_are_wide_enough_under_its_text_and_tell_which_is_chosen(small_page, small, small_worker):
+    page = small_page
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    open_queue(page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-row"]')
+    wait_until_idle(page)
+    rows = page.locator('[class*="st-key-as2-row-"]')
+    buttons = page.locator('[class*="st-key-label_row_"] button:visible')
+    expect(buttons).to_have_count(len(LABELS) * rows.count())
+    end = 0
+    for place in range(rows.count()):
+        row = rows.nth(place)
+        text = row.get_by_test_id("as2-row").bounding_box()
+        boxes = [button.bounding_box() for button in row.get_by_role("button").all()]
+        assert text["y"] >= end
+        assert all(box["width"] >= MIN_TOUCH and box["x"] >= text["x"] for box in boxes)
+        assert all(box["y"] >= text["y"] + text["height"] - 1 for box in boxes)
+        end = max(box["y"] + box["height"] for box in boxes)
+    button = page.locator('[class*="st-key-label_row_"][class*="_incorrect"] button:enabled:visible').first
+    name = button.get_by_test_id("stMarkdownContainer").inner_text()
+    button.click()
+    for other in LABELS:
+        other_name = name.replace("Incorrect", other.capitalize())
+        is_pressed = page.get_by_role("button", name=other_name, exact=True)
+        expect(is_pressed).to_have_attribute("aria-pressed", str(other == "incorrect").lower())

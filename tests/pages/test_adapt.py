@@ -24,7 +24,7 @@ from app.ui import wording
 from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
-from app.ui.adapt.readiness import describe_training_questions
+from app.ui.adapt.readiness import balance_bar, describe_training_questions
 from app.versions import promotion, registry
 from app.versions.registry import VersionView
 from app.workbench import people
@@ -130,6 +130,13 @@ def test_questions_that_teach_a_cascade_nothing_are_not_counted_as_trained_on():
     view = replace(view, only_correct=2)
     end = "(2 with correct labels only and 1 with incorrect labels only are left out)"
     assert describe_training_questions(view) == f"Trains on 3 questions {end}"
+    assert view.useful_questions == 3
+
+
+def test_the_balance_of_the_labels_names_the_pairs_in_conflict():
+    bar = balance_bar(Readiness(6, 20, 6, 11, 0, 6, 0, 4, (), ()))
+    assert "<b>3</b> disputed (15 %)" in bar and "0 unsure, 3 disputed" in bar
+    assert "disputed (" not in balance_bar(Readiness(6, 17, 6, 11, 0, 6, 0, 4, (), ()))
 
 
 def test_the_start_takes_the_defaults_unless_they_are_set(wb):
@@ -393,9 +400,18 @@ def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_w
         assert "It is waiting for your decision" not in texts(open_adapt())
         return
     at = open_adapt()
+    assert "It is waiting for your decision" in texts(at)
     assert f"{how} the version in use on 35 questions (AP 0.700 → 0.750)" in texts(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
+
+
+def test_a_viewer_is_not_told_to_decide(wb):
+    change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
+    result = stored.retrain_result()
+    stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
+    stored.set_role(wb, "viewer")
+    assert "It is waiting for a decision" in texts(open_adapt())
 
 
 def test_a_version_is_renamed_noted_and_deleted(wb):
@@ -866,6 +882,9 @@ def test_what_a_version_was_made_from_is_one_sentence():
         "Snapshot of the labels: 340a832e9fc9"
     )
     assert facts() == ""
+    assert facts(labels=LabelCounts(questions=12, skipped_questions=3, origins={"asked": 12})) == (
+        "Trained on 9 questions (12 typed; 3 of the 12 are left out, with labels of one kind only)."
+    )
 
 
 def test_the_facts_name_where_the_questions_came_from_and_who_labelled_them():

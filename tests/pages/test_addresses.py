@@ -146,3 +146,19 @@ def test_who_chose_no_model_follows_the_one_in_use(wb, chosen, then):
     at.run()
     assert at.selectbox(key="as2_model").value == then
     assert ("model" in at.query_params) == (then != "starter-3")
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "message"),
+    [
+        ("label", {"queue": "nonsense"}, "There is no queue “nonsense”."),
+        ("label", {"queue": "tops", "question": "99999"}, "The list of this link is not open to you any more."),
+        ("data", {"view": "documents", "doc": "99999"}, "There is no document “99999” here any more."),
+        ("data", {"view": "documents", "doc": "The_tower"}, None),
+        ("label", {"queue": "tops"}, None),
+    ],
+)
+def test_a_link_that_names_what_is_gone_says_so_once(wb, page, query, message):
+    at = open_page(page, query)
+    assert [t.value for t in at.toast] == ([message] if message else [])
+    assert not at.run().toast

@@ -6,7 +6,9 @@ from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
 from app.labels import agreement, annotation, guidelines
+from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
+from app.ui.agreement import figures
 from app.ui.text import escape
 from app.workbench import people
 from db.models import Sentence
@@ -178,6 +180,11 @@ def test_who_must_follow_the_rules_reads_them_as_sentences(wb, me):
     assert "One person labels each pair" in texts(at.run()) and "no target number" in texts(at)
 
 
+def test_a_negative_figure_has_a_minus_sign_and_a_zero_none():
+    assert [figures.format_number(x) for x in (-0.3, 0.257, -0.001)] == ["−0.30", "0.26", "0.00"]
+    assert figures._format_interval(Estimate(-0.3, -0.62, -0.08, 9)) == "−0.62 to −0.08"
+
+
 def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(wb):
     put_job(wb, "doubt")
     for _ in range(20):
@@ -200,3 +207,79 @@ def test_a_conflict_is_read_among_its_neighbours(wb, ann, bob):
     shown = markup(open_page("agreement", {"view": "conflicts"}))
     for step, mark in ((-1, '<span class="near">'), (0, "<mark>"), (1, '<span class="near">')):
         assert f"{mark}{escape(text_at[sentence.position + step])}<" in shown
+
+
+def open_rules():
+    return open_page("agreement", {"view": "rules"})
+
+
+def save(at):
+    return at.button(key="agreement_guidelines_save").click().run()
+
+
+def test_guidelines_written_beside_another_admins_wait_for_a_second_save_and_their_text_stays(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    at.text_area[0].set_value("- Dates count.").run()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    at = save(at)
+    assert "ann saved version 1 meanwhile, so nothing was saved" in texts(at)
+    assert at.text_area[0].value == "- Dates count." and "- Names count." in texts(at)
+    assert guidelines.read_guidelines(wb, TOWERS).version == 1
+    at = save(at)
+    now = guidelines.read_guidelines(wb, TOWERS)
+    assert (now.version, now.text) == (2, "- Dates count.\n")
+    assert [t.value for t in at.toast] == ["Saved as version 2."]
+
+
+def test_typed_guidelines_outlive_another_view_and_another_admins_version(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    at.text_area[0].set_value("- Dates count.").run()
+    at.segmented_control(key="agreement_view").set_value("conflicts").run()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    at = at.segmented_control(key="agreement_view").set_value("rules").run()
+    assert at.text_area[0].value == "- Dates count."
+
+
+def test_a_box_in_which_nobody_typed_follows_the_version_in_force(wb, ann):
+    people.set_role(wb, ann.id, "admin", by=None)
+    at = open_rules()
+    guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
+    assert at.run().text_area[0].value == "- Names count.\n"
+
+
+def test_a_verdict_upon_a_page_that_is_out_of_date_is_refused_and_the_one_that_stands_is_shown(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1))
+    at = open_page("agreement", {"view": "conflicts"})
+    people.set_role(wb, ann.id, "admin", by=None)
+    agreement.adjudicate(
+        wb, question_id=TOWER, sentence_id=1, annotator_id=ann.id, label="correct", note="the manual says so"
+    )
+    at.text_input(key=f"agreement_note_{TOWER}_1").set_value("it does not")
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert [e.value for e in at.error] == ["The pair was settled as correct by ann meanwhile\\: nothing was recorded"]
+    assert "Settled as correct by ann: the manual says so" in texts(at)
+    assert at.text_input(key=f"agreement_note_{TOWER}_1").value == "it does not"
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert "Settled as incorrect by me: it does not" in texts(at)
+    assert "Earlier: correct by ann (the manual says so)." in markup(at)
+
+
+def test_a_verdict_upon_a_conflict_that_was_opened_again_meanwhile_is_refused(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1))
+    pair = {"question_id": TOWER, "sentence_id": 1, "annotator_id": me.id}
+    agreement.adjudicate(wb, **pair, label="correct")
+    at = open_page("agreement", {"view": "conflicts"})
+    agreement.adjudicate(wb, **pair, label=None)
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert "The pair was opened again meanwhile" in at.error[0].value
+    assert "Earlier: correct by me; opened again by me." in markup(at)
+
+
+def test_a_conflict_links_to_the_sentence_in_its_document(wb, ann, bob):
+    dispute(wb, ann, bob, (COST, 3))
+    with wb.read() as s:
+        place = s.get_one(Sentence, 3).position + 1
+    [link] = [x for x in open_page("agreement", {"view": "conflicts"}).get("page_link") if "document" in x.proto.label]
+    assert f"sentence={place}" in link.proto.query_string

@@ -5,7 +5,7 @@ import re
 import stored
 from app_pages import markup, open_page, texts
 
-from app.labels import annotation, guidelines
+from app.labels import agreement, annotation, guidelines
 from app.workbench import people
 
 QUESTION = "When was the hall finished?"
@@ -145,6 +145,19 @@ def test_anothers_label_names_them_and_a_disagreement_moves_nothing(wb, me, ann)
     at = ask_question()
     assert card(at)[1] == "The hall was finished in 1889."
     assert "People disagree on “It was built for the World's Fair" in texts(at)
+
+
+def test_a_verdict_names_who_settled_it_and_ones_own_label_where_that_is_another(wb, me, ann):
+    bob = people.sign_in(wb, "bob")
+    question_id = label(wb, me, ANSWER)
+    label(wb, bob, ANSWER, "incorrect", question_id)
+    people.set_role(wb, ann.id, "admin", by=None)
+    agreement.adjudicate(
+        wb, question_id=question_id, sentence_id=ANSWER, annotator_id=ann.id, label="incorrect", note=""
+    )
+    assert "The model’s own answer is settled as incorrect by ann (you: correct)." in card(ask_question())[2]
+    agreement.adjudicate(wb, question_id=question_id, sentence_id=ANSWER, annotator_id=me.id, label="correct")
+    assert "Settled as correct by you<" in card(ask_question())[2]
 
 
 def test_where_two_are_to_label_anothers_label_moves_nothing_until_ones_own_is_given(wb, me, ann):

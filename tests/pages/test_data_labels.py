@@ -38,6 +38,10 @@ def test_who_is_no_admin_sees_their_own(wb, me, with_labels):
     stored.set_role(wb, "annotator")
     at = open_page("data", HERE)
     assert "1 label, the newest first" in texts(at) and "These are your own labels" in texts(at)
+    assert "Your labels" in [h.value for h in at.header]
+    stored.set_role(wb, "viewer")
+    at = open_page("data", HERE)
+    assert "An admin sees everyone's." in texts(at) and "your own labels" not in texts(at)
 
 
 def test_a_search_without_a_label_says_so(wb, with_labels):

@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 
 from app.adapt import readiness
 from app.ask import asking, question_management
-from app.corpora import corpora
+from app.corpora import corpora, documents
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
 from app.labels import annotation, guidelines, queues
@@ -290,12 +290,19 @@ def test_the_page_opens_with_the_tops_where_no_question_is_without_a_label(wb, a
     assert at.selectbox(key="label_queue").value == "unlabelled"
 
 
+def add_unranked(wb):
+    """A question in the queues that no model has ranked."""
+    with wb.write() as s:
+        questions.add_question(s, stored.TOWERS, "Who painted it?", external_id="new", origin="listed", now=wb.clock())
+
+
 def score_jobs(wb):
     return [j.state for j in stored.jobs(wb) if j.kind == "score"]
 
 
 def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb, ann):
     leave(wb, ann)
+    add_unranked(wb)
     at = open_label()
     assert score_jobs(wb) == []
     at = at.button(key="label_rank_more").click().run()
@@ -305,6 +312,7 @@ def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb,
 
 def test_ranking_is_cancelled_where_it_was_started(wb, ann):
     leave(wb, ann)
+    add_unranked(wb)
     at = open_label().button(key="label_rank_more").click().run()
     at = at.button(key="label_rank_cancel").click().run()
     assert score_jobs(wb) == ["cancelled"]
@@ -326,6 +334,7 @@ def test_ranking_that_goes_on_beside_an_item_shows_how_far_it_is_and_is_cancelle
 def test_a_viewer_cancels_only_the_ranking_that_they_started(wb, ann):
     stored.set_role(wb, "viewer")
     leave(wb, ann)
+    add_unranked(wb)
     stored.put_job(wb, "score", "queued")
     assert open_label().button(key="label_rank_cancel").disabled
     stored.change_job(wb, stored.jobs(wb)[-1].id, state="done", result={"questions": 40})
@@ -335,9 +344,44 @@ def test_a_viewer_cancels_only_the_ranking_that_they_started(wb, ann):
 
 def test_more_questions_can_be_ranked_when_a_queue_runs_out(wb, ann):
     leave(wb, ann)
+    add_unranked(wb)
     stored.put_job(wb, "score", "done", result={"questions": 40})
     open_label().button(key="label_rank_more").click().run()
     assert score_jobs(wb) == ["done", "queued"]
+
+
+@pytest.mark.parametrize("job", [{}, {"state": "done", "result": {"questions": 3}}])
+def test_where_every_question_is_ranked_no_more_can_be_whatever_the_last_job_did(wb, ann, job):
+    leave(wb, ann)
+    if job:
+        stored.put_job(wb, "score", **job)
+    at = open_label()
+    assert "Every question is ranked." in markup(at) and "This queue is finished" in markup(at)
+    assert "label_rank_more" not in [b.key for b in at.button]
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_an_end_of_a_queue_says_that_the_rest_is_in_front_of_others(wb, ann, mode):
+    leave(wb, ann, FIRST)
+    first = open_label({"mode": mode, "queue": "tops"})
+    assert first.session_state["_label_desk"].item is not None
+    html = markup(open_label({"mode": mode, "queue": "tops"}))
+    assert "Nothing in this queue is free now" in html and "1 item is open at another desk" in html
+    assert "finished</h2>" not in html
+
+
+def test_a_list_that_was_labelled_and_left_is_not_called_skipped(wb, ann):
+    at = open_label({"mode": "list", "queue": "tops"})
+    at = press(press(at, "correct"), "forward")
+    while at.session_state["_label_desk"].item is not None:
+        at = press(at, "forward")
+    assert "You skipped 2 items" in markup(at)
+
+
+def test_where_the_last_document_was_deleted_the_page_says_that_there_is_none(wb):
+    for document in documents.list_documents(wb, stored.TOWERS):
+        documents.delete_document(wb, document.id)
+    assert "The corpus has no documents" in markup(open_label())
 
 
 def test_skipped_items_come_back_after_the_end(wb, ann):
@@ -360,6 +404,8 @@ def test_skipped_items_stay_away_while_the_queue_fills(wb, ann, mode):
 @pytest.mark.parametrize(("result", "again", "offered"), [(0, False, False), (0, True, True), (7, False, True)])
 def test_more_can_be_ranked_unless_a_job_found_nothing_unranked(wb, ann, result, again, offered):
     leave(wb, ann)
+    if offered:
+        add_unranked(wb)
     settings = {"again": True} if again else {}
     stored.put_job(wb, "score", "done", result={"questions": result}, settings=settings)
     at = open_label()
@@ -395,7 +441,7 @@ def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, a
     at = open_label()
     assert "By everyone: 0 correct, 1 incorrect, 0 unsure, 1 disputed, on 1 question." in texts(at)
     assert "<small>Everyone’s</small><b>2</b>" in markup(at)
-    assert "<small>Labels</small><b>2</b>" in markup(open_page("adapt"))
+    assert "<small>Labelled pairs</small><b>2</b>" in markup(open_page("adapt"))
 
 
 def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb, ann):

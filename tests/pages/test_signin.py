@@ -9,9 +9,14 @@ import streamlit as st
 from app_pages import MAIN, button, markup, open_page, texts
 from streamlit.testing.v1 import AppTest
 
+from app.corpora import corpora
+from app.labels import annotation
 from app.ui import signin
+from app.ui.data import labels
+from app.ui.page import Frame
 from app.ui.text import WORD_JOINER
 from app.workbench import people, sessions
+from app.workbench.sessions import Login, SessionEnded
 
 
 @pytest.mark.parametrize("corpora", [True, False])
@@ -206,3 +211,16 @@ def test_every_part_that_is_drawn_by_itself_asks_whether_the_session_counts():
         calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)]
         bare = [n for n in calls if n.attr == "fragment" and getattr(n.value, "id", "") == "st"]
         assert bool(bare) == (path.name == "signin.py"), path
+
+
+def test_an_open_page_exports_nothing_after_its_session_has_ended(wb, clock):
+    """Streamlit serves the click in a thread that knows of no session."""
+    login = Login("https://id.example.org|ada", "Ada", "ada@lab.example", wb.clock())
+    person = sessions.admit(wb, login)
+    annotation.give_label(wb, question_id=1, sentence_id=1, annotator_id=person.id, label="correct")
+    frame = Frame(wb, corpora.get_corpus(wb, stored.TOWERS), person, "cascade", None)
+    assert labels._export(frame, "jsonl", login)
+    clock.advance(minutes=1)
+    sessions.end_sessions(wb, person.id, by=person.id)
+    with pytest.raises(SessionEnded):
+        labels._export(frame, "jsonl", login)

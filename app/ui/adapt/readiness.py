@@ -25,8 +25,8 @@ def draw_labels(view: Readiness) -> None:
         _draw_narrowing(view.narrowing)
     figures(
         (
-            ("Labels", view.labels, "Pairs of a question and a sentence that carry a label"),
-            ("Training questions", view.train_questions, "The ranker is trained on these"),
+            ("Labelled pairs", view.labels, "Pairs of a question and a sentence that carry a label"),
+            ("Training questions", view.useful_questions, "The ranker is trained on these"),
             ("Validation questions", view.dev_questions, "They decide when training stops"),
             ("Held-out questions", view.heldout_questions, "Never trained on: before and after are compared on these"),
         ),
@@ -88,14 +88,13 @@ def describe_training_questions(view: Readiness) -> str:
     """`Trains on 5 questions (1 with incorrect labels only is left out)`"""
     useless = [(view.only_correct, CORRECT), (view.only_incorrect, INCORRECT)]
     reasons = [f"{n:,} with {kind} labels only" for n, kind in useless if n]
-    skipped = view.only_correct + view.only_incorrect
-    are = "is" if skipped == 1 else "are"
+    are = "is" if view.only_correct + view.only_incorrect == 1 else "are"
     note = f" ({' and '.join(reasons)} {are} left out)" if reasons else ""
-    return f"Trains on {count(view.train_questions - skipped, 'question')}{note}"
+    return f"Trains on {count(view.useful_questions, 'question')}{note}"
 
 
 def balance_bar(view: Readiness) -> str:
-    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure}
+    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure, "disputed": view.disputed}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(

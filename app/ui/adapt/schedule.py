@@ -9,21 +9,21 @@ from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from app.versions.outcome import MAX_FORGOTTEN_POINTS
-from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
 
 
-def draw_waiting(wb: Workbench) -> None:
-    waiting = schedule.find_waiting_version(wb)
+def draw_waiting(frame: Frame) -> None:
+    waiting = schedule.find_waiting_version(frame.wb)
     if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
         return
     change = waiting.change
     questions = f" on {count(change.questions, 'question')}" if change.questions else ""
+    decision = "for a decision" if frame.explain_refusal("decide") else "for your decision"
     result = "is better than" if change.outcome is Outcome.BETTER else "makes no clear difference from"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
             f":material/notifications: **{plain(waiting.name)}** {result} the version in use{questions} "
-            f"(AP {change.before:.3f} → {change.after:.3f}). It is waiting for your decision.",
+            f"(AP {change.before:.3f} → {change.after:.3f}). It is waiting {decision}.",
             width="stretch",
         )
         st.button("Review", key="adapt_look", on_click=url.put, kwargs={"version": waiting.name, "job": None})

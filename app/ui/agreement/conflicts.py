@@ -1,10 +1,13 @@
 """Conflicts, one under the other, each with the labels given and a place for the verdict."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.labels import agreement
-from app.labels.agreement import ConflictView
+from app.labels.agreement import ConflictView, VerdictView
 from app.labels.consensus import MAX_NOTE_CHARS
+from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.errors import guarded
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import show_context, tag
@@ -61,10 +64,11 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
             f'<div class="as2-item" data-testid="as2-conflict">'
             f'<p class="why">Conflict {number:,}</p><h2 class="asked">{escape(conflict.question)}</h2>'
             f"{show_context(conflict.title, before, conflict.text, after)}"
-            f'<p class="scores">{labels}</p></div>'
+            f'<p class="scores">{labels}</p>{_render_earlier(conflict.earlier)}</div>'
         )
         with st.container():  # in every run, or the buttons below would be drawn anew and lose the focus
             _draw_verdict(conflict)
+        draw_document_link(frame, conflict.document_id, conflict.position)
         if not frame.is_admin:
             return
         st.text_input(f"Reason, conflict {number:,}", key=_make_note_key(conflict), max_chars=MAX_NOTE_CHARS,
@@ -86,6 +90,15 @@ def _draw_verdict(conflict: ConflictView) -> None:
         st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
 
 
+def _render_earlier(verdicts: Sequence[VerdictView]) -> str:
+    """`Earlier: correct by ada (the manual says so); opened again by ben.`, as HTML."""
+    parts = [
+        f"{v.label if v.label in LABELS else 'opened again'} by {v.by}" + (f" ({v.note})" if v.note else "")
+        for v in verdicts
+    ]
+    return f'<p class="scores">Earlier: {escape("; ".join(parts))}.</p>' if parts else ""
+
+
 def _make_note_key(conflict: ConflictView) -> str:
     """The key of its field."""
     return "agreement_note_{}_{}".format(*_get_pair(conflict))
@@ -94,6 +107,7 @@ def _make_note_key(conflict: ConflictView) -> str:
 @guarded
 def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
     key = _make_note_key(conflict)  # read now: what was typed last came with the click
+    st.session_state[_SETTLED_HERE].add(_get_pair(conflict))  # also where somebody else has settled it
     agreement.adjudicate(
         frame.wb,
         question_id=conflict.question_id,
@@ -101,6 +115,6 @@ def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
         annotator_id=frame.annotator.id,
         label=label,
         note=st.session_state.get(key, ""),
+        base=conflict.verdict_id,
     )
     st.session_state[key] = ""
-    st.session_state[_SETTLED_HERE].add(_get_pair(conflict))

@@ -129,11 +129,16 @@ def _draw_number(name: str, e: Estimate, about: str) -> None:
 
 
 def _format_value(e: Estimate) -> str:
-    return "undefined" if e.value is None else f"{e.value:.2f}"
+    return "undefined" if e.value is None else format_number(e.value)
 
 
 def _format_interval(e: Estimate) -> str:
-    return f"{e.low:.2f} to {e.high:.2f}" if e.low is not None else "–"
+    return "–" if e.low is None or e.high is None else f"{format_number(e.low)} to {format_number(e.high)}"
+
+
+def format_number(value: float) -> str:
+    """Two decimals, with a minus sign instead of a hyphen."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # 0.0 more, and what rounds to zero has no sign
 
 
 def _draw_table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:

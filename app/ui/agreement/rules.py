@@ -1,15 +1,28 @@
 """The labelling rules of a corpus and its guidelines. Only an admin changes them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import streamlit as st
 
 from app.labels import guidelines
-from app.labels.guidelines import Rules
+from app.labels.guidelines import GuidelineView, Rules
 from app.ui.errors import boundary, guarded
-from app.ui.page import Frame
+from app.ui.page import Frame, announce
 from app.ui.text import count, percent, plain
 from app.workbench import people
 
 state = st.session_state
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Guidelines in the text box, kept while other views are open. `start`: the version that the box opened with;
+    `base`: the newest that the writer was told of."""
+
+    start: int
+    base: int
+    text: str
 
 
 def draw_rules(frame: Frame) -> None:
@@ -63,21 +76,59 @@ def _draw_form(frame: Frame, now: Rules) -> None:
 
 def _draw_guidelines(frame: Frame) -> None:
     versions = guidelines.list_guidelines(frame.wb, frame.corpus.id)
+    newest, former = versions[0], versions[1:]
     st.header("Guidelines", anchor=False)
-    st.caption(f"Version {versions[0].version}. Shown beside every item. Each label records the version in force.")
-    if not frame.is_admin:
-        st.markdown(versions[0].text)
+    st.caption(f"Version {newest.version}. Shown beside every item. Each label records the version in force.")
+    if frame.is_admin:
+        draft = _draw_editor(frame, versions)
+        if draft.start != newest.version:
+            _draw_version(newest, expanded=True)
     else:
-        key = f"agreement_guidelines_{frame.corpus.id}_{versions[0].version}"
-        st.text_area("Guidelines, in Markdown", versions[0].text, key=key, height=220, max_chars=guidelines.MAX_CHARS)
-        st.button("Save as a new version", key="agreement_guidelines_save", icon=":material/save:",
-                  on_click=_write, args=(frame, key))  # fmt: skip
-    for old in versions[1:]:
-        by = f" by {plain(old.by)}, {old.created:%Y-%m-%d}" if old.created else ""
-        with st.expander(f"Version {old.version}{by}"):
-            st.markdown(old.text)
+        st.markdown(newest.text)
+    for old in former:
+        _draw_version(old)
+
+
+def _draw_version(version: GuidelineView, *, expanded: bool = False) -> None:
+    by = f" by {plain(version.by)}, {version.created:%Y-%m-%d}" if version.created else ""
+    with st.expander(f"Version {version.version}{by}", expanded=expanded):
+        st.markdown(version.text)
+
+
+def _draw_editor(frame: Frame, versions: Sequence[GuidelineView]) -> Draft:
+    """What nobody has typed in follows the version in force."""
+    slot, newest = _name_draft(frame.corpus.id), versions[0]
+    draft: Draft | None = state.get(slot)
+    if draft is None or any(v.version == draft.start and v.text.strip() == draft.text.strip() for v in versions):
+        draft = state[slot] = Draft(newest.version, newest.version, newest.text)
+    key = f"agreement_guidelines_{frame.corpus.id}_{draft.start}"
+    st.text_area("Guidelines, in Markdown", draft.text, key=key, height=220, max_chars=guidelines.MAX_CHARS,
+                 on_change=_keep, args=(slot, key))  # fmt: skip
+    st.button("Save as a new version", key="agreement_guidelines_save", icon=":material/save:",
+              on_click=_write, args=(frame, slot, key, draft.base))  # fmt: skip
+    return draft
+
+
+def _name_draft(corpus_id: int) -> str:
+    """Of the session state."""
+    return f"_agreement_draft_{corpus_id}"
+
+
+def _keep(slot: str, key: str) -> None:
+    """Also where the click that ends the typing opens another view. A save may come first and end the draft."""
+    if slot in state:
+        state[slot] = replace(state[slot], text=state[key])
 
 
 @guarded
-def _write(frame: Frame, key: str) -> None:
-    guidelines.write_guidelines(frame.wb, frame.corpus.id, state[key], by=frame.annotator.id)
+def _write(frame: Frame, slot: str, key: str, base: int) -> None:
+    wb, corpus_id, text = frame.wb, frame.corpus.id, state[key]
+    try:
+        view = guidelines.write_guidelines(wb, corpus_id, text, by=frame.annotator.id, base=base)
+    except guidelines.EditConflict as e:
+        newest = guidelines.read_guidelines(wb, corpus_id)
+        state[slot] = replace(state[slot], base=newest.version, text=text)
+        remedy = "your text is still in the box, theirs is below it; save again to put yours in its place"
+        raise guidelines.EditConflict(f"{e}: {remedy}") from e
+    del state[slot]
+    announce(f"Saved as version {view.version}." if view.version != base else f"No change: this is version {base}.")

@@ -63,7 +63,7 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
         count(corpus.documents, "document"),
         count(corpus.sentences, "sentence"),
         count(corpus.questions, "question"),
-        count(corpus.labels, "label"),
+        count(corpus.labels, "labelled pair"),
         f"created {corpus.created:%d %b %Y}",
     )
     st.caption(" · ".join(parts))
@@ -103,7 +103,8 @@ def _close() -> None:
 
 @st.dialog("Delete corpus", on_dismiss=_close)
 def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
-    parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
+    labels = count(corpus.labels, "labelled pair")
+    parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), labels)
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. This cannot be undone.")
     if corpus.labels:
         st.caption("To keep the labels, close this dialog and export them first, under Import and export.")

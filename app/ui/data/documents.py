@@ -13,11 +13,12 @@ from app.ui import navigation, url
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
-from app.ui.text import count, escape, plain
+from app.ui.text import count, escape, plain, shorten
 
 MAX_LISTED = 100
 MAX_SENTENCES = 300  # drawn at once: a page of a whole book takes long, and its end is out of reach
 MAX_NUMBER_DIGITS = 9
+MAX_NAME_CHARS = 60
 WINDOW = "_data_window"  # of the session: a place in a document and the sentences drawn around it
 _CSS = Path(__file__).with_name("data.css")
 
@@ -149,6 +150,9 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
     selection = event["selection"]["rows"]
     document = matches[selection[0]] if selection and selection[0] < len(matches) else None
     name = document.external_id if document else ""
+    if start is None and not name and url.get("doc") and not url.get("search"):
+        absent = plain(shorten(url.get("doc"), MAX_NAME_CHARS))
+        st.toast(f"There is no document “{absent}” here any more.", icon=":material/link_off:")
     if name != url.get("doc"):
         url.put(doc=name, sentence=None)
     return document

@@ -24,9 +24,10 @@ EVERYONE = "Everyone"
 
 
 def draw(frame: Frame) -> None:
-    st.header("All labels", anchor=False)
+    st.header("All labels" if frame.is_admin else "Your labels", anchor=False)
     if not frame.is_admin:
-        st.caption("These are your own labels. An admin sees everyone's.")
+        is_viewer = frame.explain_refusal() is not None
+        st.caption(f"{'' if is_viewer else 'These are your own labels. '}An admin sees everyone's.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip

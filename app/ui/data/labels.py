@@ -16,6 +16,8 @@ from app.ui.page import Frame, use_corpus
 from app.ui.text import capitalize, count, plain
 from app.ui.uploads import offer_upload
 from app.versions import registry
+from app.workbench import sessions
+from app.workbench.sessions import Login
 
 NEW_CORPUS = "A new corpus"
 NAMES = {
@@ -148,14 +150,16 @@ def _draw_export(frame: Frame) -> None:
     if corpus is None or not corpus.labels:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return
-    st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
+    st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'labelled pair')}.")
     st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
-               "training, validation and test; importing it again changes nothing. Flags, times and removals from the "
+               "training, validation and test; importing it again changes nothing, but takes an admin where others "
+               "gave labels or verdicts. Flags, times and removals from the "
                "label queue are only in a backup. The other formats have one label per sentence, 1 or 0: they omit "
                "unsure and evenly disputed labels, and ratings above 1.")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
     missing = exports.find_missing(frame.wb, corpus.id)
+    login = _read_login()
     for fmt, about in exports.FORMATS.items():
         if fmt == RUN:
             _draw_run_export(frame)
@@ -163,7 +167,7 @@ def _draw_export(frame: Frame) -> None:
             continue
         st.download_button(
             NAMES.get(fmt, fmt),
-            partial(_export, frame, fmt),  # called for a click
+            partial(_export, frame, fmt, login),  # called for a click
             file_name=_to_file_name(corpus.name, fmt),
             mime="application/octet-stream",
             icon=":material/download:",
@@ -175,9 +179,16 @@ def _draw_export(frame: Frame) -> None:
         st.caption(f"{capitalize(about)}. {missing.get(fmt, '')}")
 
 
-def _export(frame: Frame, fmt: str) -> bytes:
-    """For a click, which Streamlit serves without a run of the page."""
-    signin.check()
+def _read_login() -> Login | None:
+    """Of whoever is at the page; None where no log-in is configured."""
+    return Login.from_claims(signin.read_claims()) if signin.provider_configured() else None
+
+
+def _export(frame: Frame, fmt: str, login: Login | None) -> bytes:
+    """For a click, which Streamlit serves without a run of the page and without its session: `login` is that of the run
+    that drew the button. Raises SessionEnded, NotAllowed."""
+    if login is not None:
+        sessions.admit(frame.wb, login)
     synonyms = read_synonyms(frame.wb, frame.corpus.id)
     return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, synonyms=synonyms)
 
@@ -192,7 +203,7 @@ def _draw_run_export(frame: Frame) -> None:
         if st.button("Make a run file", key="data_make_run", icon=":material/sort:", width="stretch"):
             ranking = f"Ranking {count(corpus.questions, 'question')} with the model in use …"
             with st.spinner(ranking, show_time=True):
-                st.session_state[RUN_FILE] = (current, _export(frame, RUN))
+                st.session_state[RUN_FILE] = (current, _export(frame, RUN, _read_login()))
             st.rerun()
         return
     st.download_button(

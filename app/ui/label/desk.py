@@ -88,6 +88,10 @@ class BaseDesk(ABC, Generic[Key, Item]):
     def can_go_back(self) -> bool:
         return self.trail.at > 0
 
+    def count_skips(self) -> int:
+        """How many items and questions were skipped."""
+        return len(self.skips) + len(self.question_skips)
+
     def next_turn(self) -> Self:
         """The same desk under a new showing: whatever was sent for the one before is refused."""
         return replace(self, turn=self.turn + 1)

@@ -17,11 +17,13 @@ WINDOW_ROWS, ROWS_BEFORE = 8, 2  # on the page at once, and of these before the 
 @dataclass(frozen=True, slots=True)
 class ListDesk(BaseDesk[int, QuestionItem]):
     """`row` is the place in front. Questions are skipped, not rows. `pages`: what was on the page so far.
-    `question_turn`: the turn in which the page asks whether rows that were not shown are incorrect, too."""
+    `question_turn`: the turn in which the page asks whether rows that were not shown are incorrect, too. `read_ids`:
+    those of `skips` that have labels of the annotator: their lists were read as far as need be."""
 
     row: int = 0
     pages: frozenset[Pair] = frozenset()
     question_turn: int = -1
+    read_ids: frozenset[int] = frozenset()
 
     @property
     def showing(self) -> str:
@@ -147,7 +149,14 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         return self.pick((below or matches or [self.row])[0]), len(matches)
 
     def _leave(self) -> Self:
-        return replace(self, skips=(*self.skips, self.item.question_id)) if self.item else self
+        if self.item is None:
+            return self
+        question_id, has_label = self.item.question_id, any(r.label is not None for r in self.rows)
+        read_ids = self.read_ids | {question_id} if has_label else self.read_ids - {question_id}
+        return replace(self, skips=(*self.skips, question_id), read_ids=read_ids)
+
+    def count_skips(self) -> int:
+        return len(set(self.skips) - self.read_ids) + len(self.question_skips)
 
     def _show(self, wb: Workbench, key: int, assignment: Assignment | None) -> Self:
         at, before = self.trail.find(key)

@@ -38,6 +38,11 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     if not question_management.count_queued(wb, corpus.id):
         _draw_without_questions(frame)
         return
+    if not corpus.sentences:
+        _draw_message("The corpus has no documents", "Its questions have candidates again when documents are added.")
+        with st.container(horizontal=True, horizontal_alignment="center"):
+            navigation.to("data", "Add documents", view="corpora")
+        return
     if QUEUES[desk.seat.queue].is_review:
         _draw_message("Nothing to review", _explain_empty_review(wb, desk))
         return
@@ -109,10 +114,15 @@ def _wait(wb: Workbench, job_id: int) -> None:
 def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
     """What is left is in front of others, or was skipped; the queue is empty otherwise."""
     review = QUEUES[desk.seat.queue]
+    skips = "" if review.keeps_pairs else _describe_skips(desk)  # what was labelled there is passed over, too
+    return f"{_describe_others(wb, desk)}{skips}".strip() or review.when_empty
+
+
+def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
+    """What of the queue is in front of others; "" if nothing is."""
     elsewhere = queues.count_at_other_desks(wb, desk.seat)
     others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on."
-    skips = "" if review.keeps_pairs else _describe_skips(desk)  # what was labelled there is passed over, too
-    return f"{others if elsewhere else ''}{skips}".strip() or review.when_empty
+    return others if elsewhere else ""
 
 
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
@@ -131,24 +141,16 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
-    if job is None:
-        is_complete, more = False, ""
-    elif job.state == "cancelled":
-        is_complete, more = False, "Ranking was cancelled. What is ranked already stays."
-    elif job.state == "done":
-        # what ranks anew passes over those that were never ranked
-        is_complete = not job.result.get("questions") and not job.settings.get("again")
-        more = "Every question is ranked." if is_complete else "Some questions may not be ranked yet."
+    queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
+    is_complete = not score_job.has_unranked(frame.wb, frame.corpus.id)
+    if job is None and not is_complete:
+        _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:
-        is_complete, more = False, "The job that fills the queues did not finish."
-    if job is None:
-        title, text = "Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}"
-    else:
-        title = "This queue is finished" if is_complete else "Nothing is in this queue"
-        why = (is_complete and QUEUES[desk.seat.queue].when_empty) or "Nothing is left for you here."
-        text = f"{why}{_describe_skips(desk)} {more} Other queues are above."
-    _draw_message(title, text)
-    if job is not None and job.error:
+        state = "Every question is ranked." if is_complete else _describe_unranked(job)
+        why = others or (is_complete and queue_kind.when_empty) or "Nothing is left for you here."
+        title = "This queue is finished" if is_complete and not others else "Nothing in this queue is free now"
+        _draw_message(title, f"{why}{_describe_skips(desk)} {state} Other queues are above.")
+    if job is not None and job.error and not is_complete:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not is_complete:
@@ -163,12 +165,22 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
         navigation.to("ask", "Ask a question")
 
 
+def _describe_unranked(job: JobView | None) -> str:
+    """Where some questions are not ranked, after this job."""
+    state = job.state if job is not None else ""
+    ends = {
+        "cancelled": "Ranking was cancelled. What is ranked already stays.",
+        "done": "Some questions are not ranked yet.",
+    }
+    return ends.get(state, "The job that fills the queues did not finish.")
+
+
 def _switch(queue: str) -> None:
     st.query_params["queue"] = queue  # the choice above the page follows the address
 
 
 def _describe_skips(desk: Desk | ListDesk) -> str:
-    skips = len(desk.skips) + len(desk.question_skips)
+    skips = desk.count_skips()
     return f" You skipped {count(skips, 'item')}. Press → to see them again." if skips else ""
 
 

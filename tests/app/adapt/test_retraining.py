@@ -843,6 +843,13 @@ def test_questions_with_incorrect_sentences_only_are_counted_for_a_cascade(wb):
     assert other.only_incorrect == 0
 
 
+def test_a_card_tells_the_questions_that_taught_a_cascade_nothing_from_those_it_was_trained_on(wb):
+    corpus, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 0))
+    labels = finish_retrain(wb, readiness.start_retrain(wb, corpus).id).result["labels"]
+    assert (labels["questions"], labels["skipped_questions"]) == (ready.train_questions, 2)
+    assert ready.useful_questions == ready.train_questions - 2
+
+
 def test_pairs_in_dispute_are_left_out_and_told(wb):
     corpus, _ = readiness_of(wb, made_up(8))
     others = relabel(made_up(1), 0)
@@ -850,3 +857,4 @@ def test_pairs_in_dispute_are_left_out_and_told(wb):
     ready = readiness.check_readiness(wb, corpus)
     assert "1 pair is in conflict between annotators and left out." in ready.warnings
     assert (ready.correct, ready.incorrect) == (7, 24)
+    assert (ready.labels, ready.disputed) == (32, 1)

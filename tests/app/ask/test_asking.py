@@ -19,7 +19,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
 from as2core.types import Candidate, Hit
 from db.models import Candidate as Stored
-from db.models import Run, Score
+from db.models import Question, Run, Score
 from db.repositories import questions as rows
 
 QUESTION = "When was the Eiffel Tower finished?"
@@ -64,6 +64,17 @@ def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann
         passed.append((item.question_id, item.sentence_id))
         offered.add(item.question)
     assert offered == set(found)
+
+
+def test_a_question_of_a_list_is_not_added_again_for_its_case_punctuation_or_articles(wb, towers, ann):
+    there = asking.ask(wb, towers.id, "Who baked the bread?").question_id
+    lines = ["Where is the tower?", "who baked bread", "where is the tower", "Where is the bread?"]
+    report = questions.add_questions(wb, towers.id, lines, by=ann.id)
+    assert (report.added, report.repeated, report.existing, report.entered) == (2, 1, ("Who baked the bread?",), 1)
+    with wb.read() as s:
+        texts = [(q.text, q.queued) for q in rows.list_questions(s, towers.id)]
+        assert s.get_one(Question, there).queued
+    assert texts == [("Who baked the bread?", True), ("Where is the tower?", True), ("Where is the bread?", True)]
 
 
 def test_a_list_of_questions_known_already_starts_no_job(wb, scored, ann):

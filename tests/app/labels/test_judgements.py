@@ -31,7 +31,8 @@ def test_people_who_disagree_evenly_come_to_nothing_until_a_verdict_decides(wb, 
     agreement.adjudicate(
         wb, question_id=asked.question_id, sentence_id=first, annotator_id=ann.id, label="incorrect", note=""
     )
-    assert judged(wb, asked) == {first: Judgement("incorrect", ("bob",))}
+    assert judged(wb, asked) == {first: Judgement("incorrect", ("bob",), settled_by="ann")}
+    assert judged(wb, asked, ann) == {first: Judgement("incorrect", ("bob",), settled_by="ann", own="correct")}
 
 
 def test_where_two_are_to_label_a_pair_only_those_who_did_see_what_others_said(wb, towers, asked, ann, bob, give_signs):

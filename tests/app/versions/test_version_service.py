@@ -15,6 +15,7 @@ from app.labels.queues import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.promotion import NothingToRollBack
 from app.versions.registry import UnknownVersion
+from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from db.models import Candidate, ModelVersion, Run
@@ -91,6 +92,18 @@ def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, candidates, n
     promotion.promote(wb, "towers-2")
     with pytest.raises(As2Error):
         promotion.reject(wb, name)
+
+
+def test_a_rejection_upon_a_page_that_is_out_of_date_names_who_promoted_the_version_and_when(wb, candidates):
+    ada = people.sign_in(wb, "ada")
+    promotion.promote(wb, "towers-2", by=ada.id)
+    at = wb.clock()
+    when = f"{at.day} {at:%b %Y, %H:%M} UTC"
+    with pytest.raises(As2Error, match=f"^towers-2 is in use, promoted by ada on {when}: promote another version"):
+        promotion.reject(wb, "towers-2", by=ada.id)
+    promotion.promote(wb, "towers-1")
+    with pytest.raises(As2Error, match="promoted from the command line on"):
+        promotion.reject(wb, "towers-1")
 
 
 def test_the_version_before_is_the_one_that_a_roll_back_brings_back(wb, candidates):

@@ -12,7 +12,7 @@ from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
 from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue
-from app.labels import annotation
+from app.labels import annotation, guidelines
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
 from app.workbench.people import NotAllowed
@@ -56,6 +56,7 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
     corpora.delete_corpus(wb, made.corpus_id, by=None)
     assert read(wb)[::-1] == [
         ("ann", "become the first admin", "ann", "done"),
+        ("ann", "change the labelling rules", "towers", "done"),  # of the corpus's fixture
         ("ann", "change a role", "bob", "done"),
         ("ann", "export labels", "towers", "done"),
         ("ann", "import labels", "set", "done"),
@@ -63,7 +64,22 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
         ("ann", "delete a question", asked.question, "done"),
         ("command line", "delete a corpus", "set", "done"),
     ]
+    details = {e.act: e.detail for e in audit_log.list_events(wb, by=None)}
+    assert details["delete a document"] == "of towers; 1 labelled pair kept"
+    assert details["delete a question"] == "of towers; 1 label"
+    assert details["delete a corpus"] == "1 document, 1 labelled pair"
     assert {e.created for e in audit_log.list_events(wb, by=None)} == {wb.clock()}
+
+
+def test_a_change_of_the_labelling_rules_is_recorded_with_what_it_was_and_one_that_changes_nothing_is_not(
+    wb, towers, ann
+):
+    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2, control=0.25, target=100)
+    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2, target=100)
+    event, *others = audit_log.list_events(wb, by=None, act="rules")
+    assert [e.detail for e in others] == ["control 0.1 to 0, blind 0.5 to 0"]  # of the corpus's fixture
+    assert (event.actor, event.act, event.target) == ("ann", "change the labelling rules", "towers")
+    assert event.detail == "overlap 1 to 2, control 0 to 0.25, target none to 100"
 
 
 def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):

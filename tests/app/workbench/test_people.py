@@ -134,7 +134,7 @@ def make_set(*names, verdict=None):
         (SET, "ann", "set.jsonl: only ann or an admin may import labels signed ann"),
         (SET, " ann  ", "only ann or an admin"),
         (make_set("bob", "ann"), "import", "only ann or an admin"),
-        (make_set("bob", verdict="ann"), "import", "only ann or an admin"),
+        (make_set("bob", verdict="ann"), "import", "set.jsonl: it holds verdicts on conflicts, and only an admin may"),
         (make_set("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
     ],
 )
@@ -323,6 +323,14 @@ def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, a
     assert guidelines.write_guidelines(wb, towers.id, "- Dates count as answers.\n", by=ann.id).version == 1
     assert guidelines.write_guidelines(wb, towers.id, "- Dates do not.", by=ann.id).version == 2
     assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
+
+
+def test_guidelines_written_upon_a_version_that_is_not_in_force_are_refused(wb, towers, ann):
+    guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id, base=0)
+    with pytest.raises(guidelines.EditConflict, match="ann saved version 1 meanwhile, so nothing was saved"):
+        guidelines.write_guidelines(wb, towers.id, "- Names count.", by=ann.id, base=0)
+    assert guidelines.read_guidelines(wb, towers.id).text == "- Dates count.\n"
+    assert guidelines.write_guidelines(wb, towers.id, "- Names count.", by=ann.id, base=1).version == 2
 
 
 def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, bob, monkeypatch):

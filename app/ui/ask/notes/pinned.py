@@ -166,13 +166,16 @@ def render_source(pin: Pin) -> str:
 
 
 def describe_label(pin: Pin, me: str, *, lower: bool = False) -> str:
-    """`Labelled correct by you`, as HTML."""
+    """`Labelled correct by you` or `Settled as incorrect by ada (you: correct)`, as HTML."""
     label = pin.label or CORRECT
     if not pin.is_current:
-        return f"no longer labelled {label}" if lower else f"No longer labelled {label}"
-    names = ["you" if name == me else name for name in sorted(dict.fromkeys(pin.by), key=lambda name: name != me)]
-    if len(names) > MAX_NAMES:
-        names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
-    who = join(names) or "a verdict"
-    text = escape(f"labelled {label} by {who}")
-    return text if lower else capitalize(text)
+        text = f"no longer labelled {label}"
+    elif pin.settled_by:
+        other = f" (you: {pin.own})" if pin.own not in ("", label) else ""
+        text = f"settled as {label} by {'you' if pin.settled_by == me else pin.settled_by}{other}"
+    else:
+        names = ["you" if name == me else name for name in sorted(dict.fromkeys(pin.by), key=lambda name: name != me)]
+        if len(names) > MAX_NAMES:
+            names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
+        text = f"labelled {label} by {join(names)}"
+    return escape(text if lower else capitalize(text))
