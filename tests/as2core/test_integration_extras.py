@@ -15,5 +15,5 @@ def test_an_integration_without_its_package_names_the_extra(monkeypatch, module,
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"as2core.integrations.{module}", raising=False)
-    with pytest.raises(ImportError, match=rf"pip install 'as2core\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"pip install -e '\.\[{extra}\]'"):
         importlib.import_module(f"as2core.integrations.{module}")

@@ -25,7 +25,7 @@ def test_a_password_is_no_part_of_the_address_that_messages_show():
 
 def test_an_index_server_without_its_client_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr(milvus, "find_spec", lambda name: None)
-    with pytest.raises(BadSetting, match=r"as2core\[milvus\]") as error:
+    with pytest.raises(BadSetting, match=r"pip install -e '\.\[milvus\]'") as error:
         MilvusIndexes("http://ada:secret@host:19530", width=4)
     assert "secret" not in str(error.value)
 
