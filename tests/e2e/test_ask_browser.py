@@ -118,11 +118,11 @@ def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
 def test_the_side_bar_counts_a_label_at_once(page, server):
     ask_question(page, server)
     side = page.get_by_test_id("stSidebar")
-    before = int(re.search(r"([\d,]+) labels", side.inner_text())[1].replace(",", ""))
+    before = int(re.search(r"([\d,]+) labelled pairs", side.inner_text())[1].replace(",", ""))
     page.get_by_role("button", name="Correct", exact=True).first.click()
-    expect(side).to_contain_text(f"{before + 1:,} labels")
+    expect(side).to_contain_text(f"{before + 1:,} labelled pairs")
     page.get_by_role("button", name="Withdraw").first.click()
-    expect(side).to_contain_text(f"{before:,} labels")
+    expect(side).to_contain_text(f"{before:,} labelled pairs")
 
 
 def test_nothing_around_the_label_buttons_moves_when_a_label_is_given(page, server):
