@@ -10,10 +10,9 @@ A full run trains the paper's own cascade, after a transfer on ASNQ where its fi
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import cast
 
@@ -179,11 +178,12 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     seeds = options.seeds or sizes.seeds
     target = read_target(options, sizes.target)
     size_key = {k: v for k, v in asdict(sizes).items() if k != "seeds"}
-    bench = Bench("cascade", options, target, size_key, count_steps(on_progress, 2 + seeds))
+    bench = Bench("cascade", options, target, size_key, count_steps(on_progress, 3 + seeds))
     shipped = cast(CascadeRanker, get("cascade:engine=torch"))
     unseen = _list_unseen(options, target)
-    bench.cell(ON_UNSEEN, None, partial(_score_shipped, shipped, unseen))
-    bench.cell(GRID, None, partial(_score_grid, shipped, unseen, options))
+    trace = cache(lambda: trace_all(shipped, unseen, bench.step("tracing the shipped cascade")))
+    bench.cell(ON_UNSEEN, None, lambda work: score_ratios(ON_UNSEEN, trace(), len(shipped.exits)))
+    bench.cell(GRID, None, lambda work: _score_grid(trace(), options))
     settings = replace(PAPER if options.full else SETTINGS, epochs=sizes.epochs)
     for seed in range(seeds):
         bench.cell("cascade and twins", seed, partial(_score_twins, bench, sizes, seed, settings), settings)
@@ -220,10 +220,6 @@ def _name_sets(options: Options) -> str:
     return " and ".join(TARGETS[name] for name in names)
 
 
-def _score_shipped(ranker: CascadeRanker, questions: Sequence[Question], work: Work) -> Cell:
-    return score_ratios(ON_UNSEEN, trace_all(ranker, questions, work.report), len(ranker.exits))
-
-
 def score_ratios(kind: str, run: TracedRun, exits: int) -> Cell:
     """A cascade's exits without dropping, and one ratio at all of them."""
     values = {f"{kind}, exit {i + 1}": measure_exit(run, i) for i in range(exits)}
@@ -241,11 +237,10 @@ def _score_twins(bench: Bench, sizes: Sizes, seed: int, settings: TrainSettings,
     return train_twins(start, bench.target, work, replace(settings, seed=seed)).score()
 
 
-def _score_grid(ranker: CascadeRanker, questions: list[Question], options: Options, work: Work) -> Cell:
+def _score_grid(run: TracedRun, options: Options) -> Cell:
     """Every schedule of the grid, drawn, and as systems those that findings are about. They are chosen on each half of
     the questions and measured on the other, so that the best is not the luckiest."""
-    run = trace_all(ranker, questions, work.report)
-    random.Random(0).shuffle(run)  # the sets one after the other would make halves of two kinds
+    run = random.Random(0).sample(run, len(run))  # the sets one after the other would make halves of two kinds
     halves = run[::2], run[1::2]
     values: dict[str, dict[str, dict[str, float]]] = {}
     for chosen_on, measured_on in (halves, halves[::-1]):
