@@ -66,7 +66,7 @@ from as2core.rankers.cascade import CascadeRanker, PaperCascadeRanker
 from as2core.rankers.catalog import get
 from as2core.training.learners.cascade import PAPER
 from as2core.training.settings import TrainSettings
-from as2core.types import OnProgress, Question
+from as2core.types import SPLITS, OnProgress, Question
 
 MAX_LOSS = 0.005
 MARGIN = 0.01  # AP
@@ -208,7 +208,7 @@ def _list_unseen(options: Options, target: Target) -> list[Question]:
     """What the shipped cascade has learnt nothing from: the target's questions, and those of the paper's other set."""
     others = [s for s in PAPER_SETS if s != options.target] if options.target in PAPER_SETS else []
     questions = [*target.test, *target.train]
-    for name in (f"{s}-{part}" for s in others for part in ("train", "dev", "test")):
+    for name in (f"{s}-{part}" for s in others for part in SPLITS):
         with suppress(UnknownData):
             questions += options.questions(name)
     once = list({q.qid: q for q in questions}.values())  # some sets ask a question in two parts
