@@ -35,7 +35,7 @@ for label, sentence in itertools.cycle(itertools.product(("correct", "incorrect"
 
 @pytest.fixture
 def environment(settings):
-    told = {f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}
+    told = {f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items() if v is not None}
     return {**os.environ, **told, "PYTHONPATH": str(REPO)}
 
 
