@@ -17,7 +17,7 @@ PERMISSIONS = {
     "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
     "retrains, promotes and deletes versions",
     "viewer": "reads, asks, compares, requests proposals, exports all labels",
-    "blocked": "gets no page",
+    "blocked": "sees no page",
 }
 TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}
 MAX_EVENTS = 200
@@ -86,8 +86,8 @@ def _draw_log(frame: Frame) -> None:
     days = frame.wb.settings.audit_days
     st.header("Audit log", anchor=False)
     st.caption(
-        "Promotions, changes of roles, deletions, log-ins, exports, imports, control of jobs, API keys, and what was "
-        f"refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them here, and "
+        "Promotions, changes of roles and rules, deletions, log-ins, exports, imports, control of jobs, API "
+        f"keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them here, and "
         + (f"they are kept for {days} days." if days else "they are kept for good.")
     )
     events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
