@@ -1,17 +1,22 @@
 """Questions from passages, without repeats, accepted only if a ranker finds the passage again: by rule, or sampled from
 log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from as2core.errors import BadSetting
 from as2core.generation.round_trip import add_if_new, normalise, rank_of_source
 from as2core.generation.rules import ask_by_rule, lowercase_words
-from as2core.generation.sampling import Sampling, TextSample, sample
 from as2core.rankers.base import Ranker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Candidate, OnProgress, Progress
+
+if TYPE_CHECKING:
+    from as2core.generation.sampling import Sampling, TextSample
 
 MIN_QUESTION_WORDS = 4  # of a sampled question; shorter ones ask nothing in particular
 SAMPLES_PER_QUESTION = 4  # most samples are repeats, or lead to another passage
@@ -54,6 +59,8 @@ def _score_drafts(scorer: GenerativeRanker | None, questions: list[str], passage
 
 def sampling_writer(generator: GenerativeRanker, settings: Sampling | None = None) -> Writer:
     """Questions sampled from the generator, the likeliest first. Raises BadSetting for one that generates answers."""
+    from as2core.generation.sampling import sample  # torch, which questions by rule do without
+
     if generator.direction != "question":
         raise BadSetting("this generator was made for answers: take one with direction=question")
 

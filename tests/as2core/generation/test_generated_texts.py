@@ -91,7 +91,7 @@ def script_samples(monkeypatch, texts):
     def fake(_lm, prompts, n, _settings):
         return [[TextSample(t, -float(i)) for i, t in enumerate(texts[p])] for p in prompts]
 
-    monkeypatch.setattr("as2core.generation.questions.sample", fake)
+    monkeypatch.setattr("as2core.generation.sampling.sample", fake)
 
 
 def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, monkeypatch):
