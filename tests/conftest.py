@@ -8,6 +8,8 @@ import shutil
 import signal
 import sys
 import tempfile
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from fake_clock import Clock
@@ -60,6 +62,9 @@ def pytest_collection_finish(session):
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+    if memory := sys.modules.get("accelerate.utils.memory"):  # before each training, of which there are hundreds
+        trainings = count()
+        memory.gc = SimpleNamespace(collect=lambda: next(trainings) % 10 or gc.collect())
 
 
 @pytest.fixture(scope="session", autouse=True)
