@@ -55,7 +55,8 @@ def worker(home: Path, environment: dict[str, str], server: str) -> Iterator[sub
 
 @dataclass(frozen=True)
 class Small:
-    """A server of its own over a small corpus, for tests that label and retrain."""
+    """A server of its own over a small corpus, for tests that label and retrain. Few candidates pass the first stage:
+    what is done with the labels is alike for any number, and a hundred take a second to rank."""
 
     url: str
     home: Path
@@ -66,7 +67,7 @@ class Small:
 def small(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
     home = tmp_path_factory.mktemp("small-home")
     corpora = small_corpus.write(tmp_path_factory.mktemp("small-corpora"))
-    own = {**environment, "AS2_HOME": str(home), "AS2_CORPORA_DIR": str(corpora)}
+    own = {**environment, "AS2_HOME": str(home), "AS2_CORPORA_DIR": str(corpora), "AS2_FIRST_KEEP": "20"}
     with serving(home, own) as url:
         yield Small(url, home, own)
 
