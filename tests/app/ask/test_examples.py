@@ -10,16 +10,23 @@ from app.ask.examples import list_examples
 from app.corpora import corpora, documents
 from app.corpora.corpora import HANDBOOK
 from app.exchange.starter import ensure_handbook, ensure_starter, load_shipped_questions
+from app.workbench.models import LoadedModels
 from app.workbench.settings import Settings
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
 
 
 @pytest.fixture(scope="module")
-def fresh_home(tmp_path_factory):
+def shipped_models():
+    """Loaded once for all homes."""
+    return LoadedModels(Settings().models_dir)
+
+
+@pytest.fixture(scope="module")
+def fresh_home(tmp_path_factory, shipped_models):
     """A fresh home with the shipped models and corpus, as a stranger has it."""
     home = tmp_path_factory.mktemp("fresh")
-    wb = bootstrap.open(Settings(home=home, worker="external"))
+    wb = bootstrap.open(Settings(home=home, worker="external"), shipped_models)
     yield wb, ensure_starter(wb)
     wb.close()
 
@@ -66,8 +73,8 @@ def test_the_shipped_lesson_is_answered_until_most_is_dropped_at_each_exit(fresh
     assert strict.stages[strict.dropped_at()[place]].title.startswith("layer")
 
 
-def test_the_handbooks_examples_are_test_questions_that_the_shipped_model_answers_wrongly(tmp_path):
-    wb = bootstrap.open(Settings(home=tmp_path, worker="external"))
+def test_the_handbooks_examples_are_test_questions_that_the_shipped_model_answers_wrongly(tmp_path, shipped_models):
+    wb = bootstrap.open(Settings(home=tmp_path, worker="external"), shipped_models)
     try:
         corpus = ensure_handbook(wb)
         answers = {
