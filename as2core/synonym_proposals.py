@@ -52,14 +52,14 @@ class SynonymProposal:
 
 
 def propose_synonyms(
-    answered: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
+    questions: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
 ) -> list[SynonymProposal]:
     """The least probable by chance first; none for a word of `synonyms`, a part of one or a longer one. `sentences`: of
     the documents, whose terms the meanings are. Questions with the same answer count once: other words for it tell
     nothing new."""
     forms_of = _count_forms(sentences)
     frequency = Counter({phrase: forms.total() for phrase, forms in forms_of.items()})
-    answers = _group_by_answer(answered)
+    answers = _group_by_answer(questions)
     totals = Counter(t for a in answers for t in a.terms if frequency[t] >= MIN_SENTENCES)
     having: dict[str, list[_Answer]] = defaultdict(list)
     for answer in answers:
@@ -92,9 +92,9 @@ class _Answer:
     words: Mapping[str, tuple[str, str]]
 
 
-def _group_by_answer(answered: Iterable[AnsweredQuestion]) -> list[_Answer]:
+def _group_by_answer(pairs: Iterable[AnsweredQuestion]) -> list[_Answer]:
     questions: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for a in answered:
+    for a in pairs:
         questions[tuple(a.context)].append(a.question)
     return [
         _Answer(

@@ -60,10 +60,10 @@ def draw_question_box(question: str) -> None:
             placeholder="Ask a question about the documents",
             label_visibility="collapsed",
         )
-        st.form_submit_button("Ask", type="primary", on_click=submit_typed, width=96)
+        st.form_submit_button("Ask", type="primary", on_click=submit_text, width=96)
 
 
-def submit_typed() -> None:
+def submit_text() -> None:
     result.submit(st.session_state[result.box_key()])
 
 
@@ -176,13 +176,13 @@ def draw_table(current: result.Result, table: pd.DataFrame, draw_buttons: Callab
 def draw_above(answer: Answer) -> None:
     """What was made of the question: its correction, and hints on it."""
     with above:
-        if answer.typed:
+        if answer.spelling_before:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-        if answer.read != answer.question:
+        if answer.expanded_question != answer.question:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(f"Read as: {plain(answer.read)}", width="content")
+                st.caption(f"Read as: {plain(answer.expanded_question)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")
         draw_hints(answer)
         draw_link_limit(question)

@@ -138,9 +138,9 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
     elif name == "rest" and isinstance(desk, ListDesk) and desk.hidden and not desk.asks_about_hidden:
         return desk.ask_about_hidden()
     elif name == "rest" and isinstance(desk, ListDesk):
-        desk, rejected = desk.reject_rest(frame.wb, display)
-        message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
-        st.toast(message if rejected else "No row was left to label.", icon=":material/close:")
+        desk, row_count = desk.reject_rest(frame.wb, display)
+        message = f"{count(row_count, 'row')} labelled incorrect. One undo takes them all back."
+        st.toast(message if row_count else "No row was left to label.", icon=":material/close:")
     elif name == "find" and isinstance(desk, ListDesk) and desk.item is not None:
         words = state.get(label_rows.name_find_key(desk.item.question_id), "").strip()
         desk, matches = desk.find(words)

@@ -41,7 +41,7 @@ MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
 MAX_RANK = 3  # of the sentence, when its question is asked
 MIN_WORDS, MAX_WORDS = 6, 60  # of a sentence
-MAX_LISTED = 50
+MAX_LISTED_PROPOSALS = 50
 
 
 class AlreadyDecided(As2Error):
@@ -64,10 +64,10 @@ class ProposalView:
 class ProposalsView:
     """The oldest waiting ones, and how many there are in each state."""
 
-    listed: tuple[ProposalView, ...]
+    page: tuple[ProposalView, ...]
     waiting: int
-    accepted: int
-    rejected: int
+    accepted_count: int
+    rejected_count: int
 
 
 def start(
@@ -91,7 +91,7 @@ def start(
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
     with wb.read() as s:
-        waiting, counts = rows.list_waiting(s, corpus_id, MAX_LISTED), rows.count_by_state(s, corpus_id)
+        waiting, counts = rows.list_waiting(s, corpus_id, MAX_LISTED_PROPOSALS), rows.count_by_state(s, corpus_id)
     states = (rows.WAITING, rows.ACCEPTED, rows.REJECTED)
     return ProposalsView(tuple(ProposalView(*row) for row in waiting), *(counts.get(state, 0) for state in states))
 
@@ -148,17 +148,17 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
-    proposed = tried = 0
+    proposals = attempts = 0
     max_tries = MAX_TRIES_PER_QUESTION * total
     for number, row in enumerate(sentences):
-        if proposed == total or tried == max_tries:
+        if proposals == total or attempts == max_tries:
             break
         questions = write([row.text], 1)[0]
         if not questions and number % SENTENCES_PER_CHECK:
             continue
         job.step_back()
-        job.progress(max(proposed / total, tried / max_tries), f"{proposed} of {total} questions found")
-        tried += bool(questions)
+        job.progress(max(proposals / total, attempts / max_tries), f"{proposals} of {total} questions found")
+        attempts += bool(questions)
         for text, log_p in questions:
             if not add_if_new(text, texts):
                 continue
@@ -172,11 +172,11 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                     rows.add_proposal(
                         s, corpus_id, row.id, storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
                     )
-                proposed += 1
+                proposals += 1
                 break
     # a run that ended before its last sentence does not know how many of them have a form that can be turned
-    is_complete = proposed < total and tried < max_tries
-    return {"proposed": proposed, "tried": tried, **({"sentences": len(untried)} if is_complete else {})}
+    is_complete = proposals < total and attempts < max_tries
+    return {"proposed": proposals, "tried": attempts, **({"sentences": len(untried)} if is_complete else {})}
 
 
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:

@@ -79,7 +79,7 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
     questions = _freeze_questions(job, settings)
     synonyms = _read_frozen_synonyms(job)
-    read = synonyms.expand_all(questions)
+    expanded_questions = synonyms.expand_all(questions)
     evaluations: dict[str, Evaluation] = {}
     rankers: dict[str, Ranker] = {}
     keys: dict[str, str] = {}
@@ -89,8 +89,8 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             keys[name] = hash_ranker(job.wb, name)
             job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
             ranker = loading.load_ranker(job.wb, name)
-            bind_questions(ranker, read)
-            evaluations[name] = _evaluate(job, settings, read, place, ranker, notes)
+            bind_questions(ranker, expanded_questions)
+            evaluations[name] = _evaluate(job, settings, expanded_questions, place, ranker, notes)
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
@@ -101,14 +101,14 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     if not evaluations:
         raise As2Error(" ".join(notes))
     job.progress(EVALUATION_SHARE, "measuring the time")
-    seconds = time_in_turns(rankers, read, check=job.check)
+    seconds = time_in_turns(rankers, expanded_questions, check=job.check)
     job.progress(0.96, "testing the differences")
     return to_json(
         {
             "rows": [to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
             "paired": _test_pairs(job, evaluations),
             "keys": {name: keys[name] for name in evaluations},
-            "data_hash": hash_questions(read),
+            "data_hash": hash_questions(expanded_questions),
             "questions": next(iter(evaluations.values())).questions,
             "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
             "unranked": _measure_retrieval(job.wb, settings, questions),

@@ -106,7 +106,7 @@ def import_labels(
 def _build_view(
     counts: ImportCounts, problems: list[tuple[int, str]], lines: report.Lines, corpus: CorpusView | None, fmt: str
 ) -> report.ImportView:
-    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
+    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejections]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
         new=counts.new,

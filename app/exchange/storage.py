@@ -79,7 +79,7 @@ class ImportCounts:
     new_sentences: int = 0
     moved: Counter[tuple[str, str]] = field(default_factory=Counter)  # (the split before, the one now)
     conflicts: list[str] = field(default_factory=list)
-    rejected: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
+    rejections: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
 
     def add(self, more: "ImportCounts") -> None:
@@ -166,7 +166,7 @@ class _BatchImport:
                 self.counts.new_questions += 1
             if row is None:
                 reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejected.append((q.qid, "", reason))
+                self.counts.rejections.append((q.qid, "", reason))
                 continue
             if row.origin == ASKED:
                 row.queued = True
@@ -195,7 +195,7 @@ class _BatchImport:
                 row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
                 reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejected.append((question.qid, c.id, reason))
+                self.counts.rejections.append((question.qid, c.id, reason))
             else:
                 assigned_rows.add(row)
                 sentence_rows[c.id] = row

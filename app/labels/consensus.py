@@ -34,15 +34,15 @@ MAX_LISTED_ANNOTATORS = 10  # of an error
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A stored question with its candidates as they are labelled now. `disputed` counts pairs on which people disagree
-    evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here. `queued`: whether the
-    label queues offer it."""
+    """A stored question with its candidates as they are labelled now. `conflict_count` counts pairs on which people
+    disagree evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here. `queued`:
+    whether the label queues offer it."""
 
     id: int
     question: Question
     origin: str
     own: bool
-    disputed: int
+    conflict_count: int
     unsure: int
     queued: bool = True
 
@@ -53,8 +53,8 @@ class LabelledQuestion:
         """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
         question = Question(row.qid, row.question, candidates, kind=row.kind, split=row.split)
         own = any(not x.imported for x in labels)
-        disputed, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
-        return cls(row.question_id, question, row.origin, own, disputed, unsure, row.queued)
+        conflict_count, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
+        return cls(row.question_id, question, row.origin, own, conflict_count, unsure, row.queued)
 
 
 def check_label(label: str) -> None:
@@ -147,9 +147,9 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
     missing = [repr(name) for name in names if name not in by_annotator]
     if not missing or not by_annotator:
         return ""
-    listed = [*by_annotator][:MAX_LISTED_ANNOTATORS]
-    more = [f"{len(by_annotator) - len(listed):,} more"] if len(by_annotator) > len(listed) else []
-    return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(listed + more)}"
+    busiest = [*by_annotator][:MAX_LISTED_ANNOTATORS]
+    more = [f"{len(by_annotator) - len(busiest):,} more"] if len(by_annotator) > len(busiest) else []
+    return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(busiest + more)}"
 
 
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:

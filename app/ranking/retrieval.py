@@ -62,11 +62,11 @@ class RetrievedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Candidates in document order: documents by rank, sentences by position. `left_out`: sentences over the limit.
-    `awaits_vectors`: it went by words alone, because too few passages had a vector."""
+    """Candidates in document order: documents by rank, sentences by position. `omitted_count`: sentences over the
+    limit. `awaits_vectors`: it went by words alone, because too few passages had a vector."""
 
     candidates: tuple[RetrievedSentence, ...]
-    left_out: int
+    omitted_count: int
     seconds: float
     notes: tuple[str, ...]
     awaits_vectors: bool = False
@@ -142,10 +142,12 @@ def retrieve(
         request_vectors(wb, corpus_id)
     started = time.perf_counter()
     findings = use_index(wb, corpus_id, lambda index: _search(wb, index, question, documents), on_progress)
-    sentences, left_out = _load_sentences(
+    sentences, omitted_count = _load_sentences(
         wb, findings.document_ids, findings.hits, _rank_sentences(findings.nearest), candidates
     )
-    return Retrieval(sentences, left_out, time.perf_counter() - started, findings.notes, not findings.is_by_meaning)
+    return Retrieval(
+        sentences, omitted_count, time.perf_counter() - started, findings.notes, not findings.is_by_meaning
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
         result = scoring.rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
-            scoring.score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)
+            scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}
 

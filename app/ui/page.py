@@ -32,7 +32,7 @@ from app.workbench.workbench import Workbench
 from as2core.types import Progress
 
 _NO_CORPUS = "There is no corpus called “{}” here."
-_BEING_READ = "The corpus “{}” is being read. It opens in a moment."
+_READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def draw_missing(frame: Frame) -> None:
     """Say that `frame.missing` is not here, and offer the corpus that stands in for it."""
     wb, name, instead = frame.wb, frame.missing, frame.corpus.name
     if shipped.is_being_read(wb, name):
-        st.info(_BEING_READ.format(plain(name)), icon=":material/hourglass_top:")
+        st.info(_READING_MESSAGE.format(plain(name)), icon=":material/hourglass_top:")
         shipped.await_reading(wb, name)
         return
     failure = plain(shipped.explain_failure(wb, name))
@@ -201,7 +201,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     target = request if request in by_name else target
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
-    _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
+    _report_missing("as2_corpus", target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
     is_followed = is_moved and url.get("corpus") in by_name
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):

@@ -168,7 +168,7 @@ def _register(wb: Workbench, name: str, path: Path, card: Card, source: str, by:
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
         _check_free(s, name)  # somebody may have taken it meanwhile
-        existing = parent if rows.find_version(s, name=parent) is not None else None
+        known_parent = parent if rows.find_version(s, name=parent) is not None else None
         note = storable(str(card.get("note", "")))[:MAX_NOTE_CHARS]
-        registry.add_candidate(s, wb, name, path, parent=existing, note=note, metrics=metrics)
+        registry.add_candidate(s, wb, name, path, parent=known_parent, note=note, metrics=metrics)
         audit.record(s, wb.clock(), by, "import a version", name, f"from {source}")

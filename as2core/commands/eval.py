@@ -292,12 +292,12 @@ def _describe_unlabelled(result: Evaluation, questions: Sequence[Question], unla
 
     return {
         "unlabelled": unlabelled,
-        "questions_with_labels": _count_measured(result),
+        "questions_with_labels": _count_measured_questions(result),
         "bounds": bounds(questions, result.scores),
     }
 
 
-def _count_measured(result: Evaluation) -> int:
+def _count_measured_questions(result: Evaluation) -> int:
     """Questions with a label: the means are over these."""
     return len(result.per_question["AP"])
 
@@ -340,8 +340,8 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
     from as2core.evaluation import compute_intervals
     from as2core.metrics import bounds
 
-    measured = _count_measured(result)
-    some = "" if measured == result.questions else f", {measured} with a label,"
+    measured_count = _count_measured_questions(result)
+    some = "" if measured_count == result.questions else f", {measured_count} with a label,"
     echo(f"{spec} on {where}: {count(result.questions, 'question')}{some} in {result.seconds:.1f} s")
     intervals = compute_intervals(result.per_question)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]

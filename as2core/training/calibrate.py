@@ -156,11 +156,11 @@ def _held_out_probabilities(logits: np.ndarray, y: np.ndarray, fold: np.ndarray)
 def measure_threshold(top: np.ndarray, answerable: np.ndarray, fold: np.ndarray) -> float:
     """Balanced accuracy of thresholds on the best probability `(n,)` of questions with and without an answer, each set
     on the other folds."""
-    answered = np.empty(len(top), dtype=bool)
+    has_answer = np.empty(len(top), dtype=bool)
     for fit, held_out in _fold_masks(fold, answerable):
         threshold, _ = best_threshold(top[fit], answerable[fit])
-        answered[held_out] = top[held_out] >= threshold
-    return round(float((answered[answerable].mean() + (~answered[~answerable]).mean()) / 2), 4)
+        has_answer[held_out] = top[held_out] >= threshold
+    return round(float((has_answer[answerable].mean() + (~has_answer[~answerable]).mean()) / 2), 4)
 
 
 def level_heads(
@@ -176,11 +176,11 @@ def level_heads(
     ranker stays as it was."""
     if not any(isinstance(head, ExitHead) for head in ranker.module.heads):
         return
-    answered = islice((q for q in questions if q.positives), MAX_LEVEL_QUESTIONS)
+    with_answer = islice((q for q in questions if q.positives), MAX_LEVEL_QUESTIONS)
     others = islice((q for q in questions if q.negatives and not q.positives), MAX_LEVEL_QUESTIONS)
     logits: list[np.ndarray] = []
     labels: list[int] = []
-    for q in (*answered, *others):
+    for q in (*with_answer, *others):
         if should_stop and should_stop():
             return
         candidates = [c for c in q.candidates if c.label is not None]

@@ -192,8 +192,8 @@ def _teach_by_ensemble(
         save_version(result.ranker, path, {"questions": len(sample.questions)})
     minutes = round(card["minutes"] + (time.monotonic() - started) / 60, 1)
     questions = max(read_card(path)["questions"] for path in paths)
-    added = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
-    return mean_of_weights([load_cascade(p) for p in paths]), {**card, **added}
+    details = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
+    return mean_of_weights([load_cascade(p) for p in paths]), {**card, **details}
 
 
 def _train_generative(run: RecipeRun) -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from app.adapt import label_selection
-from app.adapt.label_selection import LabelSelection, add_presumed
+from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.snapshot import sample_replay, sample_validation
 from app.adapt.splitting import Split
 from app.exchange import exports, imports
@@ -41,7 +41,7 @@ def test_the_question_of_these_tests_has_every_field_set():
     [
         Question.drop_titles,
         drop_unlabelled,
-        lambda q: add_presumed(q, 3),
+        lambda q: presume_incorrect(q, 3),
         lambda q: sample_validation([q], 0)[0],
         lambda q: sample_replay([q], Split((), (), ()), 1.0, 0)[0],
         lambda q: replace_texts(q, ["Tower: yes.", "Tower: no."]),

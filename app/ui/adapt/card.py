@@ -7,7 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from app.adapt.baselines import SHIPPED
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
+from app.adapt.report import (
+    BeforeAfter,
+    ExcludedLabel,
+    LabelCounts,
+    Metrics,
+    QuestionChange,
+    RetrainReport,
+    TopSentence,
+)
 from app.ui import navigation
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
@@ -68,7 +76,7 @@ def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]
         _draw_benchmarks(report)
         _draw_reliability(report)
     _draw_questions(report, hidden, find_example)
-    _draw_left_out(report, hidden)
+    _draw_excluded_labels(report, hidden)
     if facts := describe_training(report):
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
@@ -277,7 +285,7 @@ def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:
     return any(top is not None and (question.question, top.text) in hidden for top in tops)
 
 
-def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:
+def describe_label(question: str, sentence: TopSentence | ExcludedLabel, hidden: HiddenLabels) -> str:
     if (question, sentence.text) in hidden:
         return "shown once you have labelled it"
     return CORRECT if sentence.correct else INCORRECT
@@ -320,22 +328,22 @@ def _format_tops(q: QuestionChange, hidden: HiddenLabels) -> str:
     return "".join(lines)
 
 
-def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
-    left_out = report.left_out
-    if left_out is None:
+def _draw_excluded_labels(report: RetrainReport, hidden: HiddenLabels) -> None:
+    labels = report.left_out
+    if labels is None:
         return
-    title = f"{count(left_out.labels, 'label')} left out, more likely wrong than right"
+    title = f"{count(labels.labels, 'label')} left out, more likely wrong than right"
     with st.expander(title, icon=":material/rule:", key="adapt_left_out"):
         st.caption(
-            f"An estimated {left_out.rate:.0%} of the labels are wrong. Of those left out, {left_out.correct:,} are "
+            f"An estimated {labels.rate:.0%} of the labels are wrong. Of those left out, {labels.correct:,} are "
             "“correct”. The labels stay as they are; to check such labels, use Second looks on the page Agreement."
         )
         rows = [
             {"Question": x.question, "Sentence": x.text, "Labelled": describe_label(x.question, x, hidden)}
-            for x in left_out.to_read
+            for x in labels.to_read
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="adapt_left_out_list")
-        if len(rows) < left_out.labels:
+        if len(rows) < labels.labels:
             st.caption(f"The {len(rows):,} least likely to be right.")
 
 
@@ -392,6 +400,6 @@ def _describe_label_counts(n: LabelCounts) -> str:
     """`5 correct and 108 incorrect labels, 40 unlabelled sentences counted as incorrect`; "" in an older report."""
     if n.correct is None or n.incorrect is None:
         return ""
-    presumed = n.presumed or 0
-    labels = f"{n.correct:,} correct and {count(n.incorrect - presumed, 'incorrect label')}"
-    return labels + (f", {count(presumed, 'unlabelled sentence')} counted as incorrect" if presumed else "")
+    presumed_count = n.presumed or 0
+    labels = f"{n.correct:,} correct and {count(n.incorrect - presumed_count, 'incorrect label')}"
+    return labels + (f", {count(presumed_count, 'unlabelled sentence')} counted as incorrect" if presumed_count else "")

@@ -94,7 +94,7 @@ def describe_training_questions(view: Readiness) -> str:
 
 
 def balance_bar(view: Readiness) -> str:
-    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure, "disputed": view.disputed}
+    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure, "disputed": view.conflict_count}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(

@@ -20,9 +20,9 @@ from app.workbench.workbench import Workbench
 
 def draw(frame: Frame) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
-    measured = _measure_agreement(wb, corpus_id)
-    if measured.annotators:
-        _draw_agreement(measured)
+    view = _measure_agreement(wb, corpus_id)
+    if view.annotators:
+        _draw_agreement(view)
     else:
         st.info(
             "No pair was labelled by two people yet. Under Rules, set two or more people per pair.",

@@ -52,7 +52,7 @@ def render_standings(standings: list[Standing]) -> str:
     """The candidate's rank and score at every stage it reached, beside the last rank that stays and its score."""
     rows = "".join(
         f"<tr{'' if s.stays else ' class=as2-dropped'}><th scope=row>{s.title}</th><td>{s.rank:,} <small>of "
-        f"{s.entered:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
+        f"{s.candidates:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
         for s in standings
     )
     head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "stay", "score", "needed"))

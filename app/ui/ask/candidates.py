@@ -87,8 +87,8 @@ def order_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 def fill_columns(table: pd.DataFrame, view: AskView, *, is_pending: bool) -> pd.DataFrame:
     """The table without generative scores, with words in their columns, so that these are there from the start: "…"
     while the scores are computed, else "failed". Empty where no score will be."""
-    entered = table["position"].isin(view.trace.entered)
-    words = np.where(entered, "…" if is_pending else "failed", "")
+    is_in_cascade = table["position"].isin(view.trace.entered)
+    words = np.where(is_in_cascade, "…" if is_pending else "failed", "")
     return table.assign(**dict.fromkeys(WITH_GENERATIVE, words))
 
 

@@ -29,7 +29,7 @@ class CostRow:
     stage."""
 
     title: str
-    entered: int
+    candidates: int
     survivors: int
     ms: float
     saved: float | None
@@ -60,21 +60,21 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     run = full if is_measured else run
     rows = list_costs(run)
     body = "".join(
-        f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.survivors:,}</td>"
+        f"<tr><th scope=row>{r.title}</th><td>{r.candidates:,}</td><td>{r.survivors:,}</td>"
         f"<td>{r.ms:,.0f} ms</td><td>{'' if r.saved is None else _render_bar(r.saved)}</td></tr>"
         for r in rows
     )
     total = (
-        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].entered:,}</td><td>{rows[-1].survivors:,}</td>"
+        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].candidates:,}</td><td>{rows[-1].survivors:,}</td>"
         f"<td>{run.seconds * 1000:,.0f} ms</td><td>{_render_bar(compute_saving(run))}</td></tr>"
     )
     time = f"time, {'measured' if is_measured else 'estimated'}"
     head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "in", "out", time, "compute saved"))
     st.html(f'<table class="as2-table as2-costs"><thead><tr>{head}</tr></thead><tbody>{body}{total}</tbody></table>')
-    entered = len(run.entered)
-    note = f"Savings are relative to one whole model that reads the {count(entered, 'sentence')} of the cascade."
+    number = len(run.entered)
+    note = f"Savings are relative to one whole model that reads the {count(number, 'sentence')} of the cascade."
     if run.first is not None:
-        note += f" The {run.first.title} spared it the other {run.candidates - entered:,}; that is not counted here."
+        note += f" The {run.first.title} spared it the other {run.candidates - number:,}; that is not counted here."
     note += CLASSIFIER_NOTE if compute_saving(run) <= -0.005 else ""
     note += RESCORING_NOTE if len(run.exits[-1].again) else ""
     if is_measured:

@@ -12,7 +12,7 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
-from app.compare.sweeps import find_swept, parse_ratio
+from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.ui.text import percent
 from app.ui.theme import BLUE
 from as2core.cost import pareto
@@ -25,11 +25,11 @@ Results = list[RankerResult]
 
 def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Results]]:
     """(rankers chosen by name, those of each swept cascade); a single ratio is no sweep and stays with the others."""
-    swept, sweeps = find_swept([r.ranker for r in results]), dict[str, Results]()
+    in_sweeps, sweeps = find_sweep_rankers([r.ranker for r in results]), dict[str, Results]()
     for r in results:
-        if r.ranker in swept and (ratio := parse_ratio(r.ranker)):
+        if r.ranker in in_sweeps and (ratio := parse_ratio(r.ranker)):
             sweeps.setdefault(ratio[0], []).append(r)
-    return [r for r in results if r.ranker not in swept], sweeps
+    return [r for r in results if r.ranker not in in_sweeps], sweeps
 
 
 def sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collection[str] = ()) -> ChartType:

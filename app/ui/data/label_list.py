@@ -47,7 +47,7 @@ def draw(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
-            _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).listed)
+            _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).page)
         pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
         _draw_history(frame, selection[0])
@@ -74,14 +74,14 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
                 "document": name_document(r.title),
                 "given": format_time(r.created),
             }
-            for r in view.listed
+            for r in view.page
         ],
-        key=f"data_labels {key} {hash(tuple(r.created for r in view.listed))}",  # other rows: another selection
+        key=f"data_labels {key} {hash(tuple(r.created for r in view.page))}",  # other rows: another selection
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
     )
-    return [view.listed[i] for i in table.selection.rows if i < len(view.listed)]
+    return [view.page[i] for i in table.selection.rows if i < len(view.page)]
 
 
 def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple[LabelRecord, ...]]) -> None:

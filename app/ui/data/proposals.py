@@ -53,12 +53,12 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
 
 def _describe_run(job: JobView) -> str:
     """What it did, and why it proposed fewer questions than it was to."""
-    proposed, tried, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
-    run = f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}."
-    if tried >= sentences:
+    number, attempts, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
+    run = f"The last run tried {count(attempts, 'sentence')} and proposed {count(number, 'question')}."
+    if attempts >= sentences:
         return run
-    share = f"Only {tried:,}" if tried else "None"
-    has = "have" if tried > 1 else "has"
+    share = f"Only {attempts:,}" if attempts else "None"
+    has = "have" if attempts > 1 else "has"
     return (
         f"{run} {share} of {count(sentences, 'sentence')} without a proposal {has} a form that can be turned into a "
         "question."
@@ -75,14 +75,14 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
 
 
 def _draw_waiting(frame: Frame, view: ProposalsView) -> None:
-    counts = f"{view.waiting:,} waiting, {view.accepted:,} accepted, {view.rejected:,} rejected."
-    if not view.listed:
-        if view.accepted or view.rejected:
+    counts = f"{view.waiting:,} waiting, {view.accepted_count:,} accepted, {view.rejected_count:,} rejected."
+    if not view.page:
+        if view.accepted_count or view.rejected_count:
             st.info(f"No proposals to review: {counts}", icon=":material/check:")
         return
     st.caption(f"{counts} An accepted proposal becomes a question, with its sentence labelled correct by you. Its "
                "other candidates appear in Label.")  # fmt: skip
-    for proposal in view.listed:
+    for proposal in view.page:
         _draw_proposal(frame, proposal)
 
 

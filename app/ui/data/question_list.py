@@ -57,7 +57,7 @@ def draw(frame: Frame) -> None:
     )
     if not search and not state and origin in ("", FROM_ASK):
         _draw_leftovers(frame)
-    for question in view.listed:
+    for question in view.page:
         _draw_question(frame, question)
     pages.draw_buttons(NAME, key, number, total)
 

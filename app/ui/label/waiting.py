@@ -86,10 +86,10 @@ def _draw_without_questions(frame: Frame) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             navigation.to("data", "Open Corpora", view="corpora")
         return
-    typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
+    advice = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
     _draw_message(
         "Nothing to label yet",
-        f"No question is in the label queues. {typed}Type or import your own, label an answer on Ask, or accept "
+        f"No question is in the label queues. {advice}Type or import your own, label an answer on Ask, or accept "
         "questions proposed from the sentences. Their candidates then appear here.",
     )
     with st.container(horizontal=True, horizontal_alignment="center"):

@@ -857,4 +857,4 @@ def test_pairs_in_dispute_are_left_out_and_told(wb):
     ready = readiness.check_readiness(wb, corpus)
     assert "1 pair is in conflict between annotators and left out." in ready.warnings
     assert (ready.correct, ready.incorrect) == (7, 24)
-    assert (ready.labels, ready.disputed) == (32, 1)
+    assert (ready.labels, ready.conflict_count) == (32, 1)

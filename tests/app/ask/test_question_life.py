@@ -49,7 +49,7 @@ def label(wb, view, who, label="correct", position=None, **shown):
 
 def list_rows(wb, corpus, **which):
     view = question_management.list_questions(wb, corpus.id, limit=50, **which)
-    return [(q.text, q.origin, q.labels, q.queued) for q in view.listed]
+    return [(q.text, q.origin, q.labels, q.queued) for q in view.page]
 
 
 def count(wb, table):
@@ -106,7 +106,7 @@ def test_scoring_leaves_alone_what_was_only_asked(wb, towers, ann):
 def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb, towers, ann):
     views = [asking.ask(wb, towers.id, q) for q in QUESTIONS]
     report = questions.add_questions(wb, towers.id, [TOWER], by=ann.id)
-    assert (report.added, report.existing, report.entered) == (0, (TOWER,), 1)
+    assert (report.new_count, report.existing_questions, report.queued_count) == (0, (TOWER,), 1)
     with wb.write() as s:
         sentence = views[1].candidates[views[1].best].sentence_id
         made = proposal_rows.add_proposal(s, towers.id, sentence, BRIDGE, log_p=-1, place=1, now=wb.clock()).id
@@ -144,9 +144,9 @@ def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_an
     assert list_rows(wb, towers, search="100 %_") == []
     assert [q[0] for q in list_rows(wb, towers, origin="imported")] == [TOWER]
     view = question_management.list_questions(wb, towers.id, limit=1, offset=1)
-    assert (len(view.listed), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
+    assert (len(view.page), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
     run_queued(wb, RUNNERS)  # ranked by a job is not asked
-    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).listed}
+    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).page}
     assert asked == {BREAD: None, TOWER: None, BRIDGE: clock.now}
 
 

@@ -74,7 +74,7 @@ def test_the_cost_table_tells_what_each_stretch_saved():
     full = a_trace([[4, 3, 2, 1]] * 3)
     run = full.replay(DropSchedule((0.5, 0.5)))
     rows = list_costs(run)
-    told = [(r.title, r.entered, r.survivors) for r in rows]
+    told = [(r.title, r.candidates, r.survivors) for r in rows]
     assert told == [("layer 2", 4, 2), ("layer 4", 2, 1), ("layer 6", 1, 1)]
     # equal lengths: half the candidates cost half, a quarter a quarter
     assert [r.saved for r in rows] == pytest.approx([0.0, 0.5, 0.75])
@@ -137,7 +137,7 @@ def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
     full = with_first(inside, stage, [Candidate(str(i), "alike") for i in range(8)])
     run = full.replay(DropSchedule((0.5, 0.5)))
     rows = list_costs(run)
-    assert [(r.title, r.entered, r.survivors) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
+    assert [(r.title, r.candidates, r.survivors) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
     assert rows[0].saved is None
     assert [r.saved for r in rows[1:]] == pytest.approx([0.0, 0.5, 0.75])
     # as without the first stage: (2 + 1 + 0.5) of 6 layers' worth, whatever the first stage took
