@@ -40,7 +40,7 @@ from app.corpora import corpora, documents
 from app.exchange import starter
 from app.jobs import queue
 from app.jobs.process import start_worker
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.workbench import people
@@ -168,7 +168,7 @@ def _fill(wb: Workbench, name: str) -> int:
         files.append((f"doc{d}.txt", " ".join(sentences).encode()))
     documents.ingest(wb, corpus.id, files)
     admin = people.sign_in(wb, "admin")
-    guidelines.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
+    rules.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
     with wb.write() as s:
         version = version_rows.find_version(s, name="cascade")
         for d, document in enumerate(documents.list_documents(wb, corpus.id, limit=QUESTIONS)):

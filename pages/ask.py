@@ -10,7 +10,7 @@ import streamlit as st
 from app.ask.asking import Answer
 from app.ask.examples import list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
-from app.labels import annotation
+from app.labels import consensus
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
 from app.ui.ask.answer import draw_facts
@@ -104,8 +104,8 @@ def draw_result(current: result.Result) -> None:
     run = view.trace.replay(drops.make_schedule(percents, len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, selection = best_first[0], result.get_selection()
-    labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
-    mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
+    labels = consensus.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
+    mine = consensus.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
     present = find_pins(frame.wb, frame.corpus.id, view, frame.annotator.id)
     pins = compare_pins(result.load_pins(frame, view), present) if pinned.read_is_on() else {}

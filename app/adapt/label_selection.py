@@ -13,7 +13,7 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.labels import consensus
+from app.labels import candidate_ids, consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import UNSURE, Candidate, Json, Question
@@ -101,7 +101,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = consensus.unique_candidate_ids(s, candidates)
+        ids = candidate_ids.make_unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):

@@ -14,7 +14,7 @@ from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
-from app.labels import annotation, consensus
+from app.labels import consensus, progress
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
@@ -135,10 +135,10 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     """How far the labels are from a first retrain: quick enough after every label. Counts are cached for some seconds
     where there are so many labels that counting is slow."""
     with wb.read() as s:
-        (outcomes, _), _ = annotation.count_cached(
+        (outcomes, _), _ = progress.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: label_rows.count_outcomes(s, corpus_id)
         )
-    rows = annotation.list_kinds(wb, corpus_id, KEPT_APART)
+    rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
     missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
     return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), _is_enough(wb, corpus_id, rows))
@@ -170,7 +170,7 @@ def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
     """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
     if correct >= MIN_QUESTIONS:
         return 0
-    return sum(bool(r.correct) for r in annotation.list_kinds(wb, corpus_id)) - correct
+    return sum(bool(r.correct) for r in progress.count_outcomes_by_question(wb, corpus_id)) - correct
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

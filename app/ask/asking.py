@@ -16,7 +16,7 @@ from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
 from app.corpora.language import is_english
-from app.labels import annotation
+from app.labels import consensus
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
@@ -190,7 +190,7 @@ def ask(
     store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=settings.get("by"))
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
-    labels = annotation.read_labels(wb, question_id)
+    labels = consensus.read_labels(wb, question_id)
     candidates = tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates)
     ended = time.perf_counter()
     answer = _make_answer(model, original, replace(result, candidates=candidates))

@@ -21,7 +21,7 @@ from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.guidelines import guidelines_of_corpus
+from app.labels.guidelines import find_guidelines
 from app.ranking import scoring
 from app.ranking.retrieval import check_question
 from app.versions import loading
@@ -112,7 +112,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         check_question(wording)
         question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
-        guideline = guidelines_of_corpus(s, corpus_id).version
+        guideline = find_guidelines(s, corpus_id).version
         presentation = Presentation(scores_visible=False, guideline=guideline)
         annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, presentation)
     rank_in_background(wb, corpus_id)

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.corpora.corpora import get_corpus
 from app.exchange.imports import IMPORT
-from app.labels import annotation, consensus
+from app.labels import consensus, progress
 from app.versions import loading
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -45,7 +45,7 @@ NEEDS = {  # format -> without which its file would be empty
 
 def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
     """Format -> what it needs, of those whose file would be empty. Cached for some seconds where counting is slow."""
-    kinds = annotation.list_kinds(wb, corpus_id)
+    kinds = progress.count_outcomes_by_question(wb, corpus_id)
     has_label = any(r.correct or r.incorrect for r in kinds)
     has_both = any(r.correct and r.incorrect for r in kinds)
     return {fmt: need for fmt, need in NEEDS.items() if not (has_both if fmt == "triplets" else has_label)}

@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import content_digest
 from app.labels.agreement import tidy_note
-from app.labels.consensus import BINARY, resolve_labels, sentences_by_candidate_id
+from app.labels.candidate_ids import map_candidate_ids
+from app.labels.consensus import BINARY, resolve_labels
 from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, storable
 from as2core.types import UNSURE, Candidate, Document, Question
@@ -133,7 +134,7 @@ class _BatchImport:
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
         sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts)
-        candidates = sentences_by_candidate_id(self.s, [row.id for row in question_rows.values() if row.id is not None])
+        candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
             for q in batch

@@ -20,8 +20,8 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.consensus import group_by_sentence
-from app.labels.guidelines import Rules, rules_of_corpus
 from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
+from app.labels.rules import Rules, find_rules
 from app.labels.strategies import (
     ADAPTIVE,
     AGAIN,
@@ -69,7 +69,7 @@ class Seat:
 def needs_label(wb: Workbench, corpus_id: int, annotator_id: int) -> bool:
     """Whether the label queues have a question that this annotator can begin, ranked or not."""
     with wb.read() as s:
-        return queues.needs_label(s, corpus_id, annotator_id, rules_of_corpus(s, corpus_id).overlap)
+        return queues.needs_label(s, corpus_id, annotator_id, find_rules(s, corpus_id).overlap)
 
 
 # --- one pair --------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def item_at(
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
         only_views = has_role(s, annotator_id, VIEWER)
         is_leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
-        rules = rules_of_corpus(s, question.corpus_id)
+        rules = find_rules(s, question.corpus_id)
         item = build_item(s, row, annotator_id, assignment, token, rules, again=True)
     is_locked = not (is_leased or only_views or item.label)
     return replace(item, leased_until=expires if is_leased else None, is_locked=is_locked)
@@ -196,7 +196,7 @@ def question_at(
         question = s.get(Question, question_id)
         if question is None:
             raise Gone("this question no longer exists; reload the page")
-        rules = rules_of_corpus(s, question.corpus_id)
+        rules = find_rules(s, question.corpus_id)
         assignment = assignment or _assign(rules, seat, (question_id, 0))
         leases.release_all(s, question.corpus_id, seat.who, seat.queue)
         queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
@@ -265,7 +265,7 @@ def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:
 def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
     """How many pairs of the queue are in front of somebody else, or at another desk of the same person."""
     with wb.read() as s:
-        request, now = request_queue(s, seat, rules_of_corpus(s, seat.corpus_id)), wb.clock()
+        request, now = request_queue(s, seat, find_rules(s, seat.corpus_id)), wb.clock()
         return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
@@ -296,7 +296,7 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
     BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
-    rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
+    rules, only_views = find_rules(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
     is_narrow = bool(seat.questions) and can_narrow(seat.queue)
     is_outside = is_narrow and lease is not None and (lease.control or lease.question_id not in seat.questions)

@@ -223,7 +223,7 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     return counts, session.scalar(questions) or 0
 
 
-def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
+def count_outcomes_by_question(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
     """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of these splits:
     how many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)

@@ -18,7 +18,7 @@ from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
-from app.labels import annotation, guidelines
+from app.labels import annotation, rules
 from app.ui import job as adapt_job
 from app.ui import wording
 from app.ui.adapt import card as adapt_card
@@ -809,7 +809,7 @@ def test_a_kind_that_no_page_answers_by_says_what_its_use_is(wb):
 
 
 def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(wb, me):
-    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=2)
+    rules.set_rules(wb, TOWERS, by=me.id, overlap=2)
     label(wb, 1, 4, "correct", name="ann")
     stored.set_role(wb, "annotator")
     top = {"text": stored.sentence(wb, 4), "correct": False}

@@ -14,7 +14,7 @@ from app.ask import asking, question_management
 from app.corpora import corpora, documents
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, consensus, flags, guidelines, progress, queues, rules
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
@@ -434,7 +434,7 @@ def test_progress_counts_what_was_stored(wb):
 
 
 def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, ann):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
     label(wb, me, FIRST, "correct")
     label(wb, me, SECOND, "incorrect")
     label(wb, ann, FIRST, "incorrect")
@@ -571,7 +571,7 @@ def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(wb):
 
 def test_the_row_a_review_asks_about_is_in_front_and_says_why(wb, ann):
     note = "is <1890> enough?"
-    annotation.flag(wb, question_id=BRIDGE, sentence_id=DESIGNED, annotator_id=ann.id, note=note)
+    flags.add_flag(wb, question_id=BRIDGE, sentence_id=DESIGNED, annotator_id=ann.id, note=note)
     at = opened_list(queue="flagged")
     assert markup(at).count("Flagged by ann: is &lt;1890&gt; enough?") == 1
     press(at, "correct")
@@ -652,7 +652,7 @@ def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
 def test_an_address_does_not_choose_what_chance_chooses(wb, me):
     seat = Seat(stored.TOWERS, me.id, "random")
     assert queues.reopen_question(wb, seat, BRIDGE) is None
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
     item = queues.next_question(wb, replace(seat, queue="uncertain"))
     assert item.assignment.control
     assert queues.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
@@ -672,7 +672,7 @@ def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, 
     assert stored.labels(wb).keys() == {FIRST, THIRD, (BRIDGE, STEEL)}
     at.button(key="label_row_1_correct").click().run()
     assert stored.labels(wb)[SECOND] == "correct"
-    assert annotation.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
+    assert consensus.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
@@ -704,7 +704,7 @@ def test_the_next_question_comes_and_back_returns(wb):
 
 
 def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
     at = open_label()
     assert "probability" not in markup(at)
     press(at, "correct")
@@ -714,7 +714,7 @@ def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
 
 
 def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
     press(open_label(), "correct")
     press(open_label({"scores": "off"}), "correct")
     assert [e.arm for e in stored.label_events(wb)] == ["shown", ""]
@@ -813,13 +813,13 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
 
 
 def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
     assert "labels a minute" not in texts(at.run())  # three say nothing
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     at = at.run()
     assert "12.0 labels a minute." in texts(at)
     assert "to go" not in texts(at)  # a forecast in hours frightens
@@ -827,7 +827,7 @@ def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb,
 
 
 def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=820)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, target=820)
     assert len(open_label({"queue": "tops"}).get("progress")) == 1
     at = open_label({"queue": "flagged"})
     assert not at.get("progress")

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.labels import guidelines
-from app.labels.guidelines import GuidelineView, Rules
+from app.labels import guidelines, rules
+from app.labels.guidelines import GuidelineView
+from app.labels.rules import Rules
 from app.ui.errors import boundary, guarded
 from app.ui.page import Frame, announce
 from app.ui.text import count, percent, plain
@@ -34,7 +35,7 @@ def draw_rules(frame: Frame) -> None:
 
 
 def _draw_settings(frame: Frame) -> None:
-    now = guidelines.read_rules(frame.wb, frame.corpus.id)
+    now = rules.read_rules(frame.wb, frame.corpus.id)
     if frame.is_admin:
         _draw_form(frame, now)
     else:  # who must follow them: a field that is closed is hard to read
@@ -59,7 +60,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
     with st.form(f"agreement_rules_{corpus_id}", border=False):
         st.header("Labelling rules", anchor=False)
-        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap,
+        overlap = st.number_input("People per pair", 1, rules.MAX_OVERLAP, now.overlap,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
                                   help="A fair sample for estimates")  # fmt: skip
@@ -70,7 +71,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
     if is_sent:
         with boundary():
             shares = {"control": control / 100, "blind": blind / 100}
-            guidelines.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
+            rules.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
             st.toast("Saved. The rules apply from the next item on.", icon=":material/check:")
 
 

@@ -20,7 +20,7 @@ from app.labels.strategies import DECIDE, Assignment
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_linked
-from app.ui.label.desk import Desk, Display, Pair
+from app.ui.label.desk import DESK_KEY, Desk, Display, Pair
 from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import escape, plain
@@ -109,7 +109,7 @@ def find_job(frame: Frame) -> JobView | None:
         return None
     job = load_linked(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
     if job is None and not (url.get("a") or url.get("b")):
-        desk = st.session_state.get("_label_desk")
+        desk = st.session_state.get(DESK_KEY)
         if (
             isinstance(desk, DecideDesk)
             and desk.course

@@ -15,6 +15,7 @@ from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 from app.workbench.workbench import Workbench
 
+DESK_KEY = "_label_desk"  # of the session
 Pair = tuple[int, int]  # question id, sentence id
 Key = TypeVar("Key")
 Item = TypeVar("Item", bound=QueueItem | QuestionItem)

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from app.labels import annotation
+from app.labels import flags
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.ui.errors import guarded
 from app.ui.label import undo
-from app.ui.label.desk import Pair
+from app.ui.label.desk import DESK_KEY, Pair
 from app.ui.label.shortcuts import close_overlay
 from app.ui.page import Frame, announce
 
@@ -28,13 +28,13 @@ def flag_overlay(frame: Frame, pair: Pair) -> None:
 def _send(frame: Frame, pair: Pair) -> None:
     close_overlay()
     question, sentence = pair
-    flag = annotation.flag(
+    flag = flags.add_flag(
         frame.wb,
         question_id=question,
         sentence_id=sentence,
         annotator_id=frame.annotator.id,
         note=st.session_state[NOTE],
     )
-    undo.remember(frame.wb, st.session_state["_label_desk"], flag)
+    undo.remember(frame.wb, st.session_state[DESK_KEY], flag)
     more = " Its question is in the label queues again." if flag.brings_back else ""
     announce(f"Flagged. It is now in the queue Flagged.{more}")

@@ -28,10 +28,10 @@ def draw(
     scores_visible: bool,
     on_row: Callable[[str, str, int], None],
     on_find: Callable[[str, str], None],
-    closed: bool = False,
+    is_closed: bool = False,
 ) -> None:
     """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for,
-    `on_find("find", showing)` when words were typed; `closed`: nothing may be labelled. Keys of the buttons are those
+    `on_find("find", showing)` when words were typed; `is_closed`: for reading alone. Keys of the buttons are those
     of the place in the window: keys of the row would replay old clicks when a rerun interrupts the run."""
     item = desk.item
     if item is None:
@@ -57,7 +57,7 @@ def draw(
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
-                    disabled=closed or not row.is_open,
+                    disabled=is_closed or not row.is_open,
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.adapt import readiness
-from app.labels.annotation import ActView, ProgressView
+from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
+from app.labels.progress import ProgressView
 from app.labels.strategies import QUEUES, REVIEWS
 from app.ui import navigation
 from app.ui.figures import figures
@@ -70,9 +71,9 @@ def draw_acts(
     *,
     on_undo: Callable[[], None],
     on_open: Callable[[Pair], None],
-    closed: str | None = None,
+    why_closed: str | None = None,
 ) -> None:
-    """Newest first. The newest can be undone unless `closed` says why not, the others opened to change them."""
+    """Newest first. The newest can be undone unless `why_closed` says why not, the others opened to change them."""
     st.header("Your last actions", anchor=False)
     if not acts:
         st.caption("Your last labels appear here. You can undo or change them.")
@@ -85,8 +86,8 @@ def draw_acts(
                 f'<span class="asked">{escape(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
-                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=bool(closed),
-                          help=closed, on_click=on_undo)  # fmt: skip
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:",
+                          disabled=bool(why_closed), help=why_closed, on_click=on_undo)  # fmt: skip
             else:
                 pair = (act.question_id, act.sentence_id)
                 st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,

@@ -17,7 +17,7 @@ from app.ranking import score_job
 from app.ui import navigation
 from app.ui.errors import guarded
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
-from app.ui.label.desk import Desk
+from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.ui.page import Frame
@@ -25,7 +25,6 @@ from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 
-KEY = "_label_desk"
 RANK_FIRST = (
     "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
     "the first appear here as soon as they are ranked."
@@ -103,9 +102,9 @@ def _draw_without_questions(frame: Frame) -> None:
 def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, check whether it has brought something; then the whole page is drawn again."""
     job = queue.load_job(wb, job_id)
-    desk = st.session_state[KEY].draw_next(wb)
+    desk = st.session_state[DESK_KEY].draw_next(wb)
     if desk.item is not None or not job.is_active:
-        st.session_state[KEY] = desk.next_turn()
+        st.session_state[DESK_KEY] = desk.next_turn()
         st.rerun()
     _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
     draw_progress(wb, job)

@@ -11,7 +11,7 @@ from app.ask.question_management import LabelsChanged
 from app.exchange import exports, imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, queues
+from app.labels import agreement, annotation, flags, progress, queues
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking.retrieval import EmptyQuestion
@@ -60,10 +60,10 @@ def count(wb, table):
 def test_a_question_from_ask_is_no_label_work_until_one_of_its_candidates_is_labelled(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
     assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "unlabelled") == set()
-    assert annotation.measure_progress(wb, towers.id, ann.id).remaining == 0
+    assert progress.measure_progress(wb, towers.id, ann.id).remaining == 0
     label(wb, view, ann, queue="ask")
     assert list_offers(wb, towers, ann) == {TOWER}
-    assert annotation.measure_progress(wb, towers.id, ann.id).remaining == len(view.candidates) - 1
+    assert progress.measure_progress(wb, towers.id, ann.id).remaining == len(view.candidates) - 1
 
 
 def test_a_label_from_a_queue_does_not_bring_back_what_was_removed(wb, towers, ask_queued, ann):
@@ -215,7 +215,7 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
     flagged = asking.ask(wb, towers.id, "Is this one odd?", as_typed=True)
     sentence_id = flagged.candidates[0].sentence_id
     wb.later.finish()
-    annotation.flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
+    flags.add_flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
     assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(NotAllowed):

@@ -15,7 +15,7 @@ from app.corpora import corpora, documents
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, storage
 from app.jobs import queue
-from app.labels import agreement, annotation, guidelines
+from app.labels import agreement, annotation, consensus, rules
 from app.labels import consensus as labels
 from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
@@ -238,7 +238,7 @@ def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     assert (done.new, done.questions) == (2, 2)
     assert [line for line, _ in done.malformed] == [4]
     assert "tower-99" in done.malformed[0][1]
-    assert list(annotation.read_labels(wb, asked.question_id).values()) == ["correct"]
+    assert list(consensus.read_labels(wb, asked.question_id).values()) == ["correct"]
 
 
 @pytest.mark.parametrize(
@@ -561,7 +561,7 @@ def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers,
 
 @pytest.mark.parametrize("fmt", ["jsonl", "csv"])
 def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever_exports(wb, towers, ann, bob, fmt):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pairs = [{"question_id": asked.question_id, "sentence_id": c.sentence_id} for c in asked.candidates[:3]]
     for pair, *who in zip(pairs, (ann, bob, ann), (None, ann, None), strict=True):
@@ -579,7 +579,7 @@ def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever
 
 
 def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, towers, ann, bob):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")

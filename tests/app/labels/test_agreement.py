@@ -8,7 +8,7 @@ from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, queues
+from app.labels import agreement, annotation, consensus, progress, queues
 from app.labels import consensus as labels
 from app.labels.agreement import AC1, ac1, alpha, infer_question_kind, kappa
 from app.labels.annotation import Presentation
@@ -107,18 +107,18 @@ def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towe
     give_signs(bob, "-")
     [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
-    assert annotation.read_labels(wb, asked.question_id) == {}
+    assert consensus.read_labels(wb, asked.question_id) == {}
     key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
     agreement.adjudicate(wb, **key, label="incorrect", note="the date is of the opening")
     [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (settled.verdict, settled.by, settled.note) == ("incorrect", "ann", "the date is of the opening")
     assert settled.labels == conflict.labels
-    assert annotation.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
-    assert annotation.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
+    assert consensus.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
+    assert progress.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
     [question] = [x.question for x in labels.load_questions(wb, towers.id) if x.own]
     assert [c.label for c in question.candidates] == [0]
     agreement.adjudicate(wb, **key, label=None)
-    assert annotation.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
+    assert progress.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def settled_pair(wb, towers, asked, give_signs, ann, bob):
 
 
 def count_labels(wb, corpus, who):
-    return {label: n for label, n in annotation.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
+    return {label: n for label, n in progress.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
 
 
 def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, settled_pair, ann, bob):
@@ -152,7 +152,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
 ):
     for who in (ann, bob):
         annotation.withdraw(wb, **settled_pair, annotator_id=who.id)
-    assert annotation.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
+    assert consensus.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
     assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
     learnt = []
     monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
@@ -160,7 +160,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     run_queued(wb, RUNNERS)
     assert learnt == []
     annotation.give_label(wb, **settled_pair, annotator_id=bob.id, label="incorrect")
-    assert annotation.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
+    assert consensus.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
     [found] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
 

@@ -7,7 +7,7 @@ from tower_texts import QUESTIONS
 
 from app.ask import asking
 from app.corpora import documents
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, consensus, flags, progress, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
@@ -50,13 +50,13 @@ def test_the_rest_are_incorrect_in_one_act_and_one_undo_takes_all_back(wb, score
     give(ann, item, "correct", item.rows[0].sentence_id)
     again = queues.question_at(wb, Seat(scored.id, ann.id, "tops"), item.question_id)
     assert len(reject_rest(wb, ann, again)) == len(item.rows) - 1
-    labels = annotation.read_labels(wb, item.question_id, ann.id)
+    labels = consensus.read_labels(wb, item.question_id, ann.id)
     assert sorted(labels.values()) == ["correct"] + ["incorrect"] * (len(item.rows) - 1)
     acts = annotation.list_acts(wb, ann.id, scored.id)
     assert [(a.label, a.pairs) for a in acts] == [("incorrect", len(item.rows) - 1), ("correct", 1)]
     undone = annotation.undo_last(wb, ann.id, scored.id)
     assert undone.pairs == len(item.rows) - 1
-    assert annotation.read_labels(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
+    assert consensus.read_labels(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
     assert annotation.undo_last(wb, ann.id, scored.id).pairs == 1
     assert annotation.list_acts(wb, ann.id, scored.id) == ()
 
@@ -120,7 +120,7 @@ def test_the_same_question_comes_until_it_is_passed(wb, scored, ann):
 
 
 def test_an_adaptive_queue_holds_its_share_of_random_picks_and_says_so_with_the_event(wb, scored, give, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=0.5, blind=0.5)
+    rules.set_rules(wb, scored.id, by=ann.id, control=0.5, blind=0.5)
     met = []
     while (item := queues.next_item(wb, Seat(scored.id, ann.id, "uncertain"))) is not None:
         again = queues.next_item(wb, Seat(scored.id, ann.id, "uncertain"))
@@ -137,14 +137,14 @@ def test_an_adaptive_queue_holds_its_share_of_random_picks_and_says_so_with_the_
 
 
 def test_a_blind_item_does_not_give_its_rank_away(wb, scored, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
     item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
     assert item.assignment.arm == "blind"
     assert not any(c.isdigit() for c in item.why)
 
 
 def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
     item = queues.next_question(wb, Seat(scored.id, ann.id, "random"))
     ranks = [r.rank for r in item.rows]
     assert item.assignment.arm == "blind"
@@ -158,7 +158,7 @@ def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann
 def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, give, ann):
     assert queues.list_pool(wb, scored.id) == ("generative", "cascade", "retrieval")
     pool = ("generative",)
-    left, met = annotation.measure_progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
+    left, met = progress.measure_progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
     while (item := queues.next_item(wb, Seat(scored.id, ann.id, "tops", pool=pool))) is not None:
         met.append(item.generative_rank)
         give(ann, item)
@@ -188,7 +188,7 @@ def test_a_flag_brings_a_pair_back_with_its_note_until_somebody_labels_it(wb, sc
     item = queues.next_item(wb, Seat(scored.id, ann.id, "tops"))
     give(ann, item, "unsure")
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
-    annotation.flag(wb, **pair, annotator_id=ann.id, note="  is a year\nan answer? ")
+    flags.add_flag(wb, **pair, annotator_id=ann.id, note="  is a year\nan answer? ")
     found = queues.next_item(wb, Seat(scored.id, bob.id, "flagged"))
     assert (found.sentence_id, found.flags) == (item.sentence_id, (("ann", "is a year an answer?"),))
     assert found.why == "Flagged by ann: is a year an answer?"
@@ -212,21 +212,21 @@ def test_own_shows_ones_labels_newest_first(wb, scored, give, ann, bob):
 def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, bob):
     from db.repositories import people as rows
 
-    everything = annotation.measure_progress(wb, scored.id, ann.id, "random").remaining
+    everything = progress.measure_progress(wb, scored.id, ann.id, "random").remaining
     item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
     with wb.write() as s:  # as the labels that come with a corpus
         starter = rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=starter.id, label="correct"
     )
-    assert annotation.measure_progress(wb, scored.id, ann.id, "random").remaining == everything - 1
-    assert annotation.measure_progress(wb, scored.id, ann.id, "flagged").remaining == 0
+    assert progress.measure_progress(wb, scored.id, ann.id, "random").remaining == everything - 1
+    assert progress.measure_progress(wb, scored.id, ann.id, "flagged").remaining == 0
 
 
 def test_pace_is_said_from_ten_labels_on(clock):
     times = [clock.now - timedelta(seconds=6 * i) for i in range(11)]
-    assert annotation._measure_pace(times) == pytest.approx(10.0)
-    assert annotation._measure_pace(times[:10]) is None
+    assert progress._measure_pace(times) == pytest.approx(10.0)
+    assert progress._measure_pace(times[:10]) is None
 
 
 def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_wanted(wb, scored, ann, bob):
@@ -252,29 +252,29 @@ def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_w
 
 
 def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann, monkeypatch):
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     for seconds in (0, 3600, 10, 10, 10):
         clock.advance(seconds=seconds)
         give(ann, queues.next_item(wb, Seat(scored.id, ann.id, "random")))
     clock.advance(seconds=10)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+    assert progress.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
     clock.advance(minutes=6)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace is None
+    assert progress.measure_progress(wb, scored.id, ann.id).pace is None
 
 
 def test_the_rest_are_no_labels_a_minute(wb, scored, give, clock, ann, monkeypatch):
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
     give(ann, item, "correct", item.rows[0].sentence_id)
     clock.advance(seconds=2)
     reject_rest(wb, ann, queues.question_at(wb, Seat(scored.id, ann.id, "tops"), item.question_id))
     clock.advance(seconds=2)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace is None
+    assert progress.measure_progress(wb, scored.id, ann.id).pace is None
     for _ in range(3):
         clock.advance(seconds=10)
         give(ann, queues.next_item(wb, Seat(scored.id, ann.id, "random")))
     clock.advance(seconds=10)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+    assert progress.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
 
 
 def test_undoing_the_rest_names_the_best_ranked_of_them(wb, scored, ann):

@@ -64,7 +64,7 @@ def test_a_corpus_counts_the_same_outcomes(wb, pairs):
         corpus_id = s.scalar(select(QuestionRow.corpus_id))
         assert rows.count_outcomes(s, corpus_id) == (Counter(expected.values()), 1)
         correct = {(r.question_id, r.sentence_id) for r in rows.list_correct_pairs(s, corpus_id, [])}
-        [by_question] = rows.list_kinds_by_question(s, corpus_id, [])
+        [by_question] = rows.count_outcomes_by_question(s, corpus_id, [])
     assert correct == {pair for pair, outcome in expected.items() if outcome == "correct"}
     assert tuple(by_question) == ("q", len(correct), list(expected.values()).count("incorrect"))
 

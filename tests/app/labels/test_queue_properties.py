@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labels import annotation, guidelines, prevalence, queues, strategies
+from app.labels import annotation, prevalence, queues, rules, strategies
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 
@@ -42,10 +42,10 @@ def test_all_that_a_queue_draws_at_random_is_in_the_fair_sample(wb, scored, ann,
 
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_a_share_of_what_a_queue_draws_at_random_is_blind(wb, scored, ann, articles, name):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
     item = queues.next_item(wb, Seat(scored.id, ann.id, name))
     assert (item.assignment.arm, item.why) == ("blind", f"A random pick. {strategies.BLIND}")
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=0)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=0)
     item = queues.next_item(wb, Seat(scored.id, ann.id, name))
     assert item.assignment.arm == "shown"
     again = queues.item_at(wb, item.question_id, item.sentence_id, ann.id, assignment=item.assignment)

@@ -91,7 +91,7 @@ def test_a_list_of_nearly_the_same_question_waits_where_there_is_another(wb, lon
 @pytest.mark.parametrize("queue", ["unlabelled", "tops", "uncertain", "random"])
 def test_the_head_of_a_queue_of_lists_has_as_many_questions_as_there_are(wb, long_lists, ann, queue):
     with wb.read() as s:
-        request = queues.request_queue(s, Seat(long_lists, ann.id, queue), queues.rules_of_corpus(s, long_lists))
+        request = queues.request_queue(s, Seat(long_lists, ann.id, queue), queues.find_rules(s, long_lists))
         rows = queues.queues.list_open_questions(s, request, wb.clock(), 8)
         pairs = queues.queues.list_open_pairs(s, request, wb.clock(), 1000)
     assert len({r.question_id for r in rows}) == len(rows) >= 3

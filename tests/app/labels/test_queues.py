@@ -10,7 +10,7 @@ from app.ask import asking
 from app.corpora import corpora, documents
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
-from app.labels import annotation, guidelines
+from app.labels import annotation, flags, progress, rules
 from app.labels import queues as queueing
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
@@ -51,7 +51,7 @@ def pair(item):
 
 @pytest.mark.parametrize("queue", CONSUMED)
 def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
-    left = annotation.measure_progress(wb, scored.id, ann.id, queue).remaining
+    left = progress.measure_progress(wb, scored.id, ann.id, queue).remaining
     met = walk(wb, scored, ann, queue)
     assert len({pair(i) for i in met}) == len(met) == left > 1
     assert queueing.next_item(wb, Seat(scored.id, ann.id, queue)) is None
@@ -77,7 +77,7 @@ def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
 
 def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann):
     item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
-    annotation.flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
+    flags.add_flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
     flagged = queueing.next_item(wb, Seat(scored.id, ann.id, "flagged"))
     assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
 
@@ -86,7 +86,7 @@ def test_all_who_flagged_a_pair_are_heard(wb, scored, ann, bob):
     item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
     for who, note in ((ann, "1889?"), (bob, "")):
-        annotation.flag(wb, **pair, annotator_id=who.id, note=note)
+        flags.add_flag(wb, **pair, annotator_id=who.id, note=note)
     assert (
         queueing.next_item(wb, Seat(scored.id, ann.id, "flagged")).why
         == "Flagged by ann: 1889?; by bob, without a note"
@@ -204,7 +204,7 @@ def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
     for t in threads:
         t.join()
     assert len(met) == len(set(met))
-    assert annotation.measure_progress(wb, scored.id, eight[0].id).all == len(met)
+    assert progress.measure_progress(wb, scored.id, eight[0].id).all == len(met)
 
 
 def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
@@ -260,7 +260,7 @@ def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
     annotation.give_label(wb, **key, label="unsure")
     annotation.withdraw(wb, **key)
-    guidelines.set_rules(wb, towers.id, by=ann.id, control=1.0)
+    rules.set_rules(wb, towers.id, by=ann.id, control=1.0)
     assert queueing.next_item(wb, Seat(towers.id, ann.id, "disagree")) is None  # no generative scores: chance adds none
     unscored = [i for i in walk(wb, towers, ann, "random") if i.rank is None]
     assert [i.sentence_id for i in unscored] == [sentence]
@@ -372,7 +372,7 @@ def test_a_queue_narrowed_to_some_questions_offers_those_alone_whether_queued_or
         s.get_one(Question, second).queued = False
     assert {i.question_id for i in iterate(wb, narrow)} == {first, second}
     assert second not in {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "tops"))}
-    left = annotation.measure_progress(wb, scored.id, ann.id, "tops", questions=narrow.questions).remaining
+    left = progress.measure_progress(wb, scored.id, ann.id, "tops", questions=narrow.questions).remaining
     assert left == len(list(iterate(wb, narrow)))
     assert queueing.next_question(wb, narrow).question_id in (first, second)
 
@@ -381,7 +381,7 @@ def test_what_is_drawn_at_random_for_estimates_is_never_narrowed(wb, scored, ann
     everything = {pair(i) for i in iterate(wb, Seat(scored.id, ann.id, "random"))}
     one = (min(everything)[0],)
     assert {pair(i) for i in iterate(wb, Seat(scored.id, ann.id, "random", questions=one))} == everything
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=1.0)
+    rules.set_rules(wb, scored.id, by=ann.id, control=1.0)
     assert all(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain")))
     assert not any(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain", questions=one)))
 
@@ -396,7 +396,7 @@ def iterate(wb, seat):
 
 def test_with_an_overlap_a_second_person_begins_what_one_began_and_a_third_does_not(wb, scored, ann, bob):
     cy = people.sign_in(wb, "cy")
-    guidelines.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
 
     def list_rows(who):
         request = queues.QueueRequest(scored.id, QUEUES["unlabelled"].order, Holder(who.id, who.name), overlap=2)

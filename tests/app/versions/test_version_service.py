@@ -10,7 +10,7 @@ from app.ask import asking
 from app.corpora import documents
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, queues
+from app.labels import annotation, consensus, queues
 from app.labels.queues import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.promotion import NothingToRollBack
@@ -185,7 +185,7 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
     item = queues.item_at(there, **pair, annotator_id=ann.id)
     assert (item.version, item.label) == ("cascade", "incorrect")
     assert item.rank is not None  # what was said of it once can still be read
-    assert annotation.read_labels(there, closed.question_id).keys() == {c.sentence_id for c in closed.candidates}
+    assert consensus.read_labels(there, closed.question_id).keys() == {c.sentence_id for c in closed.candidates}
     there.close()
 
 
