@@ -86,7 +86,7 @@ class Worker:
         slots = [threading.Thread(target=self._run_slot, args=(kinds,), daemon=True) for kinds in queue.SLOTS]
         for slot in slots:
             slot.start()
-        log.info("worker %s is ready", process.worker_name())
+        log.info("worker %s is ready", process.name_worker())
         try:
             self._watch()
         finally:

@@ -90,7 +90,7 @@ def measure_each(
     return {name: results[measure] for name, measure in measures.items()}
 
 
-def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
+def bound_metrics(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean that each of `MEASURES` could have over these questions, whatever the
     missing labels are; questions without any label are left out, NaN when there are no others. Where a set has
     grades above 1, nDCG is left out: the missing grades are not known.

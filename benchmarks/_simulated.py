@@ -220,7 +220,7 @@ class Desk:
         try:
             for budget in budgets:
                 while labels_given < budget:
-                    item = queues.next_item(wb, Seat(self.corpus, me, queue)) or queues.next_item(
+                    item = queues.find_next_item(wb, Seat(self.corpus, me, queue)) or queues.find_next_item(
                         wb, Seat(self.corpus, me, "random")
                     )
                     if item is None:

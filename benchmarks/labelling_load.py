@@ -206,7 +206,7 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
     me = people.sign_in(wb, f"person {person}")
     draw = np.random.default_rng(person)
     label_seconds: list[float] = []
-    item = queues.next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
+    item = queues.find_next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
     for name in islice(cycle(QUEUES), person, None):
         if len(label_seconds) == each or item is None:
             break
@@ -229,9 +229,9 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
                 presentation=shown,
             )
         except annotation.OverlapReached:
-            item = queues.next_item(wb, Seat(corpus_id, me.id, name))
+            item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
             continue
-        item = queues.next_item(wb, Seat(corpus_id, me.id, name))
+        item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
         label_seconds.append(time.perf_counter() - began)
         assert result.changed
     return label_seconds

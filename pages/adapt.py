@@ -15,13 +15,13 @@ from app.jobs.queue import JobView
 from app.ui import errors, url
 from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
 from app.ui.job import draw_live, draw_retrain, load_linked
-from app.ui.page import page
+from app.ui.page import open_page
 from app.ui.scripts import scroll_to
 from app.ui.text import plain
 from app.versions import registry
 from as2core.errors import As2Error
 
-frame = page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
+frame = open_page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
 st.html(Path(card.__file__).with_name("adapt.css"))
 wb = frame.wb
 find_example = partial(example.find_example, wb, frame.corpus.id)
@@ -104,4 +104,4 @@ jobs.draw_list(frame, recent)
 
 st.header("Versions", anchor=False)
 versions.draw_list(frame)
-versions.dialogs(frame)
+versions.draw_dialogs(frame)

@@ -29,17 +29,17 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.label.buttons import draw_label_state, label_buttons
+from app.ui.label.buttons import draw_label_buttons, draw_label_state
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
-from app.ui.page import page
+from app.ui.page import open_page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
 
 MAX_ROW_CHARS = 120  # of a chosen row's sentence, below the table
 
 question = result.read_question()
-frame = page(
+frame = open_page(
     "Ask" if question else "What would you like to know?",
     "" if question else "Ask a question. The answer is a sentence from your documents, with the steps that led to it.",
     tab=shorten(question, 60) or "Ask",
@@ -56,7 +56,7 @@ def draw_question_box(question: str) -> None:
         st.text_input(
             "Question",
             question,
-            key=result.box_key(),
+            key=result.name_box(),
             placeholder="Ask a question about the documents",
             label_visibility="collapsed",
         )
@@ -64,7 +64,7 @@ def draw_question_box(question: str) -> None:
 
 
 def submit_text() -> None:
-    result.submit(st.session_state[result.box_key()])
+    result.submit(st.session_state[result.name_box()])
 
 
 def submit_example(key: str) -> None:
@@ -114,7 +114,7 @@ def draw_result(current: result.Result) -> None:
 
     def draw_buttons(sentence_id: int, position: int | None, where: str) -> None:
         rank = None if position is None else best_first.index(position) + 1
-        label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
+        draw_label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
     def draw_state(sentence_id: int, where: str) -> None:
         draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,

@@ -10,9 +10,9 @@ from app.ui import url
 from app.ui.compare import findings, results, setup, shipped
 from app.ui.compare.job import draw_comparison
 from app.ui.job import draw_live, load_linked
-from app.ui.page import page
+from app.ui.page import open_page
 
-frame = page("Compare", "Which ranker is better, how certain that is, and what it costs.")
+frame = open_page("Compare", "Which ranker is better, how certain that is, and what it costs.")
 wb, corpus, person = frame.wb, frame.corpus, frame.annotator
 jobs = queue.list_jobs(wb, kind="compare")
 job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
@@ -22,7 +22,7 @@ is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
 if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
-is_form_open = (job is None and not is_prepared_open) or bool(setup.rankers_in_url())
+is_form_open = (job is None and not is_prepared_open) or bool(setup.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
     setup.draw(wb, corpus_name=corpus.name, by=person.id)
 if job is None:

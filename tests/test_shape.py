@@ -67,6 +67,27 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "db/repositories/questions.py:IMPORTED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:kept": "the end of the name of a column, `cut_kept`",
 }
+FUNCTION_VERBS = frozenset(
+    "accept add adjudicate adjust admit allow announce apply appoint arrange ask attend attribute await back "
+    "bound bring build calibrate cancel capitalize catch check choose close compare compose compute count create "
+    "cross delete describe dismiss divide draw drop embed empty end enqueue ensure estimate explain export "
+    "extract fill filter find flatten fold follow forget format freeze get give group guard handle hash hold "
+    "import index infer ingest join keep leave list listen load locate lock make map mark measure name normalise "
+    "note offer open order parse pause plan preload prepare presume preview promote propose prune put raise rank "
+    "rate read reap record register reindex reject remember rename render renew reopen report request require "
+    "rescore resolve restore resume retrieve retry roll round run sample score scroll search select set shift "
+    "shorten show sign sort split spread start store submit suggest sum thin tidy time trace train translate undo "
+    "update use wait wake weigh withdraw write".split()
+)
+FUNCTION_QUESTIONS = frozenset(["can", "fits", "goes", "has", "is", "may", "needs"])
+CONVERSIONS = frozenset(["as", "from", "to"])
+FUNCTIONS_ALLOWED = {  # name -> why it is no verb
+    "fragment": "as `st.fragment`",
+    "main": "the entry point of a process",
+    "on_script_error": "what Streamlit calls then",
+    "plain": "in nearly every text with a name from outside",
+    "utc_now": "a clock",
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -91,6 +112,12 @@ def names() -> frozenset[str]:
         for path in (ROOT / package).rglob("*.py")
         for name in defined_names(ast.parse(path.read_text()))
     )
+
+
+def public_functions(path: Path) -> list[str]:
+    """Those of a module, without methods and those that a decorator makes something else."""
+    body = ast.parse(path.read_text()).body
+    return [node.name for node in body if isinstance(node, Function) and not node.name.startswith("_")]
 
 
 def defined_names(tree: ast.AST) -> Iterator[str]:
@@ -176,6 +203,18 @@ def test_a_function_reads_but_no_value_is_read_or_left_out():
     )
     told = [name for name in defined_names(tree) if is_participle(name)]
     assert sorted(told) == ["left_out", "read", "read"]
+
+
+def test_a_public_function_of_the_app_is_a_verb_or_a_question():
+    """`build_chart`, not `chart`. A new verb is added to the list; a command is named by what follows `as2`."""
+    modules = [
+        p for folder in ("app", "pages") for p in (ROOT / folder).rglob("*.py") if p.parent != ROOT / "app" / "cli"
+    ]
+    names = {name for path in modules for name in public_functions(path)}
+    words = {name: name.split("_")[0] for name in names - FUNCTIONS_ALLOWED.keys()}
+    assert sorted(n for n, w in words.items() if w not in FUNCTION_VERBS | FUNCTION_QUESTIONS | CONVERSIONS) == []
+    assert set(words.values()) >= FUNCTION_VERBS | FUNCTION_QUESTIONS | CONVERSIONS  # none is listed without need
+    assert FUNCTIONS_ALLOWED.keys() <= names
 
 
 def test_lines_and_parameters_are_counted_as_a_reader_does():

@@ -80,7 +80,7 @@ def find_suspicious(
 
     values = np.asarray(labels, dtype=int)
     probability = cross_validate(features, values, questions, seed=seed)
-    wrong = probability_of_other(probability, values)
+    wrong = estimate_other_probability(probability, values)
     issues = find_label_issues(
         values, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
     )
@@ -124,7 +124,7 @@ def divide_into_folds(
     return folds
 
 
-def probability_of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def estimate_other_probability(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The probability `(n,)` of the label that was not given, from those of both `(n, 2)`."""
     return 1 - probability[np.arange(len(labels)), labels]
 
@@ -255,7 +255,7 @@ def filter_labels(
         p_both = _predict_correct(both, labels, groups, seed)
         if log_loss(labels, p_both) < log_loss(labels, p):
             p, rate = p_both, estimate_wrong_share(p_both, labels, sure)
-    remaining, excluded_labels = _split_by_probability(questions, probability_right(p, labels, rate))
+    remaining, excluded_labels = _split_by_probability(questions, estimate_right_probability(p, labels, rate))
     if not any(q.positives for q in remaining) or not any(q.negatives for q in remaining):
         return replace(everything, rate=rate)
     return FilteredLabels(remaining, rate, excluded_labels)
@@ -326,7 +326,7 @@ def estimate_wrong_share(p: np.ndarray, labels: np.ndarray, sure: np.ndarray) ->
     return float(min(np.quantile(p, LOW_QUANTILE), labels[sure].mean(), MAX_WRONG_SHARE))
 
 
-def probability_right(p: np.ndarray, labels: np.ndarray, rate: float) -> np.ndarray:
+def estimate_right_probability(p: np.ndarray, labels: np.ndarray, rate: float) -> np.ndarray:
     """That each label is right `(n,)`, if `rate` of them were flipped: the posterior of the true label, given the label
     and `p`, a model's probability of the label "correct"."""
     true = np.clip((p - rate) / (1 - 2 * rate), 0, 1)

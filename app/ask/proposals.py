@@ -26,7 +26,7 @@ from app.ranking import scoring
 from app.ranking.retrieval import check_question
 from app.versions import loading
 from app.workbench import people
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
@@ -106,7 +106,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         if corpus_id is not None:  # locked before the proposal, in the order in which a corpus is deleted
             lock_corpus(s, corpus_id)
         row = _lock_waiting(s, proposal_id)
-        wording = " ".join(storable(row.text if text is None else text).split())
+        wording = " ".join(make_storable(row.text if text is None else text).split())
         if not wording:
             raise BadSetting("the question is empty: write one, or reject the proposal")
         check_question(wording)
@@ -170,7 +170,7 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                     if sentence is None or sentence.retired:  # deleted with its document while it was ranked
                         break
                     rows.add_proposal(
-                        s, corpus_id, row.id, storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
+                        s, corpus_id, row.id, make_storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
                     )
                 proposals += 1
                 break

@@ -107,7 +107,9 @@ def export(
     with workbench() as wb:
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator, synonyms=read_synonyms(wb, of.id))
-        questions = exports.select_parts(exports.labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt)
+        questions = exports.select_parts(
+            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt
+        )
     if is_dash(file):
         with ignore_closed_pipe():
             sys.stdout.buffer.write(content)

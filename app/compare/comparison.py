@@ -22,7 +22,7 @@ from as2core.data.catalog import has_order
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals
 from as2core.metrics import (
-    bounds,
+    bound_metrics,
     find_detectable_difference,
     find_effect_size,
     find_sample_size,
@@ -140,7 +140,7 @@ def to_row(name: str, e: Evaluation, questions: Sequence[Question], seconds: flo
     for metric, (low, high) in compute_intervals(e.per_question).items():
         row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
     if any(c.label is None for q in questions for c in q.candidates):
-        for metric, (least, most) in bounds(questions, e.scores).items():
+        for metric, (least, most) in bound_metrics(questions, e.scores).items():
             row |= {f"{metric} least": least, f"{metric} most": most}
     cuts = [asdict(cut) for cut in e.cuts]
     return {**row, "seconds_per_question": seconds, "relative_cost": e.relative_cost, "cuts": cuts}

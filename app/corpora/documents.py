@@ -342,7 +342,7 @@ def _remove_suffix(source: str) -> str:
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
-    digests = {d.id: content_digest(d.title, d.text) for d in batch}
+    digests = {d.id: hash_content(d.title, d.text) for d in batch}
     with wb.read() as s:
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
     changed = [d for d in batch if d.id not in older or older[d.id].digest != digests[d.id]]
@@ -421,5 +421,5 @@ def name_some(names: Sequence[str], total: int) -> str:
     return f"{some} and {rest:,} more" if rest > 0 else some
 
 
-def content_digest(title: str, text: str) -> str:
+def hash_content(title: str, text: str) -> str:
     return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()

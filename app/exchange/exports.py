@@ -74,9 +74,9 @@ def export_labels(
         by_annotator = consensus.count_annotators(wb, corpus_id)
         if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):
             raise As2Error(reason)
-    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
+    questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
-        if by is not None and labelled_questions(wb, corpus_id, annotator):
+        if by is not None and load_labelled_questions(wb, corpus_id, annotator):
             raise As2Error(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
@@ -99,7 +99,7 @@ def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:
     return [part for q in questions if (part := select_writable(q, fmt)) is not None]
 
 
-def labelled_questions(
+def load_labelled_questions(
     wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
 ) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones

@@ -16,12 +16,12 @@ from textwrap import shorten
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
-from app.corpora.documents import content_digest
+from app.corpora.documents import hash_content
 from app.labels.agreement import tidy_note
 from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, resolve_labels
 from app.versions.evaluations import split_batches
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.types import UNSURE, Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
@@ -114,15 +114,17 @@ def _to_storable(q: Question) -> Question:
     candidates = tuple(
         replace(
             c,
-            id=storable(c.id),
-            text=storable(c.text),
-            title=storable(c.title),
+            id=make_storable(c.id),
+            text=make_storable(c.text),
+            title=make_storable(c.title),
             grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
             verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
         )
         for c in q.candidates
     )
-    return replace(q, qid=storable(q.qid), text=storable(q.text), candidates=candidates, kind=storable(q.kind))
+    return replace(
+        q, qid=make_storable(q.qid), text=make_storable(q.text), candidates=candidates, kind=make_storable(q.kind)
+    )
 
 
 class _BatchImport:
@@ -377,7 +379,7 @@ class _Sentences:
                 texts.append(row.text)
                 at = row.end + 1
             document.text = "\n".join(texts)
-            document.digest = content_digest(document.title, document.text)
+            document.digest = hash_content(document.title, document.text)
             document.indexed = False
             document.updated = self._now
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
 from app.workbench.people import ADMIN, require
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from db.repositories import reviews
 
@@ -59,7 +59,7 @@ def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int, base:
     """A new version, unless the text is the one in force. `base`: the version that the writer has read, None for
     whichever is in force. Raises EditConflict where that is another one by now, NotAllowed unless `by` is an admin,
     BadSetting, UnknownCorpus."""
-    text = storable(text).strip() + "\n"
+    text = make_storable(text).strip() + "\n"
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
     with wb.write() as s:

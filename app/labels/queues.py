@@ -75,7 +75,7 @@ def needs_label(wb: Workbench, corpus_id: int, annotator_id: int) -> bool:
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 
-def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
+def find_next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
     the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last, and
     questions). None when the queue is empty; `score_job.start_scoring` fills it. Raises BadSetting for an unknown
@@ -118,7 +118,7 @@ def _lease(wb: Workbench, seat: Seat, draw: _Draw, pair: Pair, now: datetime) ->
     return token
 
 
-def item_at(
+def open_item(
     wb: Workbench,
     question_id: int,
     sentence_id: int,
@@ -159,7 +159,7 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
 # --- a question with its list ----------------------------------------------------------------------------------------
 
 
-def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
+def find_next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
     """The question of the queue's next pair with its whole list, every pair of it that is open leased; `skips`:
     questions not wanted now, the latest last. None when nothing is left, whoever takes questions meanwhile. Raises
     BadSetting."""
@@ -178,7 +178,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
             target: int | None = row.sentence_id
             if assignment.is_random:
                 assignment, target = replace(assignment, first_id=target), None
-            item = question_at(wb, seat, row.question_id, assignment, target)
+            item = open_question(wb, seat, row.question_id, assignment, target)
             if any(r.free for r in item.rows):
                 return item
             misses.append(row.question_id)  # others were quicker, such as one who began at the same time
@@ -186,7 +186,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
     return None
 
 
-def question_at(
+def open_question(
     wb: Workbench, seat: Seat, question_id: int, assignment: Assignment | None = None, target: int | None = None
 ) -> QuestionItem:
     """A certain question with its list, as it was assigned before (None: as the queue assigns it); what the holder had
@@ -237,7 +237,7 @@ def question_at(
 def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem | None:
     """The question with its list that somebody left, such as before a reload, also where the queue offers it no more:
     one label is enough to leave the queue of questions without any. None where the queue may not give it, where nothing
-    in it is open, and where chance chose it: `next_question` gives such a one again, as it was drawn."""
+    in it is open, and where chance chose it: `find_next_question` gives such a one again, as it was drawn."""
     with wb.read() as s:
         question = s.get(Question, question_id)
         lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, wb.clock())
@@ -246,7 +246,7 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
         return None
     if is_sample(seat.queue) or (lease is not None and lease.control):
         return None
-    item = question_at(wb, seat, question_id)
+    item = open_question(wb, seat, question_id)
     return item if any(r.free for r in item.rows) else None
 
 

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from app.corpora.indexing import index_pending, request_vectors, use_index
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence
@@ -94,7 +94,7 @@ class MeaningState:
 
 def normalise_question(question: str) -> str:
     """The question as it is stored: one line, no characters a database refuses. Raises EmptyQuestion, BadSetting."""
-    text = " ".join(storable(question).split())
+    text = " ".join(make_storable(question).split())
     check_question(text)
     return text
 

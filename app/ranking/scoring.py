@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 
 from app.ranking import retrieval
-from app.ranking.first_stage import first_stage
+from app.ranking.first_stage import make_first_stage
 from app.ranking.ranker_cache import RankerCache
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.synonyms import read_synonyms
@@ -137,7 +137,7 @@ def rank_question(
             hits.awaits_vectors,
         )
 
-    first = first_stage(candidates, limits.first_keep)
+    first = make_first_stage(candidates, limits.first_keep)
     early_ranking: EarlyRun[Ranking] | None = None
     if early is not None:
         early_ranking = EarlyRun(early.schedule, lambda ranking: early.show(describe(ranking)))

@@ -7,7 +7,7 @@ from app.corpora.corpora import SHIPPED, lock_corpus
 from app.jobs import queue
 from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench import people
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
 from as2core.synonyms import Synonyms
 from db.models import Corpus
@@ -33,7 +33,7 @@ def write_synonyms(
     that the writer saw. Questions of the queues that are read otherwise now are ranked again in the background. Raises
     BadSetting, which names the line, or says that somebody changed them meanwhile, NotAllowed for a viewer,
     UnknownCorpus."""
-    synonyms = Synonyms.parse(storable(text))
+    synonyms = Synonyms.parse(make_storable(text))
     with wb.write() as s:
         people.allow(s, by, "change the synonyms")
         lock_corpus(s, corpus_id)

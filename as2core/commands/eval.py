@@ -288,12 +288,12 @@ def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequenc
 
 
 def _describe_unlabelled(result: Evaluation, questions: Sequence[Question], unlabelled: int) -> dict[str, object]:
-    from as2core.metrics import bounds
+    from as2core.metrics import bound_metrics
 
     return {
         "unlabelled": unlabelled,
         "questions_with_labels": _count_measured_questions(result),
-        "bounds": bounds(questions, result.scores),
+        "bounds": bound_metrics(questions, result.scores),
     }
 
 
@@ -338,7 +338,7 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> Tests:
 
 def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], where: str) -> None:
     from as2core.evaluation import compute_intervals
-    from as2core.metrics import bounds
+    from as2core.metrics import bound_metrics
 
     measured_count = _count_measured_questions(result)
     some = "" if measured_count == result.questions else f", {measured_count} with a label,"
@@ -347,7 +347,7 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])
     if unlabelled := _count_unlabelled(questions):
-        limits = bounds(questions, result.scores)
+        limits = bound_metrics(questions, result.scores)
         ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
         what = count(unlabelled, "candidate")
         echo(f"{what} without a label count as not correct; with all labels it could be {ranges}")

@@ -89,7 +89,7 @@ def _measure_reliability(
 ) -> dict[str, object]:
     """The calibration error and curve of each exit and the last, from logits `(exits, n)` of held-out folds `(n,)`."""
     held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, logits, strict=True)}
-    curves = {layer: reliability(p, y) for layer, p in held_out.items()}
+    curves = {layer: measure_reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
     last_exit = str(ranker.exits[-1])
     return {
@@ -258,11 +258,11 @@ def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, floa
 
 def expected_calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 10) -> float:
     """The mean gap of confidence and frequency over equal-width bins, weighted by their size (Guo et al., 2017)."""
-    curve = reliability(p, y, bins)
+    curve = measure_reliability(p, y, bins)
     return round(sum(abs(b["confidence"] - b["frequency"]) * b["candidates"] for b in curve) / len(p), 4)
 
 
-def reliability(p: np.ndarray, y: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
+def measure_reliability(p: np.ndarray, y: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
     """The reliability curve of probabilities `p` (n,) and labels `y` (n,): in each equal-width bin that holds any, the
     mean confidence, the frequency of correct candidates, and how many there are (Niculescu-Mizil and Caruana, 2005)."""
     which = np.minimum((p * bins).astype(int), bins - 1)

@@ -184,7 +184,7 @@ def more_settings():
 
 @pytest.fixture
 def wb(template, more_settings, tmp_path, clock, models, monkeypatch):
-    """The workbench that the pages open, as `page.workbench` would in a process of its own."""
+    """The workbench that the pages open, as `page.open_workbench_once` would in a process of its own."""
     folder = copy_home(template, tmp_path / "as2")
     opened = bootstrap.open(settings_in(folder, **more_settings), models, clock)
     st.cache_resource.clear()

@@ -311,7 +311,7 @@ def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
     assert "Its label stays, and still counts in retrains, comparisons, exports and the number of labels" in texts(at)
     at.button(key="data_document_gone").click().run()
     assert corpora.get_corpus(wb, TOWERS).labels == 1
-    assert [q.positives for q in exports.labelled_questions(wb, TOWERS) if q.positives] == [1]
+    assert [q.positives for q in exports.load_labelled_questions(wb, TOWERS) if q.positives] == [1]
     assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1
 
 

@@ -17,8 +17,8 @@ from app.adapt.report import (
     TopSentence,
 )
 from app.ui import navigation
-from app.ui.charts.intervals import Change, before_after
-from app.ui.charts.reliability import reliability
+from app.ui.charts.intervals import Change, build_before_after_chart
+from app.ui.charts.reliability import build_reliability_chart
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
@@ -161,7 +161,9 @@ def describe_baselines(report: RetrainReport) -> str:
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
-    st.altair_chart(before_after(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
+    st.altair_chart(
+        build_before_after_chart(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt
+    )
 
 
 def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -193,7 +195,7 @@ def _draw_benchmarks(report: RetrainReport) -> None:
     if report.benchmarks:
         st.markdown("**On the frozen benchmarks**")
         st.markdown(describe_forgetting(report.benchmarks))
-        st.html(benchmarks_table(report.benchmarks))
+        st.html(render_benchmarks(report.benchmarks))
 
 
 def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
@@ -211,7 +213,7 @@ def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
 
 
-def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
+def render_benchmarks(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     """A row a benchmark, before and after by every metric that both have."""
 
     def format_change(sides: BeforeAfter[Metrics], metric: str) -> str:
@@ -228,7 +230,7 @@ def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
 
 
 def _draw_reliability(report: RetrainReport) -> None:
-    chart = reliability(report.reliability.before, report.reliability.after)
+    chart = build_reliability_chart(report.reliability.before, report.reliability.after)
     if chart is not None:
         st.markdown("**Calibration of its probabilities**")
         _draw_scope(report)

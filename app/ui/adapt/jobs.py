@@ -8,7 +8,7 @@ import streamlit as st
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
 from app.ui.text import format_time, plain
@@ -59,7 +59,7 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
                 elif job.state in ("failed", "cancelled", "lost"):
                     why = explain_refusal(job, frame.annotator)
                     st.button("Run again", key=f"adapt_jobs_again_{job.id}", disabled=bool(why), help=why,
-                              on_click=guarded(queue.retry), args=(frame.wb, job.id),
+                              on_click=guard(queue.retry), args=(frame.wb, job.id),
                               kwargs={"by": frame.annotator.id})  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from app.labels import agreement, prevalence
 from app.labels.agreement import AgreementView, AnchoringView, Estimate
 from app.labels.prevalence import PrevalenceView
 from app.labels.strategies import QUEUES
-from app.ui.charts.agreement import over_time
-from app.ui.errors import guarded
+from app.ui.charts.agreement import build_agreement_chart
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
-from app.ui.text import count, escape, percent, plain
+from app.ui.text import count, escape, format_percent, plain
 from app.workbench.workbench import Workbench
 
 
@@ -57,7 +57,7 @@ def _draw_agreement(view: AgreementView) -> None:
     st.header("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in view.over_time if e.value is not None]
     if len(points) > 1:
-        st.altair_chart(over_time(points), width="stretch",
+        st.altair_chart(build_agreement_chart(points), width="stretch",
                         alt="Alpha by the day of the second label; the table below has the numbers")  # fmt: skip
     _draw_table("Day of the second label", "Alpha", list(view.over_time))
     st.header("By kind of question", anchor=False)
@@ -97,8 +97,8 @@ def _draw_anchoring(view: AnchoringView) -> None:
     _draw_number(
         "Shift",
         view.shift,
-        f"{percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
-        f"{percent(view.agree_blind)} of {view.blind:,} without{note}",
+        f"{format_percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
+        f"{format_percent(view.agree_blind)} of {view.blind:,} without{note}",
     )
 
 
@@ -116,7 +116,7 @@ def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
     if job is not None and is_running:
         draw_live(wb, job, draw_progress, seconds=WAIT_SECONDS)
     st.button("Find suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=is_running,
-              on_click=guarded(label_noise.start_second_looks), args=(wb, corpus_id),
+              on_click=guard(label_noise.start_second_looks), args=(wb, corpus_id),
               kwargs={"by": by})  # fmt: skip
 
 

@@ -8,9 +8,9 @@ import streamlit as st
 from app.labels import guidelines, rules
 from app.labels.guidelines import GuidelineView
 from app.labels.rules import Rules
-from app.ui.errors import boundary, guarded
+from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, percent, plain
+from app.ui.text import count, format_percent, plain
 from app.workbench import people
 
 state = st.session_state
@@ -49,9 +49,9 @@ def describe_rules(rules: Rules) -> tuple[str, ...]:
     target = f"The target is {count(rules.target, 'pair')}." if rules.target else "There is no target number of pairs."
     return (
         f"{people_per_pair} each pair of question and sentence.",
-        f"Of an adaptive queue, {percent(rules.control)} is drawn at random, as a fair sample for estimates.",
-        f"Of random pairs, {percent(rules.blind)} is shown without model ranks, to measure how much ranks influence "
-        "labels.",
+        f"Of an adaptive queue, {format_percent(rules.control)} is drawn at random, as a fair sample for estimates.",
+        f"Of random pairs, {format_percent(rules.blind)} is shown without model ranks, to measure how much ranks "
+        "influence labels.",
         target,
     )
 
@@ -69,7 +69,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
         target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)
         is_sent = st.form_submit_button("Save", icon=":material/save:")
     if is_sent:
-        with boundary():
+        with catch_errors():
             shares = {"control": control / 100, "blind": blind / 100}
             rules.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
             st.toast("Saved. The rules apply from the next item on.", icon=":material/check:")
@@ -121,7 +121,7 @@ def _keep(slot: str, key: str) -> None:
         state[slot] = replace(state[slot], text=state[key])
 
 
-@guarded
+@guard
 def _write(frame: Frame, slot: str, key: str, base: int) -> None:
     wb, corpus_id, text = frame.wb, frame.corpus.id, state[key]
     try:

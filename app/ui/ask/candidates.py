@@ -92,7 +92,7 @@ def fill_columns(table: pd.DataFrame, view: AskView, *, is_pending: bool) -> pd.
     return table.assign(**dict.fromkeys(WITH_GENERATIVE, words))
 
 
-def table_height(rows: int) -> int:
+def compute_table_height(rows: int) -> int:
     """Pixels: the head and every row; it scrolls from some ten rows on."""
     return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
 
@@ -117,7 +117,7 @@ def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callab
         hide_index=True,
         placeholder="",
         column_order=[c for c in COLUMNS if c not in hidden],
-        height=table_height(len(table)),
+        height=compute_table_height(len(table)),
         row_height=ROW_PIXELS,
         on_select=on_select,
         selection_mode="single-row",

@@ -7,7 +7,7 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import AskView, MeasuredTimes
 from app.ui import errors
-from app.ui.text import count, percent
+from app.ui.text import count, format_percent
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
@@ -94,7 +94,7 @@ def _render_bar(share: float) -> str:
 
 def describe_share(share: float) -> str:
     """`30 %`; `1 % more` for a run that took more than the full model, because of its classifiers and its rescoring."""
-    return f"{-share * 100:.0f} % more" if share <= -0.005 else percent(max(0.0, share))
+    return f"{-share * 100:.0f} % more" if share <= -0.005 else format_percent(max(0.0, share))
 
 
 def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
@@ -108,7 +108,7 @@ def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
         on_click=_request_times, args=(key,),
     )  # fmt: skip
     if st.session_state.get(_REQUESTED_TIMES) == key:
-        with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
+        with errors.catch_errors(), st.spinner("Running the cascade with and without dropping …"):
             try:
                 cache[key] = asking.measure_times(wb, view, run.schedule)
             finally:

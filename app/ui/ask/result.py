@@ -68,7 +68,7 @@ def fits_link(text: str) -> bool:
     return len(quote_plus(text, errors="replace")) <= MAX_LINK_CHARS
 
 
-def box_key() -> str:
+def name_box() -> str:
     """The key of the text field. A field keeps what is typed in it, so a question from elsewhere needs another key."""
     return f"as2_question_{st.session_state.get('_as2_box', 0)}"
 

@@ -10,7 +10,7 @@ import streamlit as st
 from app.corpora import documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.ui import navigation, url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from app.ui.text import count, escape, plain, shorten
@@ -131,7 +131,7 @@ def _describe_labels(labels: int) -> str:
     )
 
 
-@guarded
+@guard
 def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
     documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
     url.put(doc=None)

@@ -10,7 +10,7 @@ from app.labels.consensus import count_annotators
 from app.labels.label_list import LabelRecord, LabelsView
 from app.ui import url
 from app.ui.data import pages
-from app.ui.errors import guarded, show_pending
+from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, format_time, name_document, plain
@@ -139,7 +139,7 @@ def _confirm(frame: Frame) -> None:
         st.button("Keep them", key="data_labels_withdraw_cancel", on_click=_close)
 
 
-@guarded
+@guard
 def _withdraw(frame: Frame, records: tuple[LabelRecord, ...]) -> None:
     n = label_list.withdraw_labels(frame.wb, frame.corpus.id, records, by=frame.annotator.id)
     _close()

@@ -8,7 +8,7 @@ from app.ask import proposals
 from app.ask.proposals import ProposalsView, ProposalView
 from app.jobs import queue
 from app.jobs.queue import JobView
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
 from app.ui.page import Frame
 from app.ui.text import count, name_document, plain
@@ -70,7 +70,7 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_progress(wb, job)
         st.button("Stop", key="data_propose_stop", icon=":material/stop_circle:", disabled=job.cancelling or bool(why),
-                  help=why or "Keeps what was proposed so far", on_click=guarded(queue.cancel), args=(wb, job.id),
+                  help=why or "Keeps what was proposed so far", on_click=guard(queue.cancel), args=(wb, job.id),
                   kwargs={"by": person.id})  # fmt: skip
 
 
@@ -101,18 +101,18 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
                       help=why, on_click=_accept, args=(frame, proposal.id))  # fmt: skip
 
 
-@guarded
+@guard
 def _start(frame: Frame) -> None:
     number = int(st.session_state["data_propose_wanted"])
     proposals.start(frame.wb, frame.corpus.id, number=number, by=frame.annotator.id)
 
 
-@guarded
+@guard
 def _accept(frame: Frame, proposal_id: int) -> None:
     text = st.session_state.get(f"data_proposal_{proposal_id}_text")
     proposals.accept(frame.wb, proposal_id, annotator_id=frame.annotator.id, text=text)
 
 
-@guarded
+@guard
 def _reject(frame: Frame, proposal_id: int) -> None:
     proposals.reject(frame.wb, proposal_id, annotator_id=frame.annotator.id)

@@ -12,7 +12,7 @@ from app.ask.questions import AddedQuestionsView
 from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.text import capitalize, count, plain, shorten
 from as2core.errors import BadSetting
@@ -60,7 +60,7 @@ def _draw_report(report: AddedQuestionsView) -> None:
     navigation.to("label", "Label them")
 
 
-@guarded
+@guard
 def _add(frame: Frame, key: str) -> None:
     st.session_state.pop(_REPORT, None)
     lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]

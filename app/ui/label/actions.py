@@ -5,7 +5,7 @@ import streamlit as st
 from app.ask import question_management
 from app.labels import annotation, queues
 from app.ui import url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.label import rows, undo
 from app.ui.label.choice import LabelPage
 from app.ui.label.decide import DecideDesk
@@ -51,7 +51,7 @@ def _open_desk(page: LabelPage, skips: tuple[int, ...]) -> Desk | ListDesk:
     return desk
 
 
-@guarded
+@guard
 def handle_action(page: LabelPage, name: str, showing: str, row: int | None = None) -> None:
     """One action for the item shown as `showing`; refused when another has taken its place. `row`: the one of a list
     that it is for, if not the one in front."""
@@ -124,7 +124,7 @@ def _take_list_action(page: LabelPage, name: str, desk: ListDesk) -> ListDesk:
     return desk
 
 
-@guarded
+@guard
 def open_pair(page: LabelPage, pair: Pair) -> None:
     state = st.session_state
     state[DESK_KEY] = state[DESK_KEY].open_pair(page.frame.wb, pair).next_turn()

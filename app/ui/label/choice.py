@@ -60,7 +60,7 @@ class LabelPage:
 
 def choose(frame: Frame) -> LabelPage:
     """Draw the choices at the top."""
-    holder = signin.desk()
+    holder = signin.name_browser()
     scores_visible = st.session_state.get("label_scores", url.get("scores") != "off")
     why_closed = frame.explain_refusal()
     with st.container(horizontal=True, key="label_choice"):

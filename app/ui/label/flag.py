@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.labels import flags
 from app.labels.consensus import MAX_NOTE_CHARS
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.label import undo
 from app.ui.label.desk import DESK_KEY, Pair
 from app.ui.label.shortcuts import close_overlay
@@ -14,7 +14,7 @@ NOTE = "label_flag_note"
 
 
 @st.dialog("Flag for others", on_dismiss=close_overlay)
-def flag_overlay(frame: Frame, pair: Pair) -> None:
+def draw_flag_dialog(frame: Frame, pair: Pair) -> None:
     """While it is open the keys are off; Enter sends it, Escape closes it."""
     with st.form("label_flag_form", border=False):
         st.text_input("What should others check?", key=NOTE, max_chars=MAX_NOTE_CHARS)
@@ -24,7 +24,7 @@ def flag_overlay(frame: Frame, pair: Pair) -> None:
         st.rerun()
 
 
-@guarded
+@guard
 def _send(frame: Frame, pair: Pair) -> None:
     close_overlay()
     question, sentence = pair

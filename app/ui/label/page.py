@@ -15,10 +15,10 @@ from app.ui.label.buttons import LOCKED
 from app.ui.label.choice import LabelPage
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk
-from app.ui.label.flag import flag_overlay
+from app.ui.label.flag import draw_flag_dialog
 from app.ui.label.item import draw as draw_item
 from app.ui.label.question_list import ListDesk
-from app.ui.label.shortcuts import BY_NAME, ONE, help_overlay, keymap, overlay
+from app.ui.label.shortcuts import BY_NAME, ONE, draw_help_dialog, get_overlay, map_keys
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from as2core.types import LABELS
@@ -35,7 +35,7 @@ def draw(frame: Frame) -> None:
     desk = find_desk(page)
     _advise(page, desk, about)
     url.put(question=desk.item.question_id if isinstance(desk, ListDesk) and desk.item is not None else None)
-    dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
+    dialog = get_overlay() if get_overlay() != "flag" or desk.pair is not None else ""
     _listen(page, desk, dialog)
     work, side = st.columns([2.3, 1], gap="large")
     with work:
@@ -46,9 +46,9 @@ def draw(frame: Frame) -> None:
     with side:
         _draw_side(page, desk)
     if dialog == "help":
-        help_overlay(page.mode)
+        draw_help_dialog(page.mode)
     elif dialog == "flag" and desk.pair:
-        flag_overlay(frame, desk.pair)
+        draw_flag_dialog(frame, desk.pair)
 
 
 def _advise(page: LabelPage, desk: Desk | ListDesk, about: DeltaGenerator) -> None:
@@ -68,10 +68,10 @@ def _is_locked(desk: Desk | ListDesk) -> bool:
 def _listen(page: LabelPage, desk: Desk | ListDesk, dialog: str) -> None:
     """For the keys; none while a dialog opens: what is typed then is meant for it."""
     off = (*(LABELS if _is_locked(desk) else ()), *(("skip", "remove") if page.is_deciding else ()))
-    data: dict[str, object] = {"map": {} if dialog else keymap(page.mode, off), "doc": desk.showing}
+    data: dict[str, object] = {"map": {} if dialog else map_keys(page.mode, off), "doc": desk.showing}
     if isinstance(desk, ListDesk) and desk.item:
         data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks()}
-    keys.keys(key="label_listener", data=data, on_key_change=partial(_handle_key, page))
+    keys.listen_to_keys(key="label_listener", data=data, on_key_change=partial(_handle_key, page))
 
 
 def _handle_key(page: LabelPage) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, tag
+from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, render_tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 from as2core.types import LABELS
@@ -95,7 +95,7 @@ def _describe_extent(item: QuestionItem) -> str:
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
     row, here = item.rows[place], place == desk.row
-    own = tag(row.label) if row.label else ""
+    own = render_tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""

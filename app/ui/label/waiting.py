@@ -15,7 +15,7 @@ from app.labels import queues
 from app.labels.strategies import QUEUES, TOPS
 from app.ranking import score_job
 from app.ui import navigation
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
 from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.question_list import ListDesk
@@ -135,7 +135,7 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
     if unranked:
         with st.container(horizontal=True, horizontal_alignment="center"):
             st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
-                      on_click=guarded(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
+                      on_click=guard(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
                       kwargs={"questions": questions, "by": frame.annotator.id})  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
-                      icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
+                      icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
         elif desk.seat.queue != NEXT:
             st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue",

@@ -96,9 +96,9 @@ def test_labels_of_hard_pairs_alone_are_no_sign_of_slips():
 
 def test_the_probability_that_a_label_is_right_is_bayes_rule():
     p, rate = np.array([0.2, 0.5, 0.8]), 0.2  # before: 0, 1/2, 1
-    assert label_noise.probability_right(p, np.ones(3), rate) == pytest.approx([0, 0.8, 1])
-    assert label_noise.probability_right(p, np.zeros(3), rate) == pytest.approx([1, 0.8, 0])
-    assert label_noise.probability_right(p, np.ones(3), 0.0) == pytest.approx(np.ones(3))
+    assert label_noise.estimate_right_probability(p, np.ones(3), rate) == pytest.approx([0, 0.8, 1])
+    assert label_noise.estimate_right_probability(p, np.zeros(3), rate) == pytest.approx([1, 0.8, 0])
+    assert label_noise.estimate_right_probability(p, np.ones(3), 0.0) == pytest.approx(np.ones(3))
 
 
 def test_the_share_of_wrong_labels_is_the_smaller_of_two_looks():

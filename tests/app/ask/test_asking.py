@@ -62,7 +62,7 @@ def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann
     assert found[QUESTION][0] == there
     run_queued(wb, RUNNERS)
     offered, passed = set(), []
-    while item := queues.next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
+    while item := queues.find_next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
         passed.append((item.question_id, item.sentence_id))
         offered.add(item.question)
     assert offered == set(found)

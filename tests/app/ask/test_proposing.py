@@ -123,11 +123,11 @@ def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, t
     for p in proposals.list_waiting(wb, towers.id).page:
         proposals.accept(wb, p.id, annotator_id=ann.id)
     assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued"]
-    assert queues.next_item(wb, Seat(towers.id, ann.id, "tops")) is None
+    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is None
     while any(j.state == "queued" for j in queue.list_jobs(wb, "score")):
         run_queued(wb, RUNNERS)
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 2}
-    assert queues.next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
+    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
 
 
 def test_the_words_may_be_corrected_first(wb, towers, ann):

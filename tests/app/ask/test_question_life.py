@@ -30,7 +30,7 @@ TOWER, BRIDGE, BREAD = QUESTIONS
 def list_offers(wb, corpus, person, name="random"):
     """The questions of a queue."""
     met, passed = set(), []
-    while item := queues.next_item(wb, Seat(corpus.id, person.id, name), passed):
+    while item := queues.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
         passed.append((item.question_id, item.sentence_id))
         met.add(item.question)
     return met
@@ -82,7 +82,7 @@ def test_a_question_is_added_and_taken_back_and_its_labels_stay(wb, towers, ann)
     label(wb, view, ann, queue="tops")
     question_management.set_queued(wb, [view.question_id], queued=False, by=ann.id)
     assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "own") == set()
-    [exported] = exports.labelled_questions(wb, towers.id)
+    [exported] = exports.load_labelled_questions(wb, towers.id)
     assert [c.label for c in exported.candidates] == [1]
 
 
@@ -227,11 +227,11 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):
     seat = Seat(scored.id, ann.id, "tops")
-    first = queues.next_item(wb, seat)
-    second = queues.next_item(wb, seat, skips=(first.question_id,))
+    first = queues.find_next_item(wb, seat)
+    second = queues.find_next_item(wb, seat, skips=(first.question_id,))
     assert second.question != first.question
     met, passed = set(), [first.question_id, (second.question_id, second.sentence_id)]
-    while item := queues.next_item(wb, seat, passed):
+    while item := queues.find_next_item(wb, seat, passed):
         met.add(item.question)
         passed.append((item.question_id, item.sentence_id))
     assert met == set(QUESTIONS) - {first.question}

@@ -360,7 +360,7 @@ def test_the_handbook_comes_second_with_its_labels(wb, handbook):
         ("starter", 1, 1, 3),
         ("handbook", 1, 1, 3),
     ]
-    question = exports.labelled_questions(wb, corpora.find_corpus(wb, "handbook").id)[0]
+    question = exports.load_labelled_questions(wb, corpora.find_corpus(wb, "handbook").id)[0]
     assert (question.text, question.kind) == ("What is tea?", "definition")
 
 
@@ -413,7 +413,7 @@ def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towe
     hits = wb.index(towers.id).search_words("Eiffel Tower bread bridge", 100)
     assert hits and str(tower.id) not in {hit.doc_id for hit in hits}
     assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
-    assert exports.labelled_questions(wb, towers.id)[0].positives == 1
+    assert exports.load_labelled_questions(wb, towers.id)[0].positives == 1
 
     assert documents.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
     assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences

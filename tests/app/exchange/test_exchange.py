@@ -63,7 +63,7 @@ def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
 
 def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
-    assert exports.labelled_questions(wb, done.corpus_id) == QUESTIONS
+    assert exports.load_labelled_questions(wb, done.corpus_id) == QUESTIONS
     assert exports.export_labels(wb, done.corpus_id, "jsonl").decode() == jsonl.dumps(QUESTIONS)
 
 
@@ -80,12 +80,12 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
 @pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table"])
 def test_importing_what_was_exported_changes_nothing(wb, fmt):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
-    before = exports.labelled_questions(wb, corpus)
+    before = exports.load_labelled_questions(wb, corpus)
     done = imports.import_labels(wb, corpus, f"again.{fmt}", exports.export_labels(wb, corpus, fmt))
     assert (done.new, done.conflicting, done.malformed) == (0, 0, ())
     assert done.same == (4 if fmt == "triplets" else 6)  # a question without a correct sentence makes no triplet
     assert {x.outcome for x in done.lines} == {"same"}
-    assert exports.labelled_questions(wb, corpus) == before
+    assert exports.load_labelled_questions(wb, corpus) == before
 
 
 @pytest.mark.parametrize("fmt", ["pairs", "triplets", "table"])
@@ -269,7 +269,7 @@ def test_candidates_without_a_text_are_counted_and_never_land_on_a_sentence_of_t
     assert (done.new, done.textless, done.malformed) == (1, 1, ())
     again = imports.import_labels(wb, done.corpus_id, "other.jsonl", jsonl.dumps(other).encode())
     assert (again.new, again.textless, again.malformed) == (1, 2, ())
-    read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.labelled_questions(wb, done.corpus_id)}
+    read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.load_labelled_questions(wb, done.corpus_id)}
     assert read == {"a": [("2-1", 1)], "b": [("2-0", 1)]}
 
 
@@ -352,7 +352,7 @@ def test_jsonl_and_beir_keep_grades(wb):
         done = import_new(wb, f"set{number}.jsonl", jsonl.dumps(graded))
         out = exports.export_labels(wb, done.corpus_id, fmt)
         again = import_new(wb, f"again{number}.{'zip' if fmt == 'beir' else fmt}", out)
-        assert exports.labelled_questions(wb, again.corpus_id) == graded
+        assert exports.load_labelled_questions(wb, again.corpus_id) == graded
 
 
 @pytest.mark.parametrize("fmt", ["csv", "qrels", "wikiqa", "beir", "pairs"])
@@ -482,7 +482,7 @@ def test_asnqs_rows_are_recognised_and_only_label_four_is_correct(wb):
     rows = b"who built it\tIt is tall .\t1\nwho built it\tEiffel built it .\t4\nwho built it\tno label\t9\n"
     done = import_new(wb, "dev.tsv", rows)
     assert (done.format, done.new, done.malformed) == ("asnq", 2, ((3, "label '9' is not 1, 2, 3, 4"),))
-    (question,) = exports.labelled_questions(wb, done.corpus_id)
+    (question,) = exports.load_labelled_questions(wb, done.corpus_id)
     assert [(c.text, c.label) for c in question.candidates] == [("It is tall .", 0), ("Eiffel built it .", 1)]
 
 
@@ -521,7 +521,7 @@ def test_unknown_formats_and_empty_exports_say_what_to_do(wb, towers):
 def test_characters_no_database_takes_are_left_out_of_an_import(wb):
     line = '{"qid": "q", "question": "What?\\u0000", "candidates": [{"id": "a-0", "text": "x\\u0000y", "label": 1}]}'
     done = import_new(wb, "odd.jsonl", line)
-    [question] = exports.labelled_questions(wb, done.corpus_id)
+    [question] = exports.load_labelled_questions(wb, done.corpus_id)
     assert (question.text, question.candidates[0].text) == ("What?", "xy")
 
 
@@ -691,7 +691,7 @@ def test_a_sentence_whose_id_an_import_used_for_another_leaves_and_comes_back_be
         wb, question_id=asked.question_id, sentence_id=welcome.sentence_id, annotator_id=ann.id, label="incorrect"
     )
     comes_back(wb, corpus.id, fmt, 2)
-    [found] = exports.labelled_questions(wb, corpus.id)
+    [found] = exports.load_labelled_questions(wb, corpus.id)
     assert {c.text: (c.id, c.label) for c in found.candidates} == {
         "It opens at nine.": ("guide-0", 1),
         "Welcome to the museum.": ("guide-0 2", 0),

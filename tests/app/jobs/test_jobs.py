@@ -371,7 +371,7 @@ def test_after_three_lost_attempts_a_job_is_lost_and_can_still_be_run_again(wb, 
 
 
 def test_a_dead_worker_of_this_machine_is_noticed_without_waiting(wb, runners):
-    host, _, born = process.worker_name().split(":")
+    host, _, born = process.name_worker().split(":")
     made = queue.enqueue(wb, "compare", {})
     die_in(wb, made.id, worker=f"{host}:999999999:{born}")
     supervisor.reap(wb)
@@ -380,7 +380,7 @@ def test_a_dead_worker_of_this_machine_is_noticed_without_waiting(wb, runners):
 
 def test_a_living_worker_is_left_alone(wb, runners):
     made = queue.enqueue(wb, "compare", {})
-    die_in(wb, made.id, worker=process.worker_name())
+    die_in(wb, made.id, worker=process.name_worker())
     supervisor.reap(wb)
     assert queue.load_job(wb, made.id).state == "running"
 

@@ -83,7 +83,7 @@ def test_what_no_queue_dealt_is_shown_again_as_such(wb, scored, ann):
     asked = asking.ask(wb, scored.id, QUESTIONS[0])
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    item = queues.item_at(wb, **pair, annotator_id=ann.id)
+    item = queues.open_item(wb, **pair, annotator_id=ann.id)
     assert dealt(item) == (strategies.AGAIN, False, "")
     assert "Ranked" in item.why
 
@@ -228,11 +228,11 @@ def test_an_undo_puts_a_pair_back_into_the_review_it_left(wb, scored, sit, clock
     wait_in(wb, queue, pair, ann)
     clock.advance(minutes=1)
     desk = sit(kind, ann, queue).give(wb, label, DISPLAY)
-    assert queues.next_item(wb, Seat(scored.id, bob.id, queue)) is None
+    assert queues.find_next_item(wb, Seat(scored.id, bob.id, queue)) is None
     clock.advance(minutes=1)
     desk.undo(wb)
     clock.advance(minutes=11)
-    back = queues.next_item(wb, Seat(scored.id, bob.id, queue))
+    back = queues.find_next_item(wb, Seat(scored.id, bob.id, queue))
     assert (back.question_id, back.sentence_id) == pair
     assert back.flags == ((("ann", "is a year enough?"),) if queue == "flagged" else ())
 
@@ -369,8 +369,8 @@ def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb
     other = sit(Desk, ann, "uncertain")
     assert other.pair != shown
     other.forward(wb)
-    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"))
+    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (item.question_id, item.sentence_id) != shown
     queues.leave(wb, Seat(scored.id, ann.id, "tops", holder=ann.name))
-    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
+    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
     assert (item.question_id, item.sentence_id) == shown

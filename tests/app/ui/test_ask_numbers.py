@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.ui.ask.answer import describe_probability, describe_seconds, percent
-from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
+from app.ui.ask.answer import describe_probability, describe_seconds, format_percent
+from app.ui.ask.candidates import compute_table_height, describe_disagreement, rank_together
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
 from app.ui.wording import describe_vectors
@@ -44,7 +44,7 @@ def test_a_probability_has_words(probability, words):
     ("share", "told"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.304, "30 %"), (0.996, "> 99 %"), (1.0, "100 %")]
 )
 def test_a_share_is_never_rounded_to_certainty(share, told):
-    assert percent(share) == told
+    assert format_percent(share) == told
 
 
 def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
@@ -127,8 +127,8 @@ def test_a_run_that_took_more_than_the_whole_model_says_why(texts):
 
 
 def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
-    assert table_height(2) == 112
-    assert table_height(100) == table_height(400) == 388
+    assert compute_table_height(2) == 112
+    assert compute_table_height(100) == compute_table_height(400) == 388
 
 
 def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):

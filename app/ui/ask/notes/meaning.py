@@ -11,7 +11,7 @@ from app.corpora import indexing
 from app.jobs import queue
 from app.ranking import retrieval
 from app.ui.ask import result
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame
 from app.ui.signin import fragment
@@ -48,6 +48,6 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("No job is preparing the rest.", width="content")
             st.button("Prepare it now", key="as2_prepare", type="tertiary",
-                      on_click=guarded(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
+                      on_click=guard(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
     elif why := describe_wait(wb, jobs[0]):
         st.caption(why)
