@@ -276,9 +276,9 @@ def adjust_by_holm(p_values: Sequence[float]) -> list[float]:
     steady rankers and finds false ones of unsteady rankers. Holm's takes none."""
     places = np.argsort(p_values, kind="stable")
     factors = np.arange(len(places), 0, -1)
-    adjusted = np.empty(len(places))
-    adjusted[places] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values, dtype=np.float64)[places]))
-    return [float(p) for p in adjusted]
+    values = np.empty(len(places))
+    values[places] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values, dtype=np.float64)[places]))
+    return [float(p) for p in values]
 
 
 def detect_by_error(

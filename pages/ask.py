@@ -23,7 +23,7 @@ from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
-from app.ui.ask.notes.overlooked import draw_overlooked
+from app.ui.ask.notes.overlooked import draw_overlooked_note
 from app.ui.ask.notes.synonym_link import draw_synonym_link
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
@@ -139,7 +139,7 @@ def draw_result(current: result.Result) -> None:
         draw_toggle(view)
         draw_facts(view)
         pinned.draw_switch(frame, view, run, arrangement, present)  # last: it is not there before the first label
-    draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
+    draw_overlooked_note(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
     draw_synonym_link(view, arrangement, labels.values())
     picture, details = st.columns([2, 1], gap="medium")
     with picture:

@@ -21,11 +21,12 @@ EXCEPTIONS = {  # "path:function" -> why it may be larger
     "as2core/commands/tune.py:tune": "a parameter is an option of `as2 tune`",
 }
 PARTICIPLES = frozenset(
-    "accepted added answered asked begun borrowed bought brought built chosen come disputed done drawn entered "
-    "existing familiar felt forgotten found given gone got grown heard held imported judged kept known labelled "
-    "left listed lost made meant measured met named opened passed presumed proposed ranked read refused rejected "
-    "repeated said seen sent shown sought spent stored swept taken thought thrown told tried typed wanted won "
-    "written".split()
+    "accepted added adjusted answered asked begun borrowed bought brought built chosen come compared costed "
+    "counted declared disputed done drawn elapsed embedded entered excluded existing familiar felt forgotten "
+    "found given gone got grown heard held imported judged kept known labelled left linked listed lost made meant "
+    "measured met named opened overlooked passed picked presumed projected proposed ranked read refused rejected "
+    "repeated retrieved said scored seen sent shown skipped sought spent spoken stored submitted swept taken "
+    "thought thrown told tried typed unretrieved untried varied wanted won written".split()
 )
 VERBS = frozenset(["read"])  # may name a function, which reads, but no value
 QUESTION_WORDS = ("is", "was", "are", "were", "has")  # a flag may be `is_known`
@@ -63,6 +64,7 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "db/repositories/proposals.py:ACCEPTED": "a constant is named by the value that is stored",
     "db/repositories/proposals.py:REJECTED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:LISTED": "a constant is named by the value that is stored",
+    "db/repositories/questions.py:RETRIEVED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:PROPOSED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:IMPORTED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:kept": "the end of the name of a column, `cut_kept`",

@@ -25,11 +25,12 @@ from itertools import groupby
 
 import numpy as np
 
+from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.labels.consensus import BINARY, resolve_labels
 from app.ranking import scoring
-from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
@@ -143,7 +144,7 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
-    return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.DOUBT, {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:

@@ -14,6 +14,7 @@ from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.labels import consensus, progress
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
@@ -336,13 +337,13 @@ def start_retrain(
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.RETRAIN, settings.to_json(), corpus_id=corpus_id, by=by)
 
 
 def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
     """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base."""
     settings = _name_base(wb, settings)
-    active = queue.list_active(wb, "retrain", corpus_id)
+    active = queue.list_active(wb, JobKind.RETRAIN, corpus_id)
     return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
 
 

@@ -28,6 +28,7 @@ from app.versions.benchmarks import FROZEN, load_benchmarks, load_starter
 from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
+from as2core.data.source import replace_file
 from as2core.errors import As2Error
 from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.rankers.base import Ranker
@@ -260,9 +261,8 @@ class _Retrain:
             "created": wb.clock().isoformat(timespec="seconds"),
             "trained_on": sorted(trained_on),
         }
-        part_file = job.folder / "result.part"
-        part_file.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
-        part_file.replace(job.folder / "result.json")  # a kill leaves no half of it
+        with replace_file(job.folder / "result.json") as part:  # a kill leaves no half of it
+            part.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
         job.check()
         save_version(result.ranker, path, card)
         with wb.write() as s:

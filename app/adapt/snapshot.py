@@ -19,12 +19,13 @@ import numpy as np
 
 from app.adapt import label_selection, splitting
 from app.adapt.settings import RetrainSettings
+from app.corpora.synonyms import read_synonyms
 from app.labels.consensus import LabelledQuestion
-from app.ranking.synonyms import read_synonyms
 from app.versions.benchmarks import load_benchmarks, load_starter
 from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
+from as2core.data.source import replace_file
 from as2core.errors import NotEnoughLabels
 from as2core.synonyms import Synonyms
 from as2core.training.mining import VectorCache
@@ -154,10 +155,9 @@ def freeze(
         }
         by_part = zip(PARTS, (whole.parts.train, whole.parts.dev, whole.parts.held_out, whole.replay), strict=True)
         records = [{"part": part, **jsonl.to_record(q)} for part, questions in by_part for q in questions]
-        part_file = file.with_suffix(".part")
         lines = (json.dumps(record, ensure_ascii=False) for record in (head, *records))
-        part_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        part_file.rename(file)
+        with replace_file(file) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return read(file)
 
 

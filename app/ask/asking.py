@@ -16,12 +16,12 @@ from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
 from app.corpora.language import is_english
+from app.corpora.synonyms import read_synonyms
 from app.labels import consensus
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
-from app.ranking.synonyms import read_synonyms
 from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench

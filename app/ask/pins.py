@@ -127,8 +127,8 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
         if pin := pins.get(sentence.sentence_id):
             parts[pin.label].append(PinnedSentence(pin, sentence, i))
             label_of[i] = pin.label
-    retrieved = {c.sentence_id for c in answer.candidates}
-    missing = sorted(i for i, pin in pins.items() if pin.label == CORRECT and i not in retrieved)
+    candidate_ids = {c.sentence_id for c in answer.candidates}
+    missing = sorted(i for i, pin in pins.items() if pin.label == CORRECT and i not in candidate_ids)
     top = [*parts[CORRECT], *(PinnedSentence(pins[x.sentence_id], x, None) for x in _load_missing(wb, missing))]
     alive = set(run.exits[-1].alive.tolist())
     first, last = (tuple(x.position for x in parts[label] if x.position is not None) for label in (CORRECT, INCORRECT))

@@ -18,6 +18,7 @@ from app.ask.questions import find_or_add, rank_in_background
 from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import annotation
 from app.labels.annotation import Presentation
@@ -86,7 +87,7 @@ def start(
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
-    return queue.enqueue(wb, "propose", {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
 
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
@@ -144,8 +145,8 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
         texts = {normalise(t) for t in rows.list_texts(s, corpus_id)}
         all_questions = question_rows.list_questions(s, corpus_id)
         texts |= {normalise(q.text) for q in all_questions if q.queued or q.origin != ASKED}
-        untried = rows.list_untried_sentences(s, corpus_id)
-    sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
+        pool = rows.list_untried_sentences(s, corpus_id)
+    sentences = [r for r in pool if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
     proposals = attempts = 0
@@ -176,7 +177,7 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                 break
     # a run that ended before its last sentence does not know how many of them have a form that can be turned
     is_complete = proposals < total and attempts < max_tries
-    return {"proposed": proposals, "tried": attempts, **({"sentences": len(untried)} if is_complete else {})}
+    return {"proposed": proposals, "tried": attempts, **({"sentences": len(pool)} if is_complete else {})}
 
 
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:

@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import check_has_sentences, lock_corpus
+from app.jobs.kinds import JobKind
 from app.ranking import score_job
 from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
@@ -69,7 +70,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
 def rank_in_background(wb: Workbench, corpus_id: int) -> None:
     """Have the questions ranked that are new in the label queues, unless a job waits that will do so."""
     with wb.read() as s:
-        is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
+        is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, JobKind.SCORE, corpus_id))
     if not is_waiting:  # a running job has its list of questions already
         score_job.start_scoring(wb, corpus_id)
 

@@ -14,6 +14,7 @@ from app.compare.rankers import find_twins
 from app.compare.sweeps import adjust_p_values
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import consensus
 from app.workbench.workbench import Workbench
@@ -160,7 +161,7 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
     when it is not finished or its files are gone."""
     job = queue.load_job(wb, job_id)
-    if job.kind != "compare" or job.state != "done":
+    if job.kind != JobKind.COMPARE or job.state != "done":
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
     file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
     if not file.is_file():
@@ -219,8 +220,8 @@ def _read_pairs(
     records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> tuple[PairedResult, ...]:
     pairs = []
-    corrected = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
-    for record, holm in zip(records, corrected, strict=True):
+    holm_values = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
+    for record, holm in zip(records, holm_values, strict=True):
         test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
         a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
         differences = [a[qid] - b[qid] for qid in a if qid in b]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, list_corpora
+from app.corpora.synonyms import read_synonyms
 from app.exchange.exports import load_labelled_questions
-from app.ranking.synonyms import read_synonyms
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.synonyms import Synonyms

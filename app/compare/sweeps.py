@@ -32,8 +32,8 @@ def adjust_p_values(pairs: Sequence[tuple[str, str]], p_values: Sequence[float])
     do not count against those of the rankers that somebody chose to compare."""
     in_sweeps = find_sweep_rankers([*dict.fromkeys(name for pair in pairs for name in pair)])
     families = [bool(in_sweeps.intersection(pair)) for pair in pairs]
-    adjusted = {
+    p_values_of = {
         family: iter(adjust_by_holm([p for p, own in zip(p_values, families, strict=True) if own is family]))
         for family in (False, True)
     }
-    return [next(adjusted[family]) for family in families]
+    return [next(p_values_of[family]) for family in families]

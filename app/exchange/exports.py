@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.corpora.corpora import get_corpus
+from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
 from app.labels import consensus, progress
 from app.versions import loading
@@ -22,7 +23,6 @@ from as2core.data import beir
 from as2core.data.catalog import WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
-from as2core.synonyms import Synonyms
 from as2core.types import CORRECT, INCORRECT, Question
 from db.repositories.questions import WRITTEN_HERE
 
@@ -58,13 +58,11 @@ def export_labels(
     annotator: str | None = None,
     *,
     by: int | None = None,
-    synonyms: Synonyms | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
-    command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
-    the corpus's, with which the version ranks for a run.
-    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator, or nothing of what the
-    format holds; NotAllowed for somebody who is blocked."""
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label. A run is
+    ranked with the corpus's synonyms. Raises BadSetting; As2Error where there is nothing to export, or nothing of this
+    annotator, or nothing of what the format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
@@ -88,7 +86,7 @@ def export_labels(
     if fmt == "beir":
         return _zip(beir.dumps(parts))
     if fmt == "run":
-        return _run_file(wb, synonyms.expand_all(parts) if synonyms else parts).encode()
+        return _run_file(wb, read_synonyms(wb, corpus_id).expand_all(parts)).encode()
     return "".join(WRITERS[fmt](parts)).encode()
 
 

@@ -10,11 +10,11 @@ from typing import Generic, TypeVar, cast
 
 import numpy as np
 
+from app.corpora.synonyms import read_synonyms
 from app.ranking import retrieval
 from app.ranking.first_stage import make_first_stage
 from app.ranking.ranker_cache import RankerCache
 from app.ranking.retrieval import RetrievedSentence
-from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.settings import Settings

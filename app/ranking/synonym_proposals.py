@@ -6,7 +6,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
-from app.ranking.synonyms import read_synonyms
+from app.corpora.synonyms import read_synonyms
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms

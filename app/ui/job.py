@@ -33,7 +33,7 @@ Panel = Callable[[Workbench, JobView], None]
 NOT_YOURS = "Viewers can control only jobs that they started themselves."
 
 
-def load_linked(wb: Workbench, kind: str, missing: str) -> JobView | None:
+def load_job_of_link(wb: Workbench, kind: str, missing: str) -> JobView | None:
     """The job of this kind that the address names. If it names another or none that exists, `missing` says so."""
     number = url.get("job")
     if number:

@@ -40,7 +40,7 @@ NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
-_SKIPPED = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
+_SKIP_KEY = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
 
 
 def require_login() -> None:
@@ -63,7 +63,7 @@ def admit(wb: Workbench) -> None:
     if not has_provider():
         return
     st.session_state[_HOME] = wb
-    note = " Nothing was recorded." if st.session_state.pop(_SKIPPED, False) else ""
+    note = " Nothing was recorded." if st.session_state.pop(_SKIP_KEY, False) else ""
     try:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
@@ -91,7 +91,7 @@ def check() -> None:
 
 def may_act() -> bool:
     """Whether `check` passes; if it does not, `admit` says in the run that follows that nothing was recorded."""
-    st.session_state[_SKIPPED] = not (is_allowed := is_current())
+    st.session_state[_SKIP_KEY] = not (is_allowed := is_current())
     return is_allowed
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from app.jobs.kinds import JobKind
 from app.versions import registry
 from app.versions.directory import flatten_metrics, read_parts
 from app.versions.promotion import rescore_queues
@@ -119,7 +120,7 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
         return f"{', '.join(children)} was made from it"
     if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:
         return f"the fusion {', '.join(fusions)} is made of it"
-    retrains = [j.id for j in job_rows.list_active_jobs(s, "retrain") if j.settings.get("base") == row.name]
+    retrains = [j.id for j in job_rows.list_active_jobs(s, JobKind.RETRAIN) if j.settings.get("base") == row.name]
     return f"job {retrains[0]} is retraining from it" if retrains else ""
 
 

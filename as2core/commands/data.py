@@ -73,7 +73,7 @@ def stats(
         return
     echo(f"{set_}: {count(report.lines, 'line')}, {count(len(report), 'problem')}" + _describe_omissions(report))
     echo()
-    print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNTED)
+    print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNT_COLUMNS)
     echo()
     rows = [
         ("questions with a correct candidate", result.answered),
@@ -90,7 +90,7 @@ def stats(
         print_table([{"ranker": n, **values} for n, values in result.baselines.items()], ["ranker", *MEASURES])
 
 
-_COUNTED = ["setting", "questions", "candidates", "correct"]
+_COUNT_COLUMNS = ["setting", "questions", "candidates", "correct"]
 
 
 def convert(

@@ -80,7 +80,7 @@ def _transfer_and_adapt(bench: Bench, name: str, reader: Reader, seed: int, work
     alone = work.train("transfer", base, questions, first, target.dev, seed=seed).ranker
     adapted = work.train("adapt", alone, target.train, second, target.dev, seed=seed, epochs=epochs).ranker
     both = [score(f"{name} alone", alone, target.test), score(f"adapted after {name}", adapted, target.test)]
-    return Cell({system: values for scored in both for system, values in scored.values.items()})
+    return Cell({system: values for cell in both for system, values in cell.values.items()})
 
 
 def _read_qnli(options: Options) -> list[Question]:

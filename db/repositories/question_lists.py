@@ -93,8 +93,8 @@ def lock_question(session: Session, question_id: int) -> Question | None:
 def count_labels_by_name(session: Session, question_id: int) -> list[Row]:
     """Rows (annotator_id, annotator, imported, labels) of the current labels on a question, the most first."""
     columns = (CurrentLabel.annotator_id, Annotator.name.label("annotator"), Annotator.imported)
-    counted = select(*columns, func.count().label("labels")).join_from(CurrentLabel, Annotator)
-    by_name = counted.where(CurrentLabel.question_id == question_id).group_by(*columns)
+    query = select(*columns, func.count().label("labels")).join_from(CurrentLabel, Annotator)
+    by_name = query.where(CurrentLabel.question_id == question_id).group_by(*columns)
     return list(session.execute(by_name.order_by(func.count().desc(), Annotator.name)))
 
 

@@ -6,6 +6,7 @@ from app.adapt import readiness
 from app.adapt.readiness import Narrowing, Readiness
 from app.adapt.settings import FITTED, RetrainSettings
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guard
@@ -124,7 +125,7 @@ def _list_bases(wb: Workbench) -> list[str]:
 def draw_start(frame: Frame, view: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     why = frame.explain_refusal("retrain")
-    under_way = queue.list_active(frame.wb, "retrain")
+    under_way = queue.list_active(frame.wb, JobKind.RETRAIN)
     busy = any(j.corpus_id == frame.corpus.id for j in under_way)
     _draw_settings(_list_bases(frame.wb))
     if view.expectation:

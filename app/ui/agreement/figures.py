@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.adapt import label_noise
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.labels import agreement, prevalence
 from app.labels.agreement import AgreementView, AnchoringView, Estimate
 from app.labels.prevalence import PrevalenceView
@@ -109,7 +110,7 @@ def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
         "A model of all the other labels finds labels that look wrong. Review them in the queue Second look: "
         f"{count(waiting, 'label')} now."
     )
-    job = queue.find_newest(wb, "doubt", corpus_id)
+    job = queue.find_newest(wb, JobKind.DOUBT, corpus_id)
     if job is not None and job.error:
         st.warning(plain(job.error), icon=":material/info:")
     is_running = job is not None and job.is_active

@@ -35,8 +35,8 @@ def draw_candidate(
         name = "Probability" if view.is_answer[best] else "Share among the candidates"
         parts.append(f"{name} {render_percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
-        rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
-        parts.append(f"Generative rank {rank} of {scored}.")
+        rank, total = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
+        parts.append(f"Generative rank {rank} of {total}.")
     elif is_pending and position in view.trace.entered:
         parts.append(f"Generative rank … of {len(view.trace.entered)}.")
     attribution = load_attribution(wb, view, position) if has_context else None

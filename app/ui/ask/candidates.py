@@ -33,8 +33,8 @@ def rank_together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
     without drops. float `(n,)`, NaN where not scored -> positions, int `(m,)`."""
     last = run.exits[-1]
     scores = generative[last.alive]
-    scored = np.isfinite(scores)
-    return last.alive[scored][order(weigh_pair(last.scores[scored], scores[scored]))]
+    has_score = np.isfinite(scores)
+    return last.alive[has_score][order(weigh_pair(last.scores[has_score], scores[has_score]))]
 
 
 def make_table(

@@ -160,9 +160,9 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
             label_visibility="collapsed",
         )
     chart = build_tradeoff_chart(results, metric=metric, cost=cost)
-    costed = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
-    if chart is None or len(costed) < 2:
-        who = f"Of these rankers, only {costed[0]}" if costed else "None of these rankers"
+    names = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
+    if chart is None or len(names) < 2:
+        who = f"Of these rankers, only {names[0]}" if names else "None of these rankers"
         other = f" Choose {COSTS[options[1 - options.index(cost)]].lower()} instead." if len(options) > 1 else ""
         st.caption(f"{who} counts its compute.{other}")
         return

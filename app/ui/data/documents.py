@@ -73,8 +73,8 @@ def _list_matches(frame: Frame, search: str) -> list[DocumentView]:
     name = url.get("doc")
     if search or not name or any(d.external_id == name for d in matches):
         return matches
-    linked = documents.find_document_by_name(frame.wb, frame.corpus.id, name)
-    return matches if linked is None else [linked, *matches[: MAX_LISTED_DOCUMENTS - 1]]
+    document = documents.find_document_by_name(frame.wb, frame.corpus.id, name)
+    return matches if document is None else [document, *matches[: MAX_LISTED_DOCUMENTS - 1]]
 
 
 def _draw_text(frame: Frame, document: DocumentView) -> None:

@@ -6,9 +6,9 @@ from functools import partial
 import streamlit as st
 
 from app.corpora import corpora
+from app.corpora.synonyms import read_synonyms
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
-from app.ranking.synonyms import read_synonyms
 from app.ui import signin
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
@@ -189,8 +189,7 @@ def _export(frame: Frame, fmt: str, login: Login | None) -> bytes:
     that drew the button. Raises SessionEnded, NotAllowed."""
     if login is not None:
         sessions.admit(frame.wb, login)
-    synonyms = read_synonyms(frame.wb, frame.corpus.id)
-    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, synonyms=synonyms)
+    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
 
 
 def _draw_run_export(frame: Frame) -> None:

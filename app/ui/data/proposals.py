@@ -7,6 +7,7 @@ import streamlit as st
 from app.ask import proposals
 from app.ask.proposals import ProposalsView, ProposalView
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
@@ -29,7 +30,7 @@ def draw(frame: Frame) -> None:
         return
     st.header("Propose questions", anchor=False)
     st.caption(ABOUT)
-    job = queue.find_newest(wb, "propose", corpus.id)
+    job = queue.find_newest(wb, JobKind.PROPOSE, corpus.id)
     if job is not None and job.is_active:
         draw_live(wb, job, partial(_draw_running, person=frame.annotator), seconds=WAIT_SECONDS)
     else:

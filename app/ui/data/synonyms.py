@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from app.corpora.synonyms import read_prepared, read_synonyms
 from app.ranking.synonym_proposals import dismiss_proposals, propose_from_labels
-from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.ui import navigation
 from app.ui.errors import guard
 from app.ui.page import Frame, announce

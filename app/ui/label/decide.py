@@ -19,7 +19,7 @@ from app.labels.queues import Seat
 from app.labels.strategies import DECIDE, Assignment
 from app.ui import url
 from app.ui.errors import guard
-from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_linked
+from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link
 from app.ui.label.desk import DESK_KEY, Desk, Display, Pair
 from app.ui.page import Frame
 from app.ui.signin import fragment
@@ -107,7 +107,7 @@ def find_job(frame: Frame) -> JobView | None:
     None for a new one."""
     if url.get("job") == "new":
         return None
-    job = load_linked(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
+    job = load_job_of_link(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
     if job is None and not (url.get("a") or url.get("b")):
         desk = st.session_state.get(DESK_KEY)
         if (

@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.ask import question_management
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import queues
 from app.labels.strategies import QUEUES, TOPS
@@ -45,7 +46,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     if QUEUES[desk.seat.queue].is_review:
         _draw_message("Nothing to review", _explain_empty_review(wb, desk))
         return
-    job = queue.find_newest(wb, "score", corpus.id)
+    job = queue.find_newest(wb, JobKind.SCORE, corpus.id)
     if job is None or not job.is_active:
         _draw_narrow(frame, desk) if desk.seat.questions else _draw_finished(frame, desk, job)
         return
@@ -56,7 +57,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def draw_ranking(frame: Frame) -> None:
     """Beside an item: how far the job is that ranks more questions meanwhile."""
-    job = queue.find_newest(frame.wb, "score", frame.corpus.id)
+    job = queue.find_newest(frame.wb, JobKind.SCORE, frame.corpus.id)
     if job is None or not job.is_active:
         return
     with st.container(key="label_ranking"):

@@ -17,6 +17,7 @@ from app.exchange import exports, imports, storage
 from app.jobs import queue
 from app.labels import agreement, annotation, consensus, rules
 from app.labels import consensus as labels
+from app.ranking.synonyms import write_synonyms
 from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
 from as2core.data.source import read_all
@@ -395,11 +396,10 @@ def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
 
 def test_a_run_ranks_with_the_synonyms_that_every_ranker_reads(wb):
     done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
-    meaning = Synonyms((("it", "the fresco"),))
-    runs = [
-        pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run", synonyms=synonyms).decode().splitlines())
-        for synonyms in (Synonyms(), meaning)
-    ]
+    runs = []
+    for synonyms in (Synonyms(), Synonyms((("it", "the fresco"),))):
+        write_synonyms(wb, done.corpus_id, str(synonyms), by=None)
+        runs.append(pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run").decode().splitlines()))
     assert runs[1]["Q1"] == runs[0]["Q1"]  # it has no such word
     assert runs[1]["Q2"]["D2-0"] != runs[0]["Q2"]["D2-0"]
 

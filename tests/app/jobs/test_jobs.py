@@ -11,6 +11,7 @@ from app.ask import asking
 from app.corpora import corpora, documents
 from app.jobs import attempt, process, queue, retrain_rule, supervisor
 from app.jobs.attempt import run_queued
+from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
 from app.worker import RUNNERS
@@ -673,5 +674,5 @@ def test_a_single_job_runs_again_only_when_no_other_of_its_kind_and_corpus_waits
 
 def test_every_kind_of_job_has_a_runner_and_one_slot():
     assert set(queue.SINGLE_KINDS) <= queue.PRIORITIES.keys()
-    assert set(RUNNERS) == set(queue.PRIORITIES)
+    assert set(RUNNERS) == set(queue.PRIORITIES) == set(JobKind)
     assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.PRIORITIES)

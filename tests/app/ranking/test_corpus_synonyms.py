@@ -7,10 +7,11 @@ from sqlalchemy import select
 from app.ask import asking, pair
 from app.ask.question_management import set_queued
 from app.compare import comparison, comparison_job, deciding
+from app.corpora.synonyms import read_prepared, read_synonyms
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
