@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from app.jobs.kinds import JobKind
 from app.versions import startup
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
@@ -48,8 +49,8 @@ def list_renames() -> Mapping[str, Rename]:
     from app.compare import comparison, deciding, promotions
 
     return {
-        "retrain": retrain.rename_version,
-        "compare": comparison.rename_version,
+        JobKind.RETRAIN: retrain.rename_version,
+        JobKind.COMPARE: comparison.rename_version,
         deciding.KIND: deciding.rename_version,
         promotions.KIND: promotions.rename_version,
     }

@@ -28,6 +28,7 @@ from app.compare.promotions import run_promotion
 from app.corpora.indexing import run_embed
 from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
+from app.jobs.kinds import JobKind
 from app.ranking.score_job import run_score
 from app.workbench.models import LoadedModels
 from app.workbench.parent import end_with_parent
@@ -38,15 +39,15 @@ from as2core.errors import As2Error
 log = logging.getLogger(__name__)
 
 RUNNERS: dict[str, Runner] = {
-    "retrain": run_retrain,
-    "compare": run_compare,
-    "promote": run_promotion,
-    "decide": run_decision,
-    "score": run_score,
-    "propose": run_propose,
-    "doubt": run_doubt,
-    "embed": run_embed,
-    "measure": run_measure,
+    JobKind.RETRAIN: run_retrain,
+    JobKind.COMPARE: run_compare,
+    JobKind.PROMOTE: run_promotion,
+    JobKind.DECIDE: run_decision,
+    JobKind.SCORE: run_score,
+    JobKind.PROPOSE: run_propose,
+    JobKind.DOUBT: run_doubt,
+    JobKind.EMBED: run_embed,
+    JobKind.MEASURE: run_measure,
 }
 NICENESS = 10  # a retrain must not slow the pages
 POLL_SECONDS = 0.5  # between two checks of a free slot
@@ -86,7 +87,7 @@ class Worker:
         slots = [threading.Thread(target=self._run_slot, args=(kinds,), daemon=True) for kinds in queue.SLOTS]
         for slot in slots:
             slot.start()
-        log.info("worker %s is ready", process.worker_name())
+        log.info("worker %s is ready", process.name_worker())
         try:
             self._watch()
         finally:

@@ -81,15 +81,15 @@ class DiskCache:
                     "INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", [(k, len(v), now) for k, v in values.items()]
                 )
                 excess = _read_total(c) - self.max_bytes
-                removed = []
+                old_keys = []
                 if excess > 0:
                     for key, size in c.execute("SELECT key, bytes FROM entry ORDER BY used, key"):
-                        removed.append((key,))
+                        old_keys.append((key,))
                         excess -= size
                         if excess <= 0:
                             break
-                c.executemany("DELETE FROM entry WHERE key = ?", removed)
-                c.executemany("DELETE FROM state WHERE key = ?", removed)
+                c.executemany("DELETE FROM entry WHERE key = ?", old_keys)
+                c.executemany("DELETE FROM state WHERE key = ?", old_keys)
 
         if values:
             self._try(write)

@@ -90,7 +90,7 @@ def measure_each(
     return {name: results[measure] for name, measure in measures.items()}
 
 
-def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
+def bound_metrics(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean that each of `MEASURES` could have over these questions, whatever the
     missing labels are; questions without any label are left out, NaN when there are no others. Where a set has
     grades above 1, nDCG is left out: the missing grades are not known.
@@ -276,9 +276,9 @@ def adjust_by_holm(p_values: Sequence[float]) -> list[float]:
     steady rankers and finds false ones of unsteady rankers. Holm's takes none."""
     places = np.argsort(p_values, kind="stable")
     factors = np.arange(len(places), 0, -1)
-    adjusted = np.empty(len(places))
-    adjusted[places] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values, dtype=np.float64)[places]))
-    return [float(p) for p in adjusted]
+    values = np.empty(len(places))
+    values[places] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values, dtype=np.float64)[places]))
+    return [float(p) for p in values]
 
 
 def detect_by_error(

@@ -87,8 +87,8 @@ def compare_engines(
     with TemporaryDirectory(prefix="as2-parity-") as folder:
         export_ranker(ranker, "onnx", Path(folder) / "onnx", card={})
         file = load_onnx(Path(folder) / "onnx")
-    read = [replace_texts(q, ranker.list_texts(q.candidates)) for q in questions]
-    rows = [compare(FILE, last, questions, expected[last], _score_all(file, read, on_progress))]
+    prepared_questions = [replace_texts(q, ranker.list_texts(q.candidates)) for q in questions]
+    rows = [compare(FILE, last, questions, expected[last], _score_all(file, prepared_questions, on_progress))]
     ranker.use("onnx")
     try:
         quantised = _score_exits(ranker, questions, on_progress)

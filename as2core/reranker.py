@@ -95,11 +95,11 @@ class Reranker:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
         if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
             raise BadSetting(f"top_k={top_k!r}: give 1 or more, a whole number, or leave it out for all")
-        read = [(_read_query(query), _read_documents(documents)) for query, documents in queries]
-        relevances = self._score(read)
+        pairs = [(_read_query(query), _read_documents(documents)) for query, documents in queries]
+        relevances = self._score(pairs)
         return [
             _list_best(relevance, candidates, top_k, return_documents)
-            for relevance, (_, candidates) in zip(relevances, read, strict=True)
+            for relevance, (_, candidates) in zip(relevances, pairs, strict=True)
         ]
 
     @overload
@@ -129,9 +129,9 @@ class Reranker:
             if not isinstance(pair, list | tuple) or len(pair) != 2:
                 raise BadSetting(f"pair {place} is {pair!r:.60}: give (query, document)")
             places.setdefault(_read_query(pair[0]), []).append(place)
-        read = [(query, _read_documents([each[i][1] for i in at])) for query, at in places.items()]
+        queries = [(query, _read_documents([each[i][1] for i in at])) for query, at in places.items()]
         scores = np.empty(len(each))
-        for relevance, at in zip(self._score(read, drops=False), places.values(), strict=True):
+        for relevance, at in zip(self._score(queries, drops=False), places.values(), strict=True):
             scores[at] = relevance.values
         return scores
 

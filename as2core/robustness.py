@@ -51,7 +51,7 @@ class _SpellingCorrected:
         return self._ranker.score(question, candidates)
 
 
-def robustness(
+def measure_robustness(
     ranker: Ranker, questions: Sequence[Question], *, corrected: bool = False, rewrites: Rewrites = REWRITES
 ) -> dict[str, float]:
     """The share of questions whose top candidate stays on top, by the kind of change: the `rewrites`, and "padded

@@ -52,34 +52,34 @@ class SynonymProposal:
 
 
 def propose_synonyms(
-    answered: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
+    questions: Sequence[AnsweredQuestion], sentences: Iterable[str], synonyms: Synonyms | None = None
 ) -> list[SynonymProposal]:
     """The least probable by chance first; none for a word of `synonyms`, a part of one or a longer one. `sentences`: of
     the documents, whose terms the meanings are. Questions with the same answer count once: other words for it tell
     nothing new."""
     forms_of = _count_forms(sentences)
     frequency = Counter({phrase: forms.total() for phrase, forms in forms_of.items()})
-    answers = _group_by_answer(answered)
+    answers = _group_by_answer(questions)
     totals = Counter(t for a in answers for t in a.terms if frequency[t] >= MIN_SENTENCES)
     having: dict[str, list[_Answer]] = defaultdict(list)
     for answer in answers:
         for word in answer.words:
             having[word].append(answer)
-    excluded = [{_normalise(part) for part in word.split()} for word in (synonyms.words if synonyms else ())]
+    known_words = [{_normalise(part) for part in word.split()} for word in (synonyms.words if synonyms else ())]
     together = Counter(_list_ids(those) for word, those in having.items() if " " not in word)
     best: dict[str, SynonymProposal] = {}
     for word, those in having.items():
         literal = sum(word in a.terms for a in those)
         if len(those) < MIN_QUESTIONS or literal > MAX_LITERAL_SHARE * len(those):
             continue
-        if together[_list_ids(those)] > MAX_TOGETHER or _overlaps(word, excluded):
+        if together[_list_ids(those)] > MAX_TOGETHER or _overlaps(word, known_words):
             continue
         usual = Counter(t for a in those for t in a.terms if t in totals and t not in a.words)
         counts = {t: n for t, n in usual.items() if frequency[t] > frequency[word]}
         if choice := _choose_term(word, len(those), counts, totals, len(answers)):
             term, n, p = choice
-            spoken, example = min((a.words[word] for a in those), key=lambda form: len(form[0]))
-            best[word] = SynonymProposal(_drop_ending(spoken), _choose_form(forms_of[term]), example, len(those), n, p)
+            phrase, example = min((a.words[word] for a in those), key=lambda form: len(form[0]))
+            best[word] = SynonymProposal(_drop_ending(phrase), _choose_form(forms_of[term]), example, len(those), n, p)
     return sorted(_drop_parts(best), key=lambda proposal: (proposal.p, proposal.word))
 
 
@@ -92,9 +92,9 @@ class _Answer:
     words: Mapping[str, tuple[str, str]]
 
 
-def _group_by_answer(answered: Iterable[AnsweredQuestion]) -> list[_Answer]:
+def _group_by_answer(pairs: Iterable[AnsweredQuestion]) -> list[_Answer]:
     questions: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for a in answered:
+    for a in pairs:
         questions[tuple(a.context)].append(a.question)
     return [
         _Answer(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.adapt.label_selection import PRESUMED, add_presumed
+from app.adapt.label_selection import PRESUMED_COUNT, presume_incorrect
 from app.adapt.settings import REPLAY, RetrainSettings
 from app.adapt.training import choose_train_settings, list_training_questions
 from as2core.data.catalog import load_questions
@@ -38,7 +38,9 @@ RECIPES: dict[str, dict] = {
 
 def retrain(base: CascadeRanker, labelled: Sequence[Question], recipe: str, seed: int, folder: Path) -> CascadeRanker:
     """The base after it learnt from these labels, on the torch engine. `folder` gets the checkpoints."""
-    train = [added for q in labelled if (added := add_presumed(q, PRESUMED, seed)).positives or added.negatives]
+    train = [
+        added for q in labelled if (added := presume_incorrect(q, PRESUMED_COUNT, seed)).positives or added.negatives
+    ]
     return learn(base, train, folder, seed=seed, **RECIPES[recipe])
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from app import bootstrap
 from app.adapt import label_selection
-from app.adapt.label_selection import PRESUMED
+from app.adapt.label_selection import PRESUMED_COUNT
 from app.corpora import corpora
 from app.exchange import storage
 from app.labels import annotation, queues
@@ -206,7 +206,7 @@ class Desk:
             run_id, stored = scoring.store_ranking(wb, question_id, cascade, ranked, by="benchmark")
             scoring.store_generative(wb, run_id, generative.id, stored, generative_scores)
 
-    def sitting(self, queue: str, budgets: Sequence[int], presumed: int = PRESUMED) -> Iterator[list[Question]]:
+    def sitting(self, queue: str, budgets: Sequence[int], presumed: int = PRESUMED_COUNT) -> Iterator[list[Question]]:
         """What there is to learn from after each budget of labels, asked by one queue; by chance where it is empty.
         `presumed`: as in a retrain."""
         home = Path(self._folder.name) / queue
@@ -220,7 +220,7 @@ class Desk:
         try:
             for budget in budgets:
                 while labels_given < budget:
-                    item = queues.next_item(wb, Seat(self.corpus, me, queue)) or queues.next_item(
+                    item = queues.find_next_item(wb, Seat(self.corpus, me, queue)) or queues.find_next_item(
                         wb, Seat(self.corpus, me, "random")
                     )
                     if item is None:
@@ -242,7 +242,7 @@ class Desk:
                     )
                     labels_given += 1
                 questions = (
-                    label_selection.add_presumed(x.question, presumed)
+                    label_selection.presume_incorrect(x.question, presumed)
                     for x in label_selection.load(wb, self.corpus, label_selection.LabelSelection())
                 )
                 yield [q for q in questions if q.candidates]

@@ -35,7 +35,7 @@ from as2core.metrics import measure_each, paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.versions import save_version
-from as2core.robustness import robustness
+from as2core.robustness import measure_robustness
 from as2core.training.calibrate import FOLDS, measure_threshold
 from as2core.training.ensemble import distill_ensemble
 from as2core.training.loop import RunControl
@@ -156,7 +156,7 @@ class Bench:
             scores = {e: {q.qid: t.exits[i].scores for q, t in run} for e, i in exits.items()}
             ap[set_name] = {e: measure_each(questions, s, ("AP",))["AP"] for e, s in scores.items()}
             answerable[set_name] = tell_answerable(questions, scores[str(EXITS[-1])])
-        measurement = Measurement(ap, answerable, robustness(ranker, self.sets["starter-dev"]))
+        measurement = Measurement(ap, answerable, measure_robustness(ranker, self.sets["starter-dev"]))
         write_text(json.dumps(asdict(measurement)), file)
         print(name, {s: round(mean(by_exit[str(EXITS[-1])].values()), 3) for s, by_exit in ap.items()}, flush=True)
         return measurement

@@ -47,7 +47,7 @@ def report(limit: int | None) -> list[str]:
     from app.exchange import starter
     from app.jobs.attempt import run_queued
     from app.ranking import retrieval, scoring
-    from app.ranking.first_stage import FirstStageRanker, first_stage
+    from app.ranking.first_stage import FirstStageRanker, make_first_stage
     from app.versions import loading
     from app.worker import RUNNERS
 
@@ -82,7 +82,7 @@ def report(limit: int | None) -> list[str]:
                 )
             for keep in (None, *CUTOFFS):
                 started_at = time.perf_counter()
-                cut = first_stage(hits, keep).cut(q.text, candidates) if keep else None
+                cut = make_first_stage(hits, keep).cut(q.text, candidates) if keep else None
                 elapsed = time.perf_counter() - started_at
                 last = whole.trace.exits[-1].scores.copy()
                 if cut is not None:

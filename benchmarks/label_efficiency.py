@@ -38,7 +38,7 @@ from _simulated import Desk, Pool, medquad, read_lists, wikiqa
 from _texts import DATA, require_files
 
 from app.adapt import label_noise
-from app.adapt.label_selection import PRESUMED, add_presumed
+from app.adapt.label_selection import PRESUMED_COUNT, presume_incorrect
 from app.adapt.settings import REPLAY
 from app.adapt.training import train_judge
 from as2core.data.catalog import apply_setting, load_questions
@@ -155,7 +155,7 @@ class Bench:
     def _read_lists(self, queue: str, seed: int) -> list[list[Question]]:
         def read(labels: int) -> list[Question]:
             lists = read_lists(self.pool.questions, self._pool_scores, labels, seed, closest=queue == CLOSEST)
-            return [added for q in lists if (added := add_presumed(q, PRESUMED, seed)).candidates]
+            return [added for q in lists if (added := presume_incorrect(q, PRESUMED_COUNT, seed)).candidates]
 
         return [read(budget) for budget in self.plan.budgets]
 
@@ -319,12 +319,12 @@ def _count_left_out(bench: Bench, n: int, noisy: Sequence[Question], seed: int) 
     def count() -> Values:
         clean = bench.whole(n, seed)
         right = {(q.qid, c.id): c.label for q in clean for c in q.candidates}
-        excluded = bench.filter(noisy, seed).left_out
+        excluded = bench.filter(noisy, seed).excluded_labels
         hits = sum(right[q.qid, c.id] != c.label for q, c in excluded)
         return {
             "share": len(excluded) / len(right),
             "hits": hits / max(1, len(excluded)),
-            "share when right": len(bench.filter(clean, seed).left_out) / len(right),
+            "share when right": len(bench.filter(clean, seed).excluded_labels) / len(right),
         }
 
     return bench.cells.get(f"{bench.pool.name}: left out of {n} whole questions, seed {seed}", count)

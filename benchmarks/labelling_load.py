@@ -40,7 +40,7 @@ from app.corpora import corpora, documents
 from app.exchange import starter
 from app.jobs import queue
 from app.jobs.process import start_worker
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.workbench import people
@@ -168,7 +168,7 @@ def _fill(wb: Workbench, name: str) -> int:
         files.append((f"doc{d}.txt", " ".join(sentences).encode()))
     documents.ingest(wb, corpus.id, files)
     admin = people.sign_in(wb, "admin")
-    guidelines.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
+    rules.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
     with wb.write() as s:
         version = version_rows.find_version(s, name="cascade")
         for d, document in enumerate(documents.list_documents(wb, corpus.id, limit=QUESTIONS)):
@@ -206,7 +206,7 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
     me = people.sign_in(wb, f"person {person}")
     draw = np.random.default_rng(person)
     label_seconds: list[float] = []
-    item = queues.next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
+    item = queues.find_next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
     for name in islice(cycle(QUEUES), person, None):
         if len(label_seconds) == each or item is None:
             break
@@ -229,9 +229,9 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
                 presentation=shown,
             )
         except annotation.OverlapReached:
-            item = queues.next_item(wb, Seat(corpus_id, me.id, name))
+            item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
             continue
-        item = queues.next_item(wb, Seat(corpus_id, me.id, name))
+        item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
         label_seconds.append(time.perf_counter() - began)
         assert result.changed
     return label_seconds

@@ -38,7 +38,7 @@ from as2core.experiments.twins import exit_ap
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.robustness import robustness
+from as2core.robustness import measure_robustness
 from as2core.text import tokenize
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
@@ -182,7 +182,7 @@ def evaluate_part(ranker: CascadeRanker, sets: dict[str, Sequence[Question]]) ->
     for name, questions in sets.items():
         run = trace_all(ranker, questions)
         ap[name] = [exit_ap(run, ranker.exits.index(layer)) for layer in EXITS]
-    return ap, robustness(ranker, sets["starter-test"], rewrites={})["padded candidate"]
+    return ap, measure_robustness(ranker, sets["starter-test"], rewrites={})["padded candidate"]
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ class Person:
 
     def decide(self) -> int:
         """Take every proposed question; how many there were."""
-        proposals = proposing.list_waiting(self.wb, self.corpus).listed
+        proposals = proposing.list_waiting(self.wb, self.corpus).page
         for p in proposals:
             proposing.accept(self.wb, p.id, annotator_id=self.me)
         self.labels += len(proposals)

@@ -11,17 +11,18 @@ from app.adapt.readiness import Readiness
 from app.adapt.report import RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.ui import errors, url
 from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
-from app.ui.job import draw_live, draw_retrain, load_linked
-from app.ui.page import page
+from app.ui.job import draw_live, draw_retrain, load_job_of_link
+from app.ui.page import open_page
 from app.ui.scripts import scroll_to
 from app.ui.text import plain
 from app.versions import registry
 from as2core.errors import As2Error
 
-frame = page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
+frame = open_page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
 st.html(Path(card.__file__).with_name("adapt.css"))
 wb = frame.wb
 find_example = partial(example.find_example, wb, frame.corpus.id)
@@ -29,8 +30,8 @@ find_example = partial(example.find_example, wb, frame.corpus.id)
 
 def find_job() -> JobView | None:
     """The job of the address, else one that is active on this corpus."""
-    linked = load_linked(wb, "retrain", "The retrain in this link does not exist here.")
-    return linked or next(reversed(queue.list_active(wb, "retrain", frame.corpus.id)), None)
+    job = load_job_of_link(wb, "retrain", "The retrain in this link does not exist here.")
+    return job or next(reversed(queue.list_active(wb, JobKind.RETRAIN, frame.corpus.id)), None)
 
 
 def draw_version(name: str) -> None:
@@ -82,7 +83,7 @@ def check_readiness(corpus_id: int, labels: int, settings: RetrainSettings) -> R
 schedule.draw_waiting(frame)
 job = find_job()
 recent = queue.list_recent(wb, frame.corpus.id)
-jobs.draw_failure(recent, queue.find_newest(wb, "retrain", frame.corpus.id), current=job)
+jobs.draw_failure(recent, queue.find_newest(wb, JobKind.RETRAIN, frame.corpus.id), current=job)
 if url.get("version"):
     draw_version(url.get("version"))
 elif job is not None:
@@ -104,4 +105,4 @@ jobs.draw_list(frame, recent)
 
 st.header("Versions", anchor=False)
 versions.draw_list(frame)
-versions.dialogs(frame)
+versions.draw_dialogs(frame)

@@ -10,7 +10,7 @@ import streamlit as st
 from app.ask.asking import Answer
 from app.ask.examples import list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
-from app.labels import annotation
+from app.labels import consensus
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
 from app.ui.ask.answer import draw_facts
@@ -23,23 +23,23 @@ from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
-from app.ui.ask.notes.overlooked import draw_overlooked
+from app.ui.ask.notes.overlooked import draw_overlooked_note
 from app.ui.ask.notes.synonym_link import draw_synonym_link
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.label.buttons import draw_label_state, label_buttons
+from app.ui.label.buttons import draw_label_buttons, draw_label_state
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
-from app.ui.page import page
+from app.ui.page import open_page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
 
 MAX_ROW_CHARS = 120  # of a chosen row's sentence, below the table
 
 question = result.read_question()
-frame = page(
+frame = open_page(
     "Ask" if question else "What would you like to know?",
     "" if question else "Ask a question. The answer is a sentence from your documents, with the steps that led to it.",
     tab=shorten(question, 60) or "Ask",
@@ -56,15 +56,15 @@ def draw_question_box(question: str) -> None:
         st.text_input(
             "Question",
             question,
-            key=result.box_key(),
+            key=result.name_box(),
             placeholder="Ask a question about the documents",
             label_visibility="collapsed",
         )
-        st.form_submit_button("Ask", type="primary", on_click=submit_typed, width=96)
+        st.form_submit_button("Ask", type="primary", on_click=submit_text, width=96)
 
 
-def submit_typed() -> None:
-    result.submit(st.session_state[result.box_key()])
+def submit_text() -> None:
+    result.submit(st.session_state[result.name_box()])
 
 
 def submit_example(key: str) -> None:
@@ -104,8 +104,8 @@ def draw_result(current: result.Result) -> None:
     run = view.trace.replay(drops.make_schedule(percents, len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, selection = best_first[0], result.get_selection()
-    labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
-    mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
+    labels = consensus.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
+    mine = consensus.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
     present = find_pins(frame.wb, frame.corpus.id, view, frame.annotator.id)
     pins = compare_pins(result.load_pins(frame, view), present) if pinned.read_is_on() else {}
@@ -114,7 +114,7 @@ def draw_result(current: result.Result) -> None:
 
     def draw_buttons(sentence_id: int, position: int | None, where: str) -> None:
         rank = None if position is None else best_first.index(position) + 1
-        label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
+        draw_label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
     def draw_state(sentence_id: int, where: str) -> None:
         draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
@@ -139,7 +139,7 @@ def draw_result(current: result.Result) -> None:
         draw_toggle(view)
         draw_facts(view)
         pinned.draw_switch(frame, view, run, arrangement, present)  # last: it is not there before the first label
-    draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
+    draw_overlooked_note(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
     draw_synonym_link(view, arrangement, labels.values())
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
@@ -176,13 +176,13 @@ def draw_table(current: result.Result, table: pd.DataFrame, draw_buttons: Callab
 def draw_above(answer: Answer) -> None:
     """What was made of the question: its correction, and hints on it."""
     with above:
-        if answer.typed:
+        if answer.spelling_before:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-        if answer.read != answer.question:
+        if answer.expanded_question != answer.question:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(f"Read as: {plain(answer.read)}", width="content")
+                st.caption(f"Read as: {plain(answer.expanded_question)}", width="content")
                 navigation.to("data", "Synonyms", view="synonyms")
         draw_hints(answer)
         draw_link_limit(question)

@@ -6,23 +6,24 @@ import streamlit as st
 
 from app.compare import comparison
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.ui import url
 from app.ui.compare import findings, results, setup, shipped
 from app.ui.compare.job import draw_comparison
-from app.ui.job import draw_live, load_linked
-from app.ui.page import page
+from app.ui.job import draw_live, load_job_of_link
+from app.ui.page import open_page
 
-frame = page("Compare", "Which ranker is better, how certain that is, and what it costs.")
+frame = open_page("Compare", "Which ranker is better, how certain that is, and what it costs.")
 wb, corpus, person = frame.wb, frame.corpus, frame.annotator
-jobs = queue.list_jobs(wb, kind="compare")
-job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
+jobs = queue.list_jobs(wb, kind=JobKind.COMPARE)
+job = load_job_of_link(wb, "compare", "The comparison in this link does not exist here.")
 job = job or next((j for j in jobs if j.is_active), None) or shipped.find_newest(jobs, corpus.name)
 prepared = shipped.find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
 is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
 if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
-is_form_open = (job is None and not is_prepared_open) or bool(setup.rankers_in_url())
+is_form_open = (job is None and not is_prepared_open) or bool(setup.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
     setup.draw(wb, corpus_name=corpus.name, by=person.id)
 if job is None:

@@ -4,9 +4,9 @@ import streamlit as st
 
 from app.ui import navigation, url
 from app.ui.data import corpora, documents, label_list, labels, proposals, question_list, questions, synonyms
-from app.ui.page import draw_missing, page
+from app.ui.page import draw_missing, open_page
 
-frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
+frame = open_page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
 VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms", "questions": "Questions",
          "proposals": "Proposals", "list": "Labels", "labels": "Import and export"}  # fmt: skip
@@ -28,6 +28,6 @@ elif frame.corpus is not None:
     CORPUS_VIEWS[view].draw(frame)
 else:
     st.info("There is no corpus yet. Create one under Corpora.", icon=":material/folder_open:")
-corpora.dialogs(frame)
+corpora.draw_dialogs(frame)
 question_list.draw_dialog(frame)
 label_list.draw_dialog(frame)

@@ -21,10 +21,14 @@ EXCEPTIONS = {  # "path:function" -> why it may be larger
     "as2core/commands/tune.py:tune": "a parameter is an option of `as2 tune`",
 }
 PARTICIPLES = frozenset(
-    "asked begun bought brought built chosen come done drawn felt forgotten found given gone got grown heard held "
-    "imported kept known labelled left lost made meant met named opened passed ranked said seen sent shown sought "
-    "spent stored taken thought thrown told wanted won written".split()
+    "accepted added adjusted answered asked begun borrowed bought brought built chosen come compared costed "
+    "counted declared disputed done drawn elapsed embedded entered excluded existing familiar felt forgotten "
+    "found given gone got grown heard held imported judged kept known labelled left linked listed lost made meant "
+    "measured met named opened overlooked passed picked presumed projected proposed ranked read refused rejected "
+    "repeated retrieved said scored seen sent shown skipped sought spent spoken stored submitted swept taken "
+    "thought thrown told tried typed unretrieved untried varied wanted won written".split()
 )
+VERBS = frozenset(["read"])  # may name a function, which reads, but no value
 QUESTION_WORDS = ("is", "was", "are", "were", "has")  # a flag may be `is_known`
 PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed everywhere -> why
     "done": "how many, beside `total`, as in `Progress`",
@@ -32,8 +36,24 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "LEFT": "the opposite of right",
     "app/cli/__init__.py:labelled": "an entry point of `as2.labels`; another package could offer it by that name",
     "app/corpora/corpora.py:vectors_done": "beside `vectors_total`",
+    "app/adapt/label_selection.py:presumed": "a stored setting",
+    "app/adapt/readiness.py:familiar": "a key of the JSON of `as2 adapt --dry-run`",
+    "app/adapt/readiness.py:presumed": "a key of the JSON of `as2 adapt --dry-run`",
+    "app/adapt/report.py:left_out": "a key of a job's stored result",
+    "app/adapt/report.py:presumed": "a key of a job's stored result",
+    "app/cli/adapt.py:presumed": "an option of `as2 adapt`",
+    "app/compare/findings.py:ANSWERED": "a constant is named by its value",
+    "app/corpora/documents.py:added": "a key of the JSON of `as2 documents add`",
+    "app/jobs/retrain_rule.py:refused": "a stored setting",
+    "app/workbench/audit.py:REFUSED": "a constant is named by the value that is stored",
     "app/workbench/people.py:Gone": "an error is named by the state it reports",
     "app/ask/question_management.py:_make_gone": "makes the error of that name",
+    "as2core/cascade/trace.py:entered": "beside `alive` and `dropped` of the library's traces",
+    "as2core/data/statistics.py:answered": "a key of the JSON of `as2 data stats`",
+    "as2core/evaluation.py:entered": "a key of the JSON of `as2 eval`",
+    "as2core/experiments/base.py:measured": "a key of the stored records of `as2 reproduce`",
+    "as2core/generation/questions.py:existing": "a parameter of a documented function",
+    "as2core/nn/bilstm_compare_aggregate.py:read": "a part of the names of stored weights",
     "as2core/evaluation.py:lost": "a key of the JSON of `as2 eval`",
     "as2core/serving/connections.py:connection_made": "a method of asyncio.Protocol",
     "as2core/serving/connections.py:connection_lost": "a method of asyncio.Protocol",
@@ -41,8 +61,34 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "db/models.py:ASKED": "a constant is named by the value that is stored",
     "db/models.py:imported": "a column",
     "db/models.py:cut_kept": "a column",
+    "db/repositories/proposals.py:ACCEPTED": "a constant is named by the value that is stored",
+    "db/repositories/proposals.py:REJECTED": "a constant is named by the value that is stored",
+    "db/repositories/questions.py:LISTED": "a constant is named by the value that is stored",
+    "db/repositories/questions.py:RETRIEVED": "a constant is named by the value that is stored",
+    "db/repositories/questions.py:PROPOSED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:IMPORTED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:kept": "the end of the name of a column, `cut_kept`",
+}
+FUNCTION_VERBS = frozenset(
+    "accept add adjudicate adjust admit allow announce apply appoint arrange ask attend attribute await back "
+    "bound bring build calibrate cancel capitalize catch check choose close compare compose compute count create "
+    "cross delete describe dismiss divide draw drop embed empty end enqueue ensure estimate explain export "
+    "extract fill filter find flatten fold follow forget format freeze get give group guard handle hash hold "
+    "import index infer ingest join keep leave list listen load locate lock make map mark measure name normalise "
+    "note offer open order parse pause plan preload prepare presume preview promote propose prune put raise rank "
+    "rate read reap record register reindex reject remember rename render renew reopen report request require "
+    "rescore resolve restore resume retrieve retry roll round run sample score scroll search select set shift "
+    "shorten show sign sort split spread start store submit suggest sum thin tidy time trace train translate undo "
+    "update use wait wake weigh withdraw write".split()
+)
+FUNCTION_QUESTIONS = frozenset(["can", "fits", "goes", "has", "is", "may", "needs"])
+CONVERSIONS = frozenset(["as", "from", "to"])
+FUNCTIONS_ALLOWED = {  # name -> why it is no verb
+    "fragment": "as `st.fragment`",
+    "main": "the entry point of a process",
+    "on_script_error": "what Streamlit calls then",
+    "plain": "in nearly every text with a name from outside",
+    "utc_now": "a clock",
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -70,9 +116,17 @@ def names() -> frozenset[str]:
     )
 
 
+def public_functions(path: Path) -> list[str]:
+    """Those of a module, without methods and those that a decorator makes something else."""
+    body = ast.parse(path.read_text()).body
+    return [node.name for node in body if isinstance(node, Function) and not node.name.startswith("_")]
+
+
 def defined_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
+            case ast.FunctionDef(name=name, decorator_list=how) if name.strip("_") in VERBS and not is_property(how):
+                pass
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
@@ -81,10 +135,17 @@ def defined_names(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
+def is_property(decorators: list[ast.expr]) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "property" for d in decorators)
+
+
 def is_participle(name: str) -> bool:
-    """Whether its last word is one, and the first asks no question."""
+    """Whether its last word is one, or its last two are "left out", and the first asks no question. No value is what is
+    done "as typed", or what there is "to read"."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower().split("_")
-    return words[-1] in PARTICIPLES and words[0] not in QUESTION_WORDS
+    if words[0] in QUESTION_WORDS or words[-2:-1] in (["as"], ["to"]):
+        return False
+    return words[-1] in PARTICIPLES or words[-2:] == ["left", "out"]
 
 
 def lines(function: Function) -> int:
@@ -136,6 +197,26 @@ def test_a_participle_is_told_from_a_question_and_from_a_word_that_contains_one(
     told = {name: is_participle(name) for name in defined_names(tree)}
     assert {name for name, is_one in told.items() if is_one} == {"Gone", "_draw_lost", "taken", "_kept", "found"}
     assert {name for name, is_one in told.items() if not is_one} == {"is_known", "seed", "remaining"}
+
+
+def test_a_function_reads_but_no_value_is_read_or_left_out():
+    tree = ast.parse(
+        "def _read(left_out, as_typed, to_read, excluded_labels):\n    read = 1\n@property\ndef read(): ..."
+    )
+    told = [name for name in defined_names(tree) if is_participle(name)]
+    assert sorted(told) == ["left_out", "read", "read"]
+
+
+def test_a_public_function_of_the_app_is_a_verb_or_a_question():
+    """`build_chart`, not `chart`. A new verb is added to the list; a command is named by what follows `as2`."""
+    modules = [
+        p for folder in ("app", "pages") for p in (ROOT / folder).rglob("*.py") if p.parent != ROOT / "app" / "cli"
+    ]
+    names = {name for path in modules for name in public_functions(path)}
+    words = {name: name.split("_")[0] for name in names - FUNCTIONS_ALLOWED.keys()}
+    assert sorted(n for n, w in words.items() if w not in FUNCTION_VERBS | FUNCTION_QUESTIONS | CONVERSIONS) == []
+    assert set(words.values()) >= FUNCTION_VERBS | FUNCTION_QUESTIONS | CONVERSIONS  # none is listed without need
+    assert FUNCTIONS_ALLOWED.keys() <= names
 
 
 def test_lines_and_parameters_are_counted_as_a_reader_does():

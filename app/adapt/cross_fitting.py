@@ -23,10 +23,10 @@ FEW, FOLDS_OF_FEW, FOLDS = 20, 3, 2  # up to so many training questions; more fo
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A copy learns from `train` and is measured on `judged`, each with labels of both kinds."""
+    """A copy learns from `train` and is measured on `judged_questions`, each with labels of both kinds."""
 
     train: tuple[Question, ...]
-    judged: tuple[Question, ...]
+    judged_questions: tuple[Question, ...]
 
 
 MeasureCopy = Callable[[Fold, int], Evaluation]
@@ -67,9 +67,9 @@ def plan_folds(
     folds = []
     for own in map(set, places):
         others = tuple(q for i, q in enumerate(train) if i not in own)
-        judged = tuple(q for i, q in enumerate(train) if i in own and q.has_both_labels and q.text not in trained_on)
-        if judged and any(q.has_both_labels for q in others):
-            folds.append(Fold(others, judged))
+        test = tuple(q for i, q in enumerate(train) if i in own and q.has_both_labels and q.text not in trained_on)
+        if test and any(q.has_both_labels for q in others):
+            folds.append(Fold(others, test))
     return tuple(folds)
 
 
@@ -80,7 +80,7 @@ def cross_fit(
     number, trains a copy and measures it."""
     if not folds:
         return CrossFit()
-    questions = tuple(q for fold in folds for q in fold.judged)
+    questions = tuple(q for fold in folds for q in fold.judged_questions)
     before = measure_base(questions)
     after = [measure_copy(fold, number) for number, fold in enumerate(folds)]
     return CrossFit(questions, BeforeAfter(before, join_evaluations(after)))

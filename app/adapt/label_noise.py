@@ -25,11 +25,12 @@ from itertools import groupby
 
 import numpy as np
 
+from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.labels.consensus import BINARY, resolve_labels
 from app.ranking import scoring
-from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
@@ -61,12 +62,12 @@ class TooFewLabels(As2Error):
 @dataclass(frozen=True, slots=True)
 class FilteredLabels:
     """`questions` to train on. `rate`: the estimated share of wrong labels, or, where it is surely small, what it
-    cannot exceed; None where it cannot be estimated. `left_out`: (question, candidate with its label), the least
+    cannot exceed; None where it cannot be estimated. `excluded_labels`: (question, candidate with its label), the least
     likely first."""
 
     questions: tuple[Question, ...]
     rate: float | None = None
-    left_out: tuple[tuple[Question, Candidate], ...] = ()
+    excluded_labels: tuple[tuple[Question, Candidate], ...] = ()
 
 
 def find_suspicious(
@@ -80,7 +81,7 @@ def find_suspicious(
 
     values = np.asarray(labels, dtype=int)
     probability = cross_validate(features, values, questions, seed=seed)
-    wrong = probability_of_other(probability, values)
+    wrong = estimate_other_probability(probability, values)
     issues = find_label_issues(
         values, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
     )
@@ -124,7 +125,7 @@ def divide_into_folds(
     return folds
 
 
-def probability_of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def estimate_other_probability(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The probability `(n,)` of the label that was not given, from those of both `(n, 2)`."""
     return 1 - probability[np.arange(len(labels)), labels]
 
@@ -143,7 +144,7 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
-    return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.DOUBT, {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:
@@ -237,8 +238,8 @@ def filter_labels(
     except TooFewLabels:
         return everything
     features: list[np.ndarray] = []
-    read = synonyms.expand_all(questions) if synonyms else questions
-    for some in _trace_in_batches(judge, read, on_progress):
+    expanded_questions = synonyms.expand_all(questions) if synonyms else questions
+    for some in _trace_in_batches(judge, expanded_questions, on_progress):
         features += some
         sure = _find_sure(judge, features)
         bound = bound_wrong_share(labels, sure)
@@ -250,28 +251,28 @@ def filter_labels(
     rate = estimate_wrong_share(p, labels, sure)
     if rate < MIN_WRONG_SHARE:
         return replace(everything, rate=rate)
-    if train_judge is not None and (more := _trace_with_other_half(train_judge, read, on_progress)):
+    if train_judge is not None and (more := _trace_with_other_half(train_judge, expanded_questions, on_progress)):
         both = [np.hstack(pair) for pair in zip(features, more, strict=True)]
         p_both = _predict_correct(both, labels, groups, seed)
         if log_loss(labels, p_both) < log_loss(labels, p):
             p, rate = p_both, estimate_wrong_share(p_both, labels, sure)
-    remaining, left_out = _split_by_probability(questions, probability_right(p, labels, rate))
+    remaining, excluded_labels = _split_by_probability(questions, estimate_right_probability(p, labels, rate))
     if not any(q.positives for q in remaining) or not any(q.negatives for q in remaining):
         return replace(everything, rate=rate)
-    return FilteredLabels(remaining, rate, left_out)
+    return FilteredLabels(remaining, rate, excluded_labels)
 
 
 def _split_by_probability(
     questions: Sequence[Question], right: np.ndarray
 ) -> tuple[tuple[Question, ...], tuple[tuple[Question, Candidate], ...]]:
     """The questions with the labels to train on, and those left out, by the probability `(n,)` that each is right."""
-    to_train, left_out = [], []
+    to_train, excluded_labels = [], []
     ends = np.cumsum([len(q.candidates) for q in questions])
     for q, chances in zip(questions, np.split(right, ends[:-1]), strict=True):
-        left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
+        excluded_labels += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
         to_train.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
-    left_out.sort(key=lambda row: row[0])
-    return tuple(q for q in to_train if q.candidates), tuple((q, c) for _, q, c in left_out)
+    excluded_labels.sort(key=lambda row: row[0])
+    return tuple(q for q in to_train if q.candidates), tuple((q, c) for _, q, c in excluded_labels)
 
 
 def _trace_features(
@@ -326,7 +327,7 @@ def estimate_wrong_share(p: np.ndarray, labels: np.ndarray, sure: np.ndarray) ->
     return float(min(np.quantile(p, LOW_QUANTILE), labels[sure].mean(), MAX_WRONG_SHARE))
 
 
-def probability_right(p: np.ndarray, labels: np.ndarray, rate: float) -> np.ndarray:
+def estimate_right_probability(p: np.ndarray, labels: np.ndarray, rate: float) -> np.ndarray:
     """That each label is right `(n,)`, if `rate` of them were flipped: the posterior of the true label, given the label
     and `p`, a model's probability of the label "correct"."""
     true = np.clip((p - rate) / (1 - 2 * rate), 0, 1)

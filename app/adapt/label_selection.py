@@ -13,7 +13,7 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.labels import consensus
+from app.labels import candidate_ids, consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import UNSURE, Candidate, Json, Question
@@ -28,7 +28,7 @@ CONFLICTS = {
     "leave-out": "Leave out every pair in conflict, adjudicated or not",
 }
 KINDS = {"people": "given here", "imported": "imported from a file"}
-PRESUMED, MAX_PRESUMED = 10, 50  # by default, and at most
+PRESUMED_COUNT, MAX_PRESUMED_COUNT = 10, 50  # by default, and at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LabelSelection:
     since: str = ""
     conflicts: str = "majority"
     unsure_incorrect: bool = False
-    presumed: int = PRESUMED
+    presumed: int = PRESUMED_COUNT
     doubtful: bool = False
     questions: tuple[int, ...] = ()
 
@@ -54,8 +54,8 @@ class LabelSelection:
             raise BadSetting(f"no way {self.conflicts!r} to resolve conflicts; known: {', '.join(CONFLICTS)}")
         if not self.kinds or not set(self.kinds) <= set(KINDS):
             raise BadSetting(f"label kinds {', '.join(self.kinds) or 'none'}: give one or both of {', '.join(KINDS)}")
-        if not 0 <= self.presumed <= MAX_PRESUMED:
-            raise BadSetting(f"{self.presumed} presumed incorrect a question: give 0 to {MAX_PRESUMED}")
+        if not 0 <= self.presumed <= MAX_PRESUMED_COUNT:
+            raise BadSetting(f"{self.presumed} presumed incorrect a question: give 0 to {MAX_PRESUMED_COUNT}")
         if self.since:
             _parse_day(self.since)
 
@@ -101,7 +101,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = consensus.unique_candidate_ids(s, candidates)
+        ids = candidate_ids.make_unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):
@@ -149,12 +149,12 @@ def count_givers(
     return dict(Counter(v.annotator for v in matches if v.label in selection.values).most_common())
 
 
-def add_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
-    """The question's labelled candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
-    if not presumed or not question.positives:
+def presume_incorrect(question: Question, number: int, seed: int = 0) -> Question:
+    """The question's labelled candidates, and up to `number` others as incorrect ones if it has a correct one."""
+    if not number or not question.positives:
         return consensus.drop_unlabelled(question)
     open_indices = [i for i, c in enumerate(question.candidates) if c.label is None]
-    sample = set(random.Random(f"{seed}:{question.qid}").sample(open_indices, min(presumed, len(open_indices))))
+    sample = set(random.Random(f"{seed}:{question.qid}").sample(open_indices, min(number, len(open_indices))))
     candidates = tuple(
         replace(c, label=0) if i in sample else c
         for i, c in enumerate(question.candidates)

@@ -16,9 +16,10 @@ from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT
 from app.adapt.progress import Reporter
 from app.adapt.report import Baseline, BeforeAfter, Metrics
 from app.adapt.settings import RetrainSettings
+from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
-from app.ranking.synonyms import read_synonyms
+from app.jobs.kinds import JobKind
 from app.versions import evaluations
 from app.versions.benchmarks import TITLES, load_benchmarks
 from app.versions.evaluations import Measurement
@@ -180,5 +181,5 @@ class _MeasuringAhead:
 
     def _make_room(self, _: Progress | None = None) -> None:
         self.job.step_back()
-        if queue.list_active(self.wb, "retrain"):
+        if queue.list_active(self.wb, JobKind.RETRAIN):
             raise _RetrainWaits

@@ -39,8 +39,8 @@ class _Stage:
     @property
     def pace(self) -> float | None:
         """Seconds for a weighted second, in this attempt; None before there is enough of it."""
-        measured = self.weight * (self.share - self.start)
-        return self.seconds / measured if measured >= MIN_WEIGHT and self.seconds else None
+        advance = self.weight * (self.share - self.start)
+        return self.seconds / advance if advance >= MIN_WEIGHT and self.seconds else None
 
 
 class Pace:
@@ -118,7 +118,7 @@ class Work:
     means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
     The base scores `anchor_questions` to keep its scores there. `judge_questions` are scored to find labels that look
     wrong, `calibration_questions` to calibrate. `copies` are trained, for `copy_steps` in all, to judge the
-    `judged_questions`. `measured`: data that the base was measured on before."""
+    `judged_questions`. `measured_sets`: data that the base was measured on before."""
 
     steps: int = 0
     evaluations: int = 0
@@ -130,7 +130,7 @@ class Work:
     copies: int = 0
     copy_steps: int = 0
     judged_questions: Sequence[Question] = ()
-    measured: Collection[str] = ()
+    measured_sets: Collection[str] = ()
 
 
 def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work: Work) -> dict[str, float]:
@@ -141,7 +141,7 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
     long = [q for q in parts.train if work.hard_negatives and q.negatives > work.hard_negatives]
     stages = {
         "engine": ENGINE_WEIGHT,
-        f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured else held_out,
+        f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured_sets else held_out,
         "check": COMPLETE_WEIGHT * count_candidates(work.judge_questions),
         "preparation": CANDIDATE_WEIGHT * count_candidates(long)
         + COMPLETE_WEIGHT * count_candidates(work.anchor_questions),
@@ -155,7 +155,7 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         FOLDS: work.copies * validation + STEP_WEIGHT * work.copy_steps,
     }
     for name, weight in frozen.items():
-        stages |= {f"base {name}": 0.0 if name in work.measured else weight, f"new {name}": weight}
+        stages |= {f"base {name}": 0.0 if name in work.measured_sets else weight, f"new {name}": weight}
     return stages | {"saving": SAVING_WEIGHT}
 
 

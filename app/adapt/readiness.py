@@ -14,7 +14,8 @@ from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
-from app.labels import annotation, consensus
+from app.jobs.kinds import JobKind
+from app.labels import consensus, progress
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
@@ -97,7 +98,7 @@ class Readiness:
         return self.train_questions - self.only_correct - self.only_incorrect
 
     @property
-    def disputed(self) -> int:
+    def conflict_count(self) -> int:
         """Pairs in conflict."""
         return self.labels - self.correct - self.incorrect - self.unsure
 
@@ -135,10 +136,10 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     """How far the labels are from a first retrain: quick enough after every label. Counts are cached for some seconds
     where there are so many labels that counting is slow."""
     with wb.read() as s:
-        (outcomes, _), _ = annotation.count_cached(
+        (outcomes, _), _ = progress.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: label_rows.count_outcomes(s, corpus_id)
         )
-    rows = annotation.list_kinds(wb, corpus_id, KEPT_APART)
+    rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
     missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
     return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), _is_enough(wb, corpus_id, rows))
@@ -170,7 +171,7 @@ def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
     """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
     if correct >= MIN_QUESTIONS:
         return 0
-    return sum(bool(r.correct) for r in annotation.list_kinds(wb, corpus_id)) - correct
+    return sum(bool(r.correct) for r in progress.count_outcomes_by_question(wb, corpus_id)) - correct
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:
@@ -190,7 +191,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
-        labels=sum(counts.values()) + sum(x.disputed for x in composition.questions),
+        labels=sum(counts.values()) + sum(x.conflict_count for x in composition.questions),
         correct=counts[CORRECT],
         incorrect=counts[INCORRECT],
         unsure=counts[UNSURE],
@@ -199,19 +200,19 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         heldout_questions=len(composition.parts.held_out),
         problems=(problem,) if problem else (),
         warnings=tuple(_find_warnings(composition, settings, base.trained_on)),
-        presumed=composition.presumed,
+        presumed=composition.presumed_count,
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],
         train_incorrect=composition.parts.train_labels[1],
         by_annotator=by_annotator,
-        familiar=_count_familiar(wb, train, base.trained_on),
+        familiar=_count_familiar_questions(wb, train, base.trained_on),
         narrowing=Narrowing.build(composition, settings.choice.questions),
         only_correct=only_correct,
         only_incorrect=only_incorrect,
     )
 
 
-def _count_familiar(wb: Workbench, train: Sequence[Question], trained_on: Sequence[str]) -> int:
+def _count_familiar_questions(wb: Workbench, train: Sequence[Question], trained_on: Sequence[str]) -> int:
     shipped = {q.text for q in load_starter(wb, "train")}.intersection(trained_on)
     return sum(q.text in shipped for q in train)
 
@@ -254,11 +255,11 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
     imported can be imported otherwise: a shipped corpus comes divided."""
     both = [x for x in composition.questions if x.question.has_both_labels]
-    familiar, benchmark = composition.parts.familiar, composition.parts.benchmark
+    familiar_count, benchmark = composition.parts.familiar_count, composition.parts.benchmark
     splits = Counter(x.question.split for x in both if x.question.split)
     reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]
-    if familiar:
-        reasons.append(f"{familiar:,} are known to the model to start from, which was trained on them")
+    if familiar_count:
+        reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
     if benchmark:
         reasons.append(f"{benchmark:,} are in a frozen benchmark, which no model is trained on")
     if not reasons:
@@ -269,10 +270,10 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
             "Accept some of the prepared labels on the page Adapt, or label correct and incorrect sentences of "
             f"{MIN_QUESTIONS} or more other questions"
         )
-    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar, benchmark):
+    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar_count, benchmark):
         remedy += ", or import the set into a new corpus without a split"
-    listed = "; ".join(reasons)
-    return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {listed}. {remedy}."
+    text = "; ".join(reasons)
+    return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {text}. {remedy}."
 
 
 def _find_warnings(
@@ -280,7 +281,7 @@ def _find_warnings(
 ) -> list[str]:
     parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
-    labels = correct + incorrect - composition.presumed
+    labels = correct + incorrect - composition.presumed_count
     if labels and correct / labels < FEW_CORRECT_SHARE:
         are = "is" if correct == 1 else "are"
         warnings.append(
@@ -288,7 +289,7 @@ def _find_warnings(
         )
     if settings.choice.unsure_incorrect:
         warnings.append("Pairs labelled unsure count as incorrect.")
-    if parts.borrowed == "dev":
+    if parts.borrowed_part == "dev":
         warnings.append(
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."
@@ -304,7 +305,7 @@ def _find_warnings(
             f"{_are(only_incorrect)} labelled with incorrect sentences only: a cascade learns nothing from them "
             "until a correct one is labelled too."
         )
-    if conflicts := sum(x.disputed for x in composition.questions):
+    if conflicts := sum(x.conflict_count for x in composition.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
         warnings.append(f"{pairs} in conflict between annotators and left out.")
     return warnings
@@ -336,13 +337,13 @@ def start_retrain(
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.RETRAIN, settings.to_json(), corpus_id=corpus_id, by=by)
 
 
 def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
     """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base."""
     settings = _name_base(wb, settings)
-    active = queue.list_active(wb, "retrain", corpus_id)
+    active = queue.list_active(wb, JobKind.RETRAIN, corpus_id)
     return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
 
 

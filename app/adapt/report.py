@@ -81,27 +81,27 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOutLabel:
+class ExcludedLabel:
     question: str
     text: str
     correct: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedLabels:
     """Labels that were not trained on because they look wrong. `rate`: the estimated share of wrong labels. `correct`:
     how many of the `labels` left out are "correct". `to_read`: the least likely ones."""
 
     rate: float
     labels: int
     correct: int
-    to_read: tuple[LeftOutLabel, ...] = ()
+    to_read: tuple[ExcludedLabel, ...] = ()
 
     @classmethod
-    def build(cls, rate: float, labels: Sequence[tuple[Question, Candidate]]) -> "LeftOut":
+    def build(cls, rate: float, labels: Sequence[tuple[Question, Candidate]]) -> "ExcludedLabels":
         rows = ((q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels[:MAX_LISTED_LABELS])
         correct = sum(c.label == 1 for _, c in labels)
-        return cls(rate, len(labels), correct, tuple(LeftOutLabel(*label) for label in rows))
+        return cls(rate, len(labels), correct, tuple(ExcludedLabel(*label) for label in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class RetrainReport:
     frozen: BeforeAfter[Metrics] | None = None
     frozen_others: dict[str, BeforeAfter[Metrics]] = field(default_factory=dict)
     labels: LabelCounts = field(default_factory=LabelCounts)
-    left_out: LeftOut | None = None
+    left_out: ExcludedLabels | None = None
     choice: LabelSelection = OLDER_SELECTION
     replay: float = 0.0
     weights: dict[str, float] | None = None

@@ -18,7 +18,7 @@ from app.adapt.cross_fitting import CrossFit, Fold, cross_fit, plan_folds
 from app.adapt.measuring import Measuring, use_logits
 from app.adapt.pace import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.progress import Reporter
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
+from app.adapt.report import BeforeAfter, ExcludedLabels, LabelCounts, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
@@ -28,6 +28,7 @@ from app.versions.benchmarks import FROZEN, load_benchmarks, load_starter
 from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
+from as2core.data.source import replace_file
 from as2core.errors import As2Error
 from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.rankers.base import Ranker
@@ -103,10 +104,10 @@ class _Retrain:
     def _plan(self, base: Ranker) -> dict[str, float]:
         """The weights of the stages, before anything is known of the run but its data."""
         spec, parts = self.base.spec, self.snapshot.parts
-        measured = [data for data, qs in self.benchmarks.items() if evaluations.has_evaluation(self.wb, spec, qs)]
+        measured_sets = [data for data, qs in self.benchmarks.items() if evaluations.has_evaluation(self.wb, spec, qs)]
         if evaluations.has_measurement(self.wb, spec, self.snapshot.read(parts.held_out)):
-            measured.append(HELD_OUT)
-        work = Work(measured=measured, judge_questions=() if self._uses_all_labels else parts.train)
+            measured_sets.append(HELD_OUT)
+        work = Work(measured_sets=measured_sets, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
             from as2core.training.weight_mean import count_scored_shares
 
@@ -123,7 +124,7 @@ class _Retrain:
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
                 copies=len(folds),
                 copy_steps=sum(self._count_steps(base, fold.train) for fold in folds),
-                judged_questions=[q for fold in folds for q in fold.judged],
+                judged_questions=[q for fold in folds for q in fold.judged_questions],
             )
         return plan_stages(parts, self.benchmarks, work)
 
@@ -167,8 +168,10 @@ class _Retrain:
                 on_progress=judges.report_scoring,
             )
         self.reporter.pace.finish_early("check")  # it ends as soon as few labels can be wrong
-        if labels.left_out:
-            self.job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
+        if labels.excluded_labels:
+            self.job.event(
+                {"kind": "note", "message": f"{len(labels.excluded_labels):,} labels that look wrong are left out"}
+            )
         return labels
 
     def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
@@ -190,7 +193,7 @@ class _Retrain:
             with use_logits(ranker, self.logits):  # it has the logits of the shipped questions
                 result = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check())
             copy = result.ranker
-            return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged))
+            return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged_questions))
 
         def measure_base(questions: Sequence[Question]) -> Evaluation:
             return self.measuring.measure_base(self.snapshot.read(questions), f"base {FOLDS}").evaluation
@@ -228,7 +231,9 @@ class _Retrain:
             frozen=figures.pop(FROZEN, None),
             frozen_others=figures,
             labels=_count_labels(self.snapshot, self.settings.kind, len(cross_fit_result.questions)),
-            left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
+            left_out=ExcludedLabels.build(labels.rate or 0.0, labels.excluded_labels)
+            if labels.excluded_labels
+            else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,
             weights=result.weights,
@@ -256,9 +261,8 @@ class _Retrain:
             "created": wb.clock().isoformat(timespec="seconds"),
             "trained_on": sorted(trained_on),
         }
-        part_file = job.folder / "result.part"
-        part_file.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
-        part_file.replace(job.folder / "result.json")  # a kill leaves no half of it
+        with replace_file(job.folder / "result.json") as part:  # a kill leaves no half of it
+            part.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
         job.check()
         save_version(result.ranker, path, card)
         with wb.write() as s:
@@ -267,7 +271,7 @@ class _Retrain:
             parent = row.name if row else self.base.name  # it may have been renamed
             details = rows.VersionDetails(parent=parent, note=self.settings.note, metrics=report.to_metrics())
             is_rejected = self.settings.automatic and bool(report.change.objection)
-            registry.add_candidate(s, wb, name, path, rejected=is_rejected, **details)
+            registry.add_candidate(s, wb, name, path, is_rejected=is_rejected, **details)
         shutil.rmtree(self.workdir, ignore_errors=True)
         return replace(report, version=name)
 
@@ -321,7 +325,7 @@ def _count_labels(snapshot: Snapshot, kind: str, cross_fitted: int) -> LabelCoun
         questions=len(parts.train),
         correct=correct,
         incorrect=incorrect,
-        presumed=snapshot.presumed,
+        presumed=snapshot.presumed_count,
         dev_questions=len(parts.dev),
         held_out_questions=len(parts.held_out),
         cross_fitted_questions=cross_fitted,

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from app.adapt import readiness
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.jobs.retrain_rule import find_due_corpora
 from app.versions import registry
@@ -63,18 +64,18 @@ def start_measuring(wb: Workbench) -> list[JobView]:
             for c in corpus_rows.list_corpora(s)
             if not _is_measured(s, c.id, version)
             and label_rows.count_new_labels(s, c.id, None) >= MIN_LABELS
-            and not job_rows.list_active_jobs(s, "retrain", c.id)
+            and not job_rows.list_active_jobs(s, JobKind.RETRAIN, c.id)
         ]
     jobs = []
     for corpus_id in due:
         with suppress(queue.JobActive):  # another machine's worker was quicker
-            jobs.append(queue.enqueue(wb, "measure", {"version": version}, corpus_id=corpus_id))
+            jobs.append(queue.enqueue(wb, JobKind.MEASURE, {"version": version}, corpus_id=corpus_id))
     return jobs
 
 
 def _is_measured(session: Session, corpus_id: int, version: int) -> bool:
     """Whether the corpus's last such job was for this version, however it ended."""
-    last = job_rows.find_newest_job(session, "measure", corpus_id)
+    last = job_rows.find_newest_job(session, JobKind.MEASURE, corpus_id)
     return last is not None and last.settings.get("version") == version
 
 

@@ -19,12 +19,13 @@ import numpy as np
 
 from app.adapt import label_selection, splitting
 from app.adapt.settings import RetrainSettings
+from app.corpora.synonyms import read_synonyms
 from app.labels.consensus import LabelledQuestion
-from app.ranking.synonyms import read_synonyms
 from app.versions.benchmarks import load_benchmarks, load_starter
 from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
+from as2core.data.source import replace_file
 from as2core.errors import NotEnoughLabels
 from as2core.synonyms import Synonyms
 from as2core.training.mining import VectorCache
@@ -43,7 +44,7 @@ class Composition:
     replay: tuple[Question, ...]
 
     @property
-    def presumed(self) -> int:
+    def presumed_count(self) -> int:
         """How many unlabelled candidates of the training questions count as incorrect."""
         labels = {x.question.qid: x.question.negatives for x in self.questions}
         return sum(q.negatives - labels[q.qid] for q in self.parts.train)
@@ -53,8 +54,8 @@ class Composition:
 class Snapshot:
     """A composition as it was written down, and its SHA-256. Its questions are as they were asked; `read` makes them
     those that a ranker reads, with the corpus's synonyms. `origins`: how many of the training questions were asked,
-    proposed, imported; `givers`: who gave how many of their labels; both empty in one of an older program. `presumed`:
-    how many of their incorrect sentences carry no label; None in one of an older program."""
+    proposed, imported; `givers`: who gave how many of their labels; both empty in one of an older program.
+    `presumed_count`: how many of their incorrect sentences carry no label; None in one of an older program."""
 
     parts: splitting.Split
     replay: tuple[Question, ...]
@@ -63,7 +64,7 @@ class Snapshot:
     origins: Mapping[str, int]
     givers: Mapping[str, int]
     synonyms: Synonyms
-    presumed: int | None = None
+    presumed_count: int | None = None
 
     def read(self, questions: Sequence[Question]) -> tuple[Question, ...]:
         return self.synonyms.expand_all(questions)
@@ -94,7 +95,7 @@ def compose(
         embed=partial(embed_questions, wb, known_only=preview, on_progress=on_progress),
         trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in starter)])),
         benchmarks=[q.text for benchmark in benchmarks for q in benchmark],
-        to_training=partial(label_selection.add_presumed, presumed=settings.choice.presumed, seed=settings.seed),
+        to_training=partial(label_selection.presume_incorrect, number=settings.choice.presumed, seed=settings.seed),
     )
     replay = sample_replay(starter, parts, settings.replay, settings.seed)
     return Composition(tuple(questions), _narrow_training(questions, parts, settings.choice.questions), replay)
@@ -150,14 +151,13 @@ def freeze(
             "origins": dict(Counter(x.origin for x in train).most_common()),
             "synonyms": str(read_synonyms(wb, corpus_id)),
             "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
-            "presumed": whole.presumed,
+            "presumed": whole.presumed_count,
         }
         by_part = zip(PARTS, (whole.parts.train, whole.parts.dev, whole.parts.held_out, whole.replay), strict=True)
         records = [{"part": part, **jsonl.to_record(q)} for part, questions in by_part for q in questions]
-        part_file = file.with_suffix(".part")
         lines = (json.dumps(record, ensure_ascii=False) for record in (head, *records))
-        part_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        part_file.rename(file)
+        with replace_file(file) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return read(file)
 
 

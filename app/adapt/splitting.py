@@ -41,15 +41,15 @@ Embed = Callable[[Sequence[str]], np.ndarray | None]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Questions with labelled candidates only. `borrowed`: the part of an imported division that is held out, since no
-    other question is: "test", "dev", or "". `familiar`, `benchmark`: how many questions with both kinds of labels the
-    base has learnt from, and how many are of a frozen benchmark, near-duplicates included."""
+    """Questions with labelled candidates only. `borrowed_part`: the part of an imported division that is held out,
+    since no other question is: "test", "dev", or "". `familiar_count`, `benchmark`: how many questions with both kinds
+    of labels the base has learnt from, and how many are of a frozen benchmark, near-duplicates included."""
 
     train: tuple[Question, ...]
     dev: tuple[Question, ...]
     held_out: tuple[Question, ...]
-    borrowed: str = ""
-    familiar: int = 0
+    borrowed_part: str = ""
+    familiar_count: int = 0
     benchmark: int = 0
 
     @property
@@ -86,13 +86,13 @@ def split(
     test: list[LabelledQuestion] = []
     held_out: list[LabelledQuestion] = []
     rest: list[list[LabelledQuestion]] = []
-    familiar = benchmark = 0
+    familiar_count = benchmark = 0
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_benchmark for i in places)
         splits = {x.question.split for x in group}
         is_benchmark = any(i >= first_benchmark for i in places)
-        familiar += sum(x.question.has_both_labels for x in group) if is_known else 0
+        familiar_count += sum(x.question.has_both_labels for x in group) if is_known else 0
         benchmark += sum(x.question.has_both_labels for x in group) if is_benchmark else 0
         if "test" in splits or is_benchmark:  # never trained on
             held_out += [] if is_known else [x for x in group if not x.question.split]
@@ -106,19 +106,19 @@ def split(
     drawn_train, drawn_dev, drawn_held_out = _draw(rest, need_dev=not dev)
     held_out += drawn_held_out
     train = [x for g in train_groups for x in g]
-    borrowed = ""
+    borrowed_part = ""
     if not any(x.question.has_both_labels for x in held_out):
         if any(x.question.has_both_labels for x in test):
-            held_out, borrowed = test, "test"
+            held_out, borrowed_part = test, "test"
         elif any(x.question.has_both_labels for x in dev):
-            held_out, borrowed = dev, "dev"
+            held_out, borrowed_part = dev, "dev"
             train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
     return Split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
         _to_questions([x for x in held_out if x.question.has_both_labels]),
-        borrowed,
-        familiar,
+        borrowed_part,
+        familiar_count,
         benchmark,
     )
 

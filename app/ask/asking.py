@@ -16,12 +16,12 @@ from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
 from app.corpora.language import is_english
-from app.labels import annotation
+from app.corpora.synonyms import read_synonyms
+from app.labels import consensus
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
-from app.ranking.synonyms import read_synonyms
 from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
@@ -46,14 +46,14 @@ MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
-    and `is_answer` are those of `rate_candidates`; `answered` is whether the best counts as an answer, which means
-    nothing unless `is_calibrated`. `max_probability`: no candidate of this version can have more. `read`: the question
-    as search and rankers read it. `hints` are sentences for the reader on the question (its length, its language).
-    `typed`: the question as typed, where its spelling was corrected, else "". `awaits_vectors` as in
-    `retrieval.Retrieval`."""
+    and `is_answer` are those of `rate_candidates`; `is_answered` is whether the best counts as an answer, which means
+    nothing unless `is_calibrated`. `max_probability`: no candidate of this version can have more. `expanded_question`:
+    the question as search and rankers read it. `hints` are sentences for the reader on the question (its length, its
+    language). `spelling_before`: the question as typed, where its spelling was corrected, else "". `awaits_vectors` as
+    in `retrieval.Retrieval`."""
 
     question: str
-    read: str
+    expanded_question: str
     candidates: tuple[RetrievedSentence, ...]
     trace: CascadeTrace
     probability: np.ndarray
@@ -61,11 +61,11 @@ class Answer:
     is_calibrated: bool
     max_probability: float
     hints: tuple[str, ...]
-    typed: str
+    spelling_before: str
     awaits_vectors: bool
 
     @property
-    def answered(self) -> bool:
+    def is_answered(self) -> bool:
         return self.best is not None and bool(self.is_answer[self.best])
 
     @property
@@ -165,7 +165,7 @@ def ask(
     UnknownVersion, BadSetting, DamagedModel."""
     as_typed, store_later = settings.get("as_typed", False), settings.get("store_later", False)
     started = time.perf_counter()
-    typed = normalise_question(question)
+    original = normalise_question(question)
     check_exists(wb, corpus_id)
     limits, early = settings.get("limits"), settings.get("early")
     with ExitStack() as urgency:
@@ -179,9 +179,9 @@ def ask(
         def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
             return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
 
-        early_run = None if early is None else _make_early_run(model, typed, early, urgency)
+        early_run = None if early is None else _make_early_run(model, original, early, urgency)
         result = scoring.rank_question(
-            wb, corpus_id, typed, model, limits=limits, correct=correct, early=early_run, on_progress=on_progress
+            wb, corpus_id, original, model, limits=limits, correct=correct, early=early_run, on_progress=on_progress
         )
     if on_progress and not store_later:
         on_progress(Progress(2, 3, "storing the scores"))
@@ -190,10 +190,10 @@ def ask(
     store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=settings.get("by"))
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
-    labels = annotation.read_labels(wb, question_id)
+    labels = consensus.read_labels(wb, question_id)
     candidates = tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates)
     ended = time.perf_counter()
-    answer = _make_answer(model, typed, replace(result, candidates=candidates))
+    answer = _make_answer(model, original, replace(result, candidates=candidates))
     return AskView(
         **{f.name: getattr(answer, f.name) for f in fields(answer)},
         question_id=question_id,
@@ -228,20 +228,20 @@ def find_max_probability(ranker: CalibratesScores) -> float:
     return 1.0 if ranker.answer_calibration is None else ranker.answer_calibration[1]
 
 
-def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> Answer:
+def _make_answer(model: loading.LoadedVersion, original: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
     probability, is_answer = rate_candidates(ranker, result.trace)
     return Answer(
         question=result.question,
-        read=result.read,
+        expanded_question=result.expanded_question,
         candidates=result.candidates,
         trace=result.trace,
         probability=probability,
         is_answer=is_answer,
         is_calibrated=ranker.is_calibrated,
         max_probability=find_max_probability(ranker),
-        hints=_list_hints(result.read, model),
-        typed=typed if tokenize(result.question) != tokenize(typed) else "",
+        hints=_list_hints(result.expanded_question, model),
+        spelling_before=original if tokenize(result.question) != tokenize(original) else "",
         awaits_vectors=result.awaits_vectors,
     )
 
@@ -252,11 +252,11 @@ def _report_wait(on_progress: OnProgress | None, ahead: int) -> None:
 
 
 def _make_early_run(
-    model: loading.LoadedVersion, typed: str, early: EarlyAnswer, urgency: ExitStack
+    model: loading.LoadedVersion, original: str, early: EarlyAnswer, urgency: ExitStack
 ) -> EarlyRun[RankedQuestion]:
     def show(result: RankedQuestion) -> None:
         if result.candidates:
-            early.show(_make_answer(model, typed, result))
+            early.show(_make_answer(model, original, result))
         urgency.close()
         ANSWERS.wait()
         urgency.enter_context(QUESTIONS.take())  # the rest is another piece of work, behind questions without an answer
@@ -270,9 +270,9 @@ def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[s
     if preparing := scoring.as_cascade(model).preparing:  # this answer took longer than later ones will
         parts = f"{preparing.done} of {preparing.total} parts"
         notes.append(f"The fast engine is being prepared ({parts}). Until then answers take longer.")
-    if result.left_out:
+    if result.omitted_count:
         notes.append(
-            f"{result.left_out:,} more sentences of the retrieved documents were not ranked: the limit is "
+            f"{result.omitted_count:,} more sentences of the retrieved documents were not ranked: the limit is "
             f"{result.limits.candidates:,}."
         )
     return tuple(n for n in notes if n)
@@ -281,9 +281,9 @@ def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[s
 def _list_hints(question: str, model: loading.LoadedVersion) -> tuple[str, ...]:
     """Sentences for the reader on a question that the models cannot read as it stands."""
     hints = []
-    read = scoring.as_cascade(model).cut_question(question)
-    if read != question:
-        hints.append(f"Only the first {count_whole_words(read, question)} words were read: the question is too long.")
+    text = scoring.as_cascade(model).cut_question(question)
+    if text != question:
+        hints.append(f"Only the first {count_whole_words(text, question)} words were read: the question is too long.")
     if not is_english(question):
         hints.append("The shipped models read English; answers to other languages are unreliable.")
     return tuple(hints)
@@ -320,7 +320,7 @@ def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     NaN for those that the first stage dropped. Answers that are being made go first. Raises DamagedModel."""
     ANSWERS.wait()
     model = loading.load_version(wb, kind=registry.GENERATIVE)
-    scores = scoring.score_entered(model, view.read, view.candidates, view.trace.entered)
+    scores = scoring.score_at_positions(model, view.expanded_question, view.candidates, view.trace.entered)
     run_id, candidates = view.run.get()
     scoring.store_generative(wb, run_id, model.id, candidates, scores)
     return scores
@@ -335,7 +335,7 @@ def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: 
     seconds = np.zeros((1 + rounds, 2))
     for place in np.ndindex(seconds.shape):
         started = time.perf_counter()
-        ranker.trace(view.read, candidates, schedules[place[1]])
+        ranker.trace(view.expanded_question, candidates, schedules[place[1]])
         seconds[place] = time.perf_counter() - started
     full, dropping = np.median(seconds[1:], axis=0)
     return MeasuredTimes(float(full), float(dropping))

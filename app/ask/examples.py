@@ -42,21 +42,21 @@ def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> Examples:
         content = json.loads(file.read_text(encoding="utf-8"))
         return Examples(tuple(content["questions"][:n]), content.get("unanswerable", ""), content.get("dropped", ""))
     with wb.read() as s:
-        answered = rows.list_answered_questions(s, corpus_id, 40 * n)
-        return Examples(tuple(_vary(answered)[:n] if answered else _make_questions(s, corpus_id, n)))
+        questions = rows.list_answered_questions(s, corpus_id, 40 * n)
+        return Examples(tuple(_vary(questions)[:n] if questions else _make_questions(s, corpus_id, n)))
 
 
-def _vary(answered: Iterable[Question]) -> list[str]:
+def _vary(questions: Iterable[Question]) -> list[str]:
     """In an order that repeats neither kind nor document at first."""
-    varied: list[str] = []
+    first: list[str] = []
     rest: list[str] = []
     kinds: set[str | tuple[str, str]] = set()
-    for q in sorted(answered, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
+    for q in sorted(questions, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
         about = q.external_id.rpartition("-")[0] or q.external_id
         keys = {("kind", q.kind) if q.kind else about, about}
-        (varied if kinds.isdisjoint(keys) else rest).append(q.text)
+        (first if kinds.isdisjoint(keys) else rest).append(q.text)
         kinds |= keys
-    return varied + rest
+    return first + rest
 
 
 def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:

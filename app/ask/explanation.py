@@ -33,22 +33,24 @@ def attribute_score(wb: Workbench, view: AskView, position: int) -> Attribution:
     """What each word of the candidate's sentence adds to its final score. Raises DamagedModel, UnknownVersion."""
     ranker = scoring.as_cascade(loading.load_version(wb, view.version))
     [candidate] = scoring.as_candidates([view.candidates[position]])
-    key = ("score", view.read, candidate.title, candidate.text)
-    return _explanations.get_or_compute(ranker, key, lambda: ranker.attribute(view.read, candidate))
+    key = ("score", view.expanded_question, candidate.title, candidate.text)
+    return _explanations.get_or_compute(ranker, key, lambda: ranker.attribute(view.expanded_question, candidate))
 
 
 def compare_words(wb: Workbench, view: AskView, position: int) -> list[WordGain]:
     """Each word of the question, given this sentence against the mean over all candidates that entered the cascade.
     Raises DamagedModel."""
-    ranker, entered = scoring.load_generative(wb), view.trace.entered.tolist()
+    ranker, entry = scoring.load_generative(wb), view.trace.entered.tolist()
     texts = [c.titled_text for c in scoring.as_candidates(view.candidates)]
 
     def explain(positions: list[int]) -> Explanation:
         here = [texts[i] for i in positions]
-        key = ("words", view.read, *here)
-        return _explanations.get_or_compute(ranker, key, lambda: ranker.explain(view.read, here))
+        key = ("words", view.expanded_question, *here)
+        return _explanations.get_or_compute(ranker, key, lambda: ranker.explain(view.expanded_question, here))
 
-    all_entered = explain(entered)
-    one = all_entered.log_p[entered.index(position)] if position in entered else explain([position]).log_p[0]
-    gains = one - np.mean(all_entered.log_p, axis=0, dtype=np.float64)
-    return [WordGain(view.read[a:b], g) for (a, b), g in zip(all_entered.spans, gains.tolist(), strict=True)]
+    explanation = explain(entry)
+    one = explanation.log_p[entry.index(position)] if position in entry else explain([position]).log_p[0]
+    gains = one - np.mean(explanation.log_p, axis=0, dtype=np.float64)
+    return [
+        WordGain(view.expanded_question[a:b], g) for (a, b), g in zip(explanation.spans, gains.tolist(), strict=True)
+    ]

@@ -22,7 +22,7 @@ class OverlookedSentence:
     candidate: int | None
 
 
-def list_overlooked(
+def list_overlooked_sentences(
     wb: Workbench, view: AskView, run: CascadeTrace, labels: Mapping[int, str]
 ) -> tuple[OverlookedSentence, ...]:
     """Best-ranked first, those that were not retrieved last; none if the run's answer is itself labelled correct, or
@@ -31,7 +31,7 @@ def list_overlooked(
     if not correct:
         return ()
     best_first = [(i, view.candidates[i]) for i in run.ranking().tolist()]
-    retrieved = [
+    candidates = [
         OverlookedSentence(c.text, c.title, c.document_id, c.position, i)
         for i, c in best_first
         if c.sentence_id in correct
@@ -42,4 +42,4 @@ def list_overlooked(
         for s in documents.load_sentences(wb, sorted(missing))
     ]
     answer = best_first[0][1].text
-    return () if any(s.text == answer for s in (*retrieved, *others)) else (*retrieved, *others)
+    return () if any(s.text == answer for s in (*candidates, *others)) else (*candidates, *others)

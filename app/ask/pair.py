@@ -86,7 +86,7 @@ def rank_side(wb: Workbench, view: AskView, name: str) -> PairSide:
 def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ...]]:
     model = LoadedVersion(0, view.version, ranker)
     cascade = scoring.as_cascade(model)
-    ranking = scoring.rank(model, view.read, scoring.as_candidates(view.candidates))
+    ranking = scoring.rank(model, view.expanded_question, scoring.as_candidates(view.candidates))
     probability, is_answer = rate_candidates(cascade, ranking.trace)
     is_calibrated = cascade.is_calibrated
     return replace(
@@ -100,10 +100,10 @@ def _score(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ..
     candidates = scoring.as_candidates(view.candidates)
     stages: tuple[ExitRecord, ...] = ()
     if isinstance(ranker, KeepsTrace):
-        own = ranker.trace(view.read, candidates)
+        own = ranker.trace(view.expanded_question, candidates)
         scores, stages = own.scores(), own.stages
     else:
-        scores = ranker.score(view.read, candidates)
+        scores = ranker.score(view.expanded_question, candidates)
     trace = scoring.trace_from_scores([(1, np.asarray(scores, dtype=np.float32))])
     nothing = np.zeros(len(scores), dtype=bool)
     return replace(view, trace=trace, probability=scores, is_answer=nothing, is_calibrated=False), stages

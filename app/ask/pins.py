@@ -48,16 +48,16 @@ class PinnedSentence:
 @dataclass(frozen=True, slots=True)
 class Arrangement:
     """The candidates with the pins at work, in each part by the model's order. `order`: positions, all of them. `top`:
-    what is labelled correct, those that were not retrieved last. `bottom`: what is labelled incorrect, `rejected` those
-    of it that reached the last exit; `disputed`: what people disagree on. `answer`: the position of the best candidate
-    that is not labelled incorrect, None where all that reached the last exit are. `own`: that of the model's own
-    answer."""
+    what is labelled correct, those that were not retrieved last. `bottom`: what is labelled incorrect, `rejections`
+    those of it that reached the last exit; `conflicts`: what people disagree on. `answer`: the position of the best
+    candidate that is not labelled incorrect, None where all that reached the last exit are. `own`: that of the model's
+    own answer."""
 
     order: tuple[int, ...]
     top: tuple[PinnedSentence, ...]
     bottom: tuple[PinnedSentence, ...]
-    rejected: tuple[PinnedSentence, ...]
-    disputed: tuple[PinnedSentence, ...]
+    rejections: tuple[PinnedSentence, ...]
+    conflicts: tuple[PinnedSentence, ...]
     answer: int | None
     own: int
 
@@ -127,8 +127,8 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
         if pin := pins.get(sentence.sentence_id):
             parts[pin.label].append(PinnedSentence(pin, sentence, i))
             label_of[i] = pin.label
-    retrieved = {c.sentence_id for c in answer.candidates}
-    missing = sorted(i for i, pin in pins.items() if pin.label == CORRECT and i not in retrieved)
+    candidate_ids = {c.sentence_id for c in answer.candidates}
+    missing = sorted(i for i, pin in pins.items() if pin.label == CORRECT and i not in candidate_ids)
     top = [*parts[CORRECT], *(PinnedSentence(pins[x.sentence_id], x, None) for x in _load_missing(wb, missing))]
     alive = set(run.exits[-1].alive.tolist())
     first, last = (tuple(x.position for x in parts[label] if x.position is not None) for label in (CORRECT, INCORRECT))
@@ -137,8 +137,8 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
         order=(*first, *rest, *last),
         top=tuple(top),
         bottom=tuple(parts[INCORRECT]),
-        rejected=tuple(x for x in parts[INCORRECT] if x.position in alive),
-        disputed=tuple(parts[None]),
+        rejections=tuple(x for x in parts[INCORRECT] if x.position in alive),
+        conflicts=tuple(parts[None]),
         answer=next((i for i in (*first, *rest) if i in alive or i in first), None),
         own=best_first[0],
     )

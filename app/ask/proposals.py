@@ -18,15 +18,16 @@ from app.ask.questions import find_or_add, rank_in_background
 from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.guidelines import guidelines_of_corpus
+from app.labels.guidelines import find_guidelines
 from app.ranking import scoring
 from app.ranking.retrieval import check_question
 from app.versions import loading
 from app.workbench import people
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
@@ -41,7 +42,7 @@ MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
 MAX_RANK = 3  # of the sentence, when its question is asked
 MIN_WORDS, MAX_WORDS = 6, 60  # of a sentence
-MAX_LISTED = 50
+MAX_LISTED_PROPOSALS = 50
 
 
 class AlreadyDecided(As2Error):
@@ -64,10 +65,10 @@ class ProposalView:
 class ProposalsView:
     """The oldest waiting ones, and how many there are in each state."""
 
-    listed: tuple[ProposalView, ...]
+    page: tuple[ProposalView, ...]
     waiting: int
-    accepted: int
-    rejected: int
+    accepted_count: int
+    rejected_count: int
 
 
 def start(
@@ -86,12 +87,12 @@ def start(
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
-    return queue.enqueue(wb, "propose", {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
 
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
     with wb.read() as s:
-        waiting, counts = rows.list_waiting(s, corpus_id, MAX_LISTED), rows.count_by_state(s, corpus_id)
+        waiting, counts = rows.list_waiting(s, corpus_id, MAX_LISTED_PROPOSALS), rows.count_by_state(s, corpus_id)
     states = (rows.WAITING, rows.ACCEPTED, rows.REJECTED)
     return ProposalsView(tuple(ProposalView(*row) for row in waiting), *(counts.get(state, 0) for state in states))
 
@@ -106,13 +107,13 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         if corpus_id is not None:  # locked before the proposal, in the order in which a corpus is deleted
             lock_corpus(s, corpus_id)
         row = _lock_waiting(s, proposal_id)
-        wording = " ".join(storable(row.text if text is None else text).split())
+        wording = " ".join(make_storable(row.text if text is None else text).split())
         if not wording:
             raise BadSetting("the question is empty: write one, or reject the proposal")
         check_question(wording)
         question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
-        guideline = guidelines_of_corpus(s, corpus_id).version
+        guideline = find_guidelines(s, corpus_id).version
         presentation = Presentation(scores_visible=False, guideline=guideline)
         annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, presentation)
     rank_in_background(wb, corpus_id)
@@ -144,21 +145,21 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
         texts = {normalise(t) for t in rows.list_texts(s, corpus_id)}
         all_questions = question_rows.list_questions(s, corpus_id)
         texts |= {normalise(q.text) for q in all_questions if q.queued or q.origin != ASKED}
-        untried = rows.list_untried_sentences(s, corpus_id)
-    sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
+        pool = rows.list_untried_sentences(s, corpus_id)
+    sentences = [r for r in pool if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
-    proposed = tried = 0
+    proposals = attempts = 0
     max_tries = MAX_TRIES_PER_QUESTION * total
     for number, row in enumerate(sentences):
-        if proposed == total or tried == max_tries:
+        if proposals == total or attempts == max_tries:
             break
         questions = write([row.text], 1)[0]
         if not questions and number % SENTENCES_PER_CHECK:
             continue
         job.step_back()
-        job.progress(max(proposed / total, tried / max_tries), f"{proposed} of {total} questions found")
-        tried += bool(questions)
+        job.progress(max(proposals / total, attempts / max_tries), f"{proposals} of {total} questions found")
+        attempts += bool(questions)
         for text, log_p in questions:
             if not add_if_new(text, texts):
                 continue
@@ -170,13 +171,13 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                     if sentence is None or sentence.retired:  # deleted with its document while it was ranked
                         break
                     rows.add_proposal(
-                        s, corpus_id, row.id, storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
+                        s, corpus_id, row.id, make_storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
                     )
-                proposed += 1
+                proposals += 1
                 break
     # a run that ended before its last sentence does not know how many of them have a form that can be turned
-    is_complete = proposed < total and tried < max_tries
-    return {"proposed": proposed, "tried": tried, **({"sentences": len(untried)} if is_complete else {})}
+    is_complete = proposals < total and attempts < max_tries
+    return {"proposed": proposals, "tried": attempts, **({"sentences": len(pool)} if is_complete else {})}
 
 
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:

@@ -56,7 +56,7 @@ class QuestionView:
 class QuestionsView:
     """One page of the questions that a search finds, `total` of them; `origins`: how many the corpus has of each."""
 
-    listed: tuple[QuestionView, ...]
+    page: tuple[QuestionView, ...]
     total: int
     origins: dict[str, int]
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import check_has_sentences, lock_corpus
+from app.jobs.kinds import JobKind
 from app.ranking import score_job
 from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
@@ -28,12 +29,12 @@ _PREFIXES = {ASKED: "ask", LISTED: "ask", PROPOSED: "proposed"}  # origin -> wha
 @dataclass(frozen=True, slots=True)
 class AddedQuestionsView:
     """How many questions of a list are new, how many lines repeated another, and which questions existed already.
-    `entered`: how many of those were in no label queue until now."""
+    `queued_count`: how many of those were in no label queue until now."""
 
-    added: int
-    repeated: int
-    existing: tuple[str, ...]
-    entered: int = 0
+    new_count: int
+    repeat_count: int
+    existing_questions: tuple[str, ...]
+    queued_count: int = 0
 
 
 def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:
@@ -54,22 +55,22 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
     with wb.write(durable=True) as s:
         people.require(s, by, "add questions")
         lock_corpus(s, corpus_id)
-        existing: dict[str, bool] = {}  # text -> whether it is in the label queues
+        is_queued_by_text: dict[str, bool] = {}  # text -> whether it is in the label queues
         for form, text in texts.items():
             row = rows.find_question(s, corpus_id, text) or rows.find_question(s, corpus_id, alike.get(form, text))
             if row is not None:
-                existing[row.text] = row.queued
+                is_queued_by_text[row.text] = row.queued
             find_or_add(s, corpus_id, row.text if row else text, LISTED, wb.clock())
-    added, entered = len(texts) - len(existing), list(existing.values()).count(False)
-    if added or entered:
-        score_job.start_scoring(wb, corpus_id, max(added + entered, score_job.MAX_JOB_QUESTIONS))
-    return AddedQuestionsView(added, len(questions) - len(texts), tuple(existing), entered)
+    new_count, unqueued_texts = len(texts) - len(is_queued_by_text), list(is_queued_by_text.values()).count(False)
+    if new_count or unqueued_texts:
+        score_job.start_scoring(wb, corpus_id, max(new_count + unqueued_texts, score_job.MAX_JOB_QUESTIONS))
+    return AddedQuestionsView(new_count, len(questions) - len(texts), tuple(is_queued_by_text), unqueued_texts)
 
 
 def rank_in_background(wb: Workbench, corpus_id: int) -> None:
     """Have the questions ranked that are new in the label queues, unless a job waits that will do so."""
     with wb.read() as s:
-        is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
+        is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, JobKind.SCORE, corpus_id))
     if not is_waiting:  # a running job has its list of questions already
         score_job.start_scoring(wb, corpus_id)
 

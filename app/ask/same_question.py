@@ -18,7 +18,7 @@ from as2core.wording import MIN_COSINE, LooseForm, find_exact_form, find_loose_f
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 
-MAX_COMPARED = 3  # questions of the same loose form, newest first
+MAX_COMPARED_QUESTIONS = 3  # questions of the same loose form, newest first
 KEEP_SECONDS = 86_400.0  # then a corpus's memory goes: it may be deleted
 MAX_AGE_SECONDS = 600.0  # then all is read again: on PostgreSQL an event may be visible after one with a higher id
 
@@ -88,7 +88,7 @@ def _find_near(wb: Workbench, memory: _Memory, text: str, *, exclude: Sequence[i
     try:
         embed = wb.models.embedder().embed_question  # the search has embedded the question already
         vector = embed(text)
-        cosines = {i: float(embed(memory.texts[i]) @ vector) for i in alike[-MAX_COMPARED:]}
+        cosines = {i: float(embed(memory.texts[i]) @ vector) for i in alike[-MAX_COMPARED_QUESTIONS:]}
     except DamagedModel:
         return []  # the search says so
     return sorted((i for i, cosine in cosines.items() if cosine >= MIN_COSINE), key=lambda i: -cosines[i])

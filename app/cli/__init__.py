@@ -58,7 +58,7 @@ def labelled(corpus: str) -> list[Question]:
     from app.exchange import exports
 
     with context.workbench() as wb:
-        return list(exports.labelled_questions(wb, context.find_corpus(wb, corpus or None).id))
+        return list(exports.load_labelled_questions(wb, context.find_corpus(wb, corpus or None).id))
 
 
 def version_directories() -> dict[str, Path]:

@@ -64,7 +64,7 @@ def adapt(
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""
     from app.adapt import readiness
-    from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection, find_questions
+    from app.adapt.label_selection import KINDS, PRESUMED_COUNT, LabelSelection, find_questions
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
 
@@ -75,7 +75,7 @@ def adapt(
         since=since,
         unsure_incorrect=unsure_incorrect,
         conflicts=conflicts,
-        presumed=PRESUMED if presumed is None else presumed,
+        presumed=PRESUMED_COUNT if presumed is None else presumed,
         doubtful=keep_doubtful,
     )
     share = REPLAY if replay is None else replay
@@ -163,9 +163,9 @@ def _print_readiness(view: "Readiness", as_json: bool) -> None:
         return
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    disputed = f", {view.disputed:,} disputed" if view.disputed else ""
+    conflicts = f", {view.conflict_count:,} disputed" if view.conflict_count else ""
     counts = f"{view.correct:,} correct, {view.incorrect:,} incorrect"
-    echo(f"{view.labels:,} labelled pairs: {counts}, {view.unsure:,} unsure{disputed}")
+    echo(f"{view.labels:,} labelled pairs: {counts}, {view.unsure:,} unsure{conflicts}")
     echo(
         f"{view.useful_questions:,} training questions ({view.train_correct:,} correct, {view.train_incorrect:,} "
         f"incorrect labels, {view.presumed:,} of them presumed), {view.dev_questions:,} for validation, "

@@ -67,10 +67,10 @@ def ask(
         with show_progress("asking") as on_progress:
             ask = partial(asking.ask, version=version, limits=limits, as_typed=as_typed, store_later=True)
             view = ask(wb, source.id, question, on_progress=on_progress)
-        if view.typed:
+        if view.spelling_before:
             print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
-        if view.read != view.question:
-            print_note(f"read as: {view.read}")
+        if view.expanded_question != view.question:
+            print_note(f"read as: {view.expanded_question}")
         for note in (*view.hints, *view.notes):
             print_note(note)
         run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
@@ -107,11 +107,11 @@ def to_document(
     ]
     return {
         "question": view.question,
-        "typed": view.typed or view.question,
-        "read": view.read,
+        "typed": view.spelling_before or view.question,
+        "read": view.expanded_question,
         "corpus": corpus,
         "version": view.version,
-        "answered": view.answered,
+        "answered": view.is_answered,
         "calibrated": view.is_calibrated,
         "candidates": candidates,
         "exits": exits,
@@ -187,7 +187,7 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
         echo("No sentence seems to answer the question. The best candidates:")
     if not arrangement.is_own:
         print_note(f"the model's own answer: {own.text} (--ignore-labels shows its ranking)")
-    for dispute in arrangement.disputed[:1]:
+    for dispute in arrangement.conflicts[:1]:
         print_note(f"people disagree on this sentence, so it stays where the model ranks it: {dispute.sentence.text}")
 
 

@@ -76,16 +76,16 @@ def ensure_corpus(wb: "Workbench", name: str) -> Iterator["CorpusView"]:
     be the default of every command."""
     from app.corpora import corpora
 
-    existing = None
+    known_corpus = None
     with suppress(corpora.UnknownCorpus):
-        existing = corpora.find_corpus(wb, name)
-    corpus = existing or corpora.create_corpus(wb, name)
+        known_corpus = corpora.find_corpus(wb, name)
+    corpus = known_corpus or corpora.create_corpus(wb, name)
     try:
         yield corpus
     finally:
         with suppress(As2Error):  # what went wrong before is to be reported
             view = corpora.get_corpus(wb, corpus.id)
-            if existing is None and (view.documents or view.questions):
+            if known_corpus is None and (view.documents or view.questions):
                 print_note(f"new corpus {name!r}")
-            elif existing is None:
+            elif known_corpus is None:
                 corpora.delete_corpus(wb, corpus.id)

@@ -100,14 +100,15 @@ def export(
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports
-    from app.ranking.synonyms import read_synonyms
 
     if not is_dash(file):
         check_outputs([file])
     with workbench() as wb:
         of = find_corpus(wb, corpus)
-        content = exports.export_labels(wb, of.id, fmt, annotator=annotator, synonyms=read_synonyms(wb, of.id))
-        questions = exports.select_parts(exports.labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt)
+        content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
+        questions = exports.select_parts(
+            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt
+        )
     if is_dash(file):
         with ignore_closed_pipe():
             sys.stdout.buffer.write(content)

@@ -25,11 +25,11 @@ def propose(
         job = follow(wb, proposals.start(wb, source.id, number=number, seed=seed))
         view = proposals.list_waiting(wb, source.id)
     if as_json:
-        print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.listed})
+        print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.page})
         return
     echo(
         f"{count(job.result['proposed'], 'question')} proposed from {count(job.result['tried'], 'sentence')}; "
         f"{view.waiting} waiting for review"
     )
-    rows = [{"question": p.text, "place": p.place, "sentence": p.sentence} for p in view.listed]
+    rows = [{"question": p.text, "place": p.place, "sentence": p.sentence} for p in view.page]
     print_table(rows, ["question", "place", "sentence"])

@@ -24,7 +24,8 @@ def synonyms(
     as_json: JsonFlag = False,
 ) -> None:
     """Print a corpus's synonyms, or replace them by those of a file. An empty file removes them."""
-    from app.ranking.synonyms import read_synonyms, write_synonyms
+    from app.corpora.synonyms import read_synonyms
+    from app.ranking.synonyms import write_synonyms
 
     if from_labels:
         if file:

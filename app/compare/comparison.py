@@ -14,6 +14,7 @@ from app.compare.rankers import find_twins
 from app.compare.sweeps import adjust_p_values
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import consensus
 from app.workbench.workbench import Workbench
@@ -22,7 +23,7 @@ from as2core.data.catalog import has_order
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals
 from as2core.metrics import (
-    bounds,
+    bound_metrics,
     find_detectable_difference,
     find_effect_size,
     find_sample_size,
@@ -140,7 +141,7 @@ def to_row(name: str, e: Evaluation, questions: Sequence[Question], seconds: flo
     for metric, (low, high) in compute_intervals(e.per_question).items():
         row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
     if any(c.label is None for q in questions for c in q.candidates):
-        for metric, (least, most) in bounds(questions, e.scores).items():
+        for metric, (least, most) in bound_metrics(questions, e.scores).items():
             row |= {f"{metric} least": least, f"{metric} most": most}
     cuts = [asdict(cut) for cut in e.cuts]
     return {**row, "seconds_per_question": seconds, "relative_cost": e.relative_cost, "cuts": cuts}
@@ -160,7 +161,7 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
     when it is not finished or its files are gone."""
     job = queue.load_job(wb, job_id)
-    if job.kind != "compare" or job.state != "done":
+    if job.kind != JobKind.COMPARE or job.state != "done":
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
     file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
     if not file.is_file():
@@ -219,8 +220,8 @@ def _read_pairs(
     records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> tuple[PairedResult, ...]:
     pairs = []
-    corrected = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
-    for record, holm in zip(records, corrected, strict=True):
+    holm_values = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
+    for record, holm in zip(records, holm_values, strict=True):
         test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
         a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
         differences = [a[qid] - b[qid] for qid in a if qid in b]

@@ -18,6 +18,7 @@ from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.ranking.retrieval_order import measure_retrieval
 from app.ranking.synonyms import describe_synonyms
@@ -27,6 +28,7 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
+from as2core.data.source import replace_file
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Evaluation, paired_test
 from as2core.rankers.base import Ranker, bind_questions, list_untrained
@@ -71,7 +73,7 @@ def start_compare(
     questions = question_sets.load_questions(wb, data)
     if not datasets.apply_setting(questions, setting):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)), by=by)
+    return queue.enqueue(wb, JobKind.COMPARE, asdict(ComparisonSettings(names, data, setting, limit)), by=by)
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:
@@ -79,7 +81,7 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
     questions = _freeze_questions(job, settings)
     synonyms = _read_frozen_synonyms(job)
-    read = synonyms.expand_all(questions)
+    expanded_questions = synonyms.expand_all(questions)
     evaluations: dict[str, Evaluation] = {}
     rankers: dict[str, Ranker] = {}
     keys: dict[str, str] = {}
@@ -89,8 +91,8 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             keys[name] = hash_ranker(job.wb, name)
             job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
             ranker = loading.load_ranker(job.wb, name)
-            bind_questions(ranker, read)
-            evaluations[name] = _evaluate(job, settings, read, place, ranker, notes)
+            bind_questions(ranker, expanded_questions)
+            evaluations[name] = _evaluate(job, settings, expanded_questions, place, ranker, notes)
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
@@ -101,14 +103,14 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     if not evaluations:
         raise As2Error(" ".join(notes))
     job.progress(EVALUATION_SHARE, "measuring the time")
-    seconds = time_in_turns(rankers, read, check=job.check)
+    seconds = time_in_turns(rankers, expanded_questions, check=job.check)
     job.progress(0.96, "testing the differences")
     return to_json(
         {
             "rows": [to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
             "paired": _test_pairs(job, evaluations),
             "keys": {name: keys[name] for name in evaluations},
-            "data_hash": hash_questions(read),
+            "data_hash": hash_questions(expanded_questions),
             "questions": next(iter(evaluations.values())).questions,
             "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
             "unranked": _measure_retrieval(job.wb, settings, questions),
@@ -182,8 +184,8 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
             questions = [questions[i] for i in places]
         (job.folder / SYNONYMS).write_text(str(question_sets.read_synonyms_of(job.wb, settings.data)), encoding="utf-8")
-        jsonl.write(questions, file.with_suffix(".part"))
-        file.with_suffix(".part").rename(file)
+        with replace_file(file) as part:
+            jsonl.write(questions, part)
     return list(jsonl.read(file, strict=True)[0])
 
 

@@ -35,7 +35,7 @@ class Loss:
 
 def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss, ...]:
     """Every question in one of them, in the order of the module's text."""
-    precisions, unretrieved = _list_precisions(view, ranker), _find_unretrieved(wb, view)
+    precisions, missing = _list_precisions(view, ranker), _find_missing(wb, view)
     cuts = next((r.cuts for r in view.results if r.ranker == ranker), ())
     by_drop = {qid for cut in cuts for qid in cut.lost}
     kinds: dict[str, list[str]] = {kind: [] for kind in (UNKNOWN, SEARCH, DROP, RANKER, ANSWERED)}
@@ -44,7 +44,7 @@ def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss,
             kind = ANSWERED
         elif not view.by_id[qid].positives:
             kind = UNKNOWN
-        elif qid in unretrieved:
+        elif qid in missing:
             kind = SEARCH
         else:
             kind = DROP if qid in by_drop else RANKER
@@ -52,7 +52,7 @@ def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss,
     return tuple(Loss(kind, tuple(qids)) for kind, qids in kinds.items())
 
 
-def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
+def _find_missing(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     """Those of a corpus's questions that were searched for, and none of whose correct sentences the search found."""
     corpus = find_own_corpus(wb, view.data)
     if corpus is None:
@@ -60,13 +60,13 @@ def _find_unretrieved(wb: Workbench, view: ComparisonView) -> frozenset[str]:
     texts = _map_texts(view)
     with wb.read() as s:
         rows = question_rows.list_retrieval_ranks(s, corpus.id, list(texts.values()))
-    retrieved: dict[str, set[str]] = {}
+    texts_of: dict[str, set[str]] = {}
     for row in rows:
-        retrieved.setdefault(row.question, set()).add(row.text)
+        texts_of.setdefault(row.question, set()).add(row.text)
     return frozenset(
         qid
         for qid, text in texts.items()
-        if text in retrieved and not retrieved[text] & {c.text for c in view.by_id[qid].candidates if c.label == 1}
+        if text in texts_of and not texts_of[text] & {c.text for c in view.by_id[qid].candidates if c.label == 1}
     )
 
 

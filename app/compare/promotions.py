@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from app.compare import gates
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.versions import promotion, registry
 from app.workbench import people
@@ -19,7 +20,7 @@ from as2core.gate import GateFailed
 from as2core.types import Json
 from db.models import Job
 
-KIND = "promote"
+KIND = JobKind.PROMOTE
 MAX_JOBS = 100  # the newest, among which a version's is looked for
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, list_corpora
-from app.exchange.exports import labelled_questions
-from app.ranking.synonyms import read_synonyms
+from app.corpora.synonyms import read_synonyms
+from app.exchange.exports import load_labelled_questions
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.synonyms import Synonyms
@@ -35,7 +35,7 @@ def load_questions(wb: Workbench, data: str) -> list[Question]:
     """A shipped set, a corpus's labels, or a file. Raises UnknownData, UnknownCorpus, UnreadableFile."""
     corpus = get_own_corpus(wb, data)
     if corpus is not None:
-        return labelled_questions(wb, corpus.id)
+        return load_labelled_questions(wb, corpus.id)
     return list(datasets.load_questions(data, corpora=wb.settings.corpora_dir).questions)
 
 

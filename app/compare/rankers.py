@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 
-from app.compare.sweeps import find_swept, parse_ratio
+from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.versions import loading, registry
 from app.versions.directory import read_drop_ratio
 from app.workbench.workbench import Workbench
@@ -46,7 +46,7 @@ def name_active(wb: Workbench, spec: str) -> str:
 def find_twins(wb: Workbench, names: Collection[str]) -> dict[str, str]:
     """Of a sweep, the cascade at the ratio that it has without settings, where that is compared, too: by its name."""
     twins = {}
-    for name in find_swept(names):
+    for name in find_sweep_rankers(names):
         cascade, ratio = parse_ratio(name) or ("", 0.0)
         at = loading.locate(wb, cascade) if cascade in names else None
         if at is not None and not at[1] and read_drop_ratio(at[0]) == ratio:

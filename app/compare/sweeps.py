@@ -20,7 +20,7 @@ def parse_ratio(ranker: str) -> tuple[str, float] | None:
     return (match[1], float(match[2])) if match else None
 
 
-def find_swept(rankers: Collection[str]) -> frozenset[str]:
+def find_sweep_rankers(rankers: Collection[str]) -> frozenset[str]:
     """Those that belong to a sweep; a cascade at a single ratio is none."""
     cascades = {ranker: ratio[0] for ranker in rankers if (ratio := parse_ratio(ranker))}
     counts = Counter(cascades.values())
@@ -30,10 +30,10 @@ def find_swept(rankers: Collection[str]) -> frozenset[str]:
 def adjust_p_values(pairs: Sequence[tuple[str, str]], p_values: Sequence[float]) -> list[float]:
     """Each pair's p by Holm's method. A sweep's ratios are one model many times, so their pairs are a family apart and
     do not count against those of the rankers that somebody chose to compare."""
-    swept = find_swept([*dict.fromkeys(name for pair in pairs for name in pair)])
-    families = [bool(swept.intersection(pair)) for pair in pairs]
-    adjusted = {
+    in_sweeps = find_sweep_rankers([*dict.fromkeys(name for pair in pairs for name in pair)])
+    families = [bool(in_sweeps.intersection(pair)) for pair in pairs]
+    p_values_of = {
         family: iter(adjust_by_holm([p for p, own in zip(p_values, families, strict=True) if own is family]))
         for family in (False, True)
     }
-    return [next(adjusted[family]) for family in families]
+    return [next(p_values_of[family]) for family in families]

@@ -320,12 +320,12 @@ def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], source
     another name now. `sources`: id -> file of this ingest; it is added to."""
     longer_ids = [d.source if _is_whole_file(d) else f"{d.source}-{d.id}" for d in batch]
     with wb.read() as s:
-        existing = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
+        older = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
     documents = []
     for d, longer_id in zip(batch, longer_ids, strict=True):
-        source = sources.get(d.id) or (existing[d.id].source if d.id in existing else "") or d.source
+        source = sources.get(d.id) or (older[d.id].source if d.id in older else "") or d.source
         has_same_stem = _is_whole_file(d) and _remove_suffix(source) == d.id
-        if source != d.source and (d.id in sources or longer_id in existing or has_same_stem):
+        if source != d.source and (d.id in sources or longer_id in older or has_same_stem):
             d = replace(d, id=longer_id)
         sources[d.id] = d.source
         documents.append(d)
@@ -342,23 +342,23 @@ def _remove_suffix(source: str) -> str:
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
-    digests = {d.id: content_digest(d.title, d.text) for d in batch}
+    digests = {d.id: hash_content(d.title, d.text) for d in batch}
     with wb.read() as s:
-        existing = rows.find_documents_by_name(s, corpus_id, list(digests))
-    changed = [d for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]]
+        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+    changed = [d for d in batch if d.id not in older or older[d.id].digest != digests[d.id]]
     pieces = _split(changed, tally)  # before the transaction begins, to keep it short
-    tally.same_files |= {d.source for d in batch if d.id in existing and existing[d.id].digest == digests[d.id]}
-    stored_ids = {d.id: existing[d.id].id for d in changed if d.id in existing and d.id in pieces}
+    tally.same_files |= {d.source for d in batch if d.id in older and older[d.id].digest == digests[d.id]}
+    stored_ids = {d.id: older[d.id].id for d in changed if d.id in older and d.id in pieces}
     _sort_out_unlike(wb, [d for d in changed if d.id in stored_ids], pieces, stored_ids, tally)
     with wb.write() as s:
         lock_corpus(s, corpus_id)
-        existing = rows.find_documents_by_name(s, corpus_id, list(digests))
-        new = [d for d in batch if d.id in pieces and d.id not in existing]
-        changes = [d for d in batch if d.id in pieces and d.id in existing and existing[d.id].digest != digests[d.id]]
+        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+        new = [d for d in batch if d.id in pieces and d.id not in older]
+        changes = [d for d in batch if d.id in pieces and d.id in older and older[d.id].digest != digests[d.id]]
         ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
         rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
         for d in changes:
-            document = s.get_one(DocumentRow, existing[d.id].id)
+            document = s.get_one(DocumentRow, older[d.id].id)
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
     tally.added += len(new)
     tally.updated += len(changes)
@@ -421,5 +421,5 @@ def name_some(names: Sequence[str], total: int) -> str:
     return f"{some} and {rest:,} more" if rest > 0 else some
 
 
-def content_digest(title: str, text: str) -> str:
+def hash_content(title: str, text: str) -> str:
     return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()

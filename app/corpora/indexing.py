@@ -15,6 +15,7 @@ import numpy as np
 
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
@@ -122,8 +123,8 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
         _discard(wb, corpus_id, e)
         index_pending(wb, corpus_id)
     with wb.read() as s:
-        job_ids = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
-    return job_ids[0] if job_ids else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+        job_ids = [j.id for j in job_rows.list_active_jobs(s, JobKind.EMBED, corpus_id) if j.state == "queued"]
+    return job_ids[0] if job_ids else queue.enqueue(wb, JobKind.EMBED, {}, corpus_id=corpus_id).id
 
 
 def _has_work(index: PassageIndex) -> bool:
@@ -157,7 +158,7 @@ def run_embed(job: JobRun) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None or not wb.has_index(corpus_id):
         return {"passages": 0}
-    embedder, embedded = None, 0
+    embedder, count = None, 0
     # opened separately: another process may replace the file
     with closing(wb.indexes.open(corpus_id)) as index:
         while batch := index.list_pending(BATCH_PASSAGES):
@@ -165,12 +166,12 @@ def run_embed(job: JobRun) -> dict[str, Json]:
             embedder = embedder or wb.models.embedder()
             vectors = embedder.embed([p.text for p in batch])
             index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
-            embedded += len(batch)
+            count += len(batch)
             done, total = index.count_vectors(), index.count()
             job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
-            if embedded % OPTIMIZE_PASSAGES < BATCH_PASSAGES and not index.is_optimized():
+            if count % OPTIMIZE_PASSAGES < BATCH_PASSAGES and not index.is_optimized():
                 index.optimize()
         if not index.is_optimized():
             job.progress(0.99, f"{index.count():,} passages are put in order for the search")
             index.optimize()
-    return {"passages": embedded}
+    return {"passages": count}

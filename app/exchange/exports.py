@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from app.corpora.corpora import get_corpus
+from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
-from app.labels import annotation, consensus
+from app.labels import consensus, progress
 from app.versions import loading
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -22,7 +23,6 @@ from as2core.data import beir
 from as2core.data.catalog import WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
-from as2core.synonyms import Synonyms
 from as2core.types import CORRECT, INCORRECT, Question
 from db.repositories.questions import WRITTEN_HERE
 
@@ -45,7 +45,7 @@ NEEDS = {  # format -> without which its file would be empty
 
 def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
     """Format -> what it needs, of those whose file would be empty. Cached for some seconds where counting is slow."""
-    kinds = annotation.list_kinds(wb, corpus_id)
+    kinds = progress.count_outcomes_by_question(wb, corpus_id)
     has_label = any(r.correct or r.incorrect for r in kinds)
     has_both = any(r.correct and r.incorrect for r in kinds)
     return {fmt: need for fmt, need in NEEDS.items() if not (has_both if fmt == "triplets" else has_label)}
@@ -58,13 +58,11 @@ def export_labels(
     annotator: str | None = None,
     *,
     by: int | None = None,
-    synonyms: Synonyms | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
-    command line; unless an admin, they do not get others' labels of a pair that they have still to label. `synonyms`:
-    the corpus's, with which the version ranks for a run.
-    Raises BadSetting; As2Error where there is nothing to export, or nothing of this annotator, or nothing of what the
-    format holds; NotAllowed for somebody who is blocked."""
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label. A run is
+    ranked with the corpus's synonyms. Raises BadSetting; As2Error where there is nothing to export, or nothing of this
+    annotator, or nothing of what the format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
@@ -74,9 +72,9 @@ def export_labels(
         by_annotator = consensus.count_annotators(wb, corpus_id)
         if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):
             raise As2Error(reason)
-    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
+    questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
-        if by is not None and labelled_questions(wb, corpus_id, annotator):
+        if by is not None and load_labelled_questions(wb, corpus_id, annotator):
             raise As2Error(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
@@ -88,7 +86,7 @@ def export_labels(
     if fmt == "beir":
         return _zip(beir.dumps(parts))
     if fmt == "run":
-        return _run_file(wb, synonyms.expand_all(parts) if synonyms else parts).encode()
+        return _run_file(wb, read_synonyms(wb, corpus_id).expand_all(parts)).encode()
     return "".join(WRITERS[fmt](parts)).encode()
 
 
@@ -99,7 +97,7 @@ def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:
     return [part for q in questions if (part := select_writable(q, fmt)) is not None]
 
 
-def labelled_questions(
+def load_labelled_questions(
     wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
 ) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones

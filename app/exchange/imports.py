@@ -23,7 +23,7 @@ from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.data import beir
 from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
 from as2core.data.documents import clean_file_name
@@ -106,7 +106,7 @@ def import_labels(
 def _build_view(
     counts: ImportCounts, problems: list[tuple[int, str]], lines: report.Lines, corpus: CorpusView | None, fmt: str
 ) -> report.ImportView:
-    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
+    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejections]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
         new=counts.new,
@@ -159,7 +159,7 @@ def _store(
 def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:
     """The questions without the candidates that have no text (SelQA has some), and how many those were. Their ids alone
     could name a sentence of another set."""
-    rest = [replace(q, candidates=tuple(c for c in q.candidates if storable(c.text).strip())) for q in questions]
+    rest = [replace(q, candidates=tuple(c for c in q.candidates if make_storable(c.text).strip())) for q in questions]
     return rest, sum(len(q.candidates) for q in questions) - sum(len(q.candidates) for q in rest)
 
 
@@ -195,7 +195,7 @@ def _find_person(s: Session, name: str) -> Annotator | None:
 
 
 def _tidy_name(name: str) -> str:
-    name = " ".join(storable(name).split())[:MAX_NAME_CHARS] or IMPORT
+    name = " ".join(make_storable(name).split())[:MAX_NAME_CHARS] or IMPORT
     return name.casefold() if name.casefold() in NO_PERSON else name
 
 

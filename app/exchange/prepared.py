@@ -47,7 +47,7 @@ def _load_train(wb: Workbench, corpus_id: int) -> list[Question]:
 def _select_open(wb: Workbench, corpus_id: int, questions: list[Question]) -> list[Question]:
     """Those without a correct sentence, in an order that mixes the documents and is the same in every home."""
     with wb.read() as s:
-        done = {r.external_id for r in label_rows.list_kinds_by_question(s, corpus_id, ["test"]) if r.correct}
+        done = {r.external_id for r in label_rows.count_outcomes_by_question(s, corpus_id, ["test"]) if r.correct}
     return sorted((q for q in questions if q.qid not in done), key=_hash)
 
 

@@ -16,11 +16,12 @@ from textwrap import shorten
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
-from app.corpora.documents import content_digest
+from app.corpora.documents import hash_content
 from app.labels.agreement import tidy_note
-from app.labels.consensus import BINARY, resolve_labels, sentences_by_candidate_id
+from app.labels.candidate_ids import map_candidate_ids
+from app.labels.consensus import BINARY, resolve_labels
 from app.versions.evaluations import split_batches
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.types import UNSURE, Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
@@ -79,7 +80,7 @@ class ImportCounts:
     new_sentences: int = 0
     moved: Counter[tuple[str, str]] = field(default_factory=Counter)  # (the split before, the one now)
     conflicts: list[str] = field(default_factory=list)
-    rejected: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
+    rejections: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
 
     def add(self, more: "ImportCounts") -> None:
@@ -113,15 +114,17 @@ def _to_storable(q: Question) -> Question:
     candidates = tuple(
         replace(
             c,
-            id=storable(c.id),
-            text=storable(c.text),
-            title=storable(c.title),
+            id=make_storable(c.id),
+            text=make_storable(c.text),
+            title=make_storable(c.title),
             grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
             verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
         )
         for c in q.candidates
     )
-    return replace(q, qid=storable(q.qid), text=storable(q.text), candidates=candidates, kind=storable(q.kind))
+    return replace(
+        q, qid=make_storable(q.qid), text=make_storable(q.text), candidates=candidates, kind=make_storable(q.kind)
+    )
 
 
 class _BatchImport:
@@ -133,7 +136,7 @@ class _BatchImport:
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
         sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts)
-        candidates = sentences_by_candidate_id(self.s, [row.id for row in question_rows.values() if row.id is not None])
+        candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
             for q in batch
@@ -166,7 +169,7 @@ class _BatchImport:
                 self.counts.new_questions += 1
             if row is None:
                 reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejected.append((q.qid, "", reason))
+                self.counts.rejections.append((q.qid, "", reason))
                 continue
             if row.origin == ASKED:
                 row.queued = True
@@ -195,7 +198,7 @@ class _BatchImport:
                 row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
                 reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejected.append((question.qid, c.id, reason))
+                self.counts.rejections.append((question.qid, c.id, reason))
             else:
                 assigned_rows.add(row)
                 sentence_rows[c.id] = row
@@ -376,7 +379,7 @@ class _Sentences:
                 texts.append(row.text)
                 at = row.end + 1
             document.text = "\n".join(texts)
-            document.digest = content_digest(document.title, document.text)
+            document.digest = hash_content(document.title, document.text)
             document.indexed = False
             document.updated = self._now
 

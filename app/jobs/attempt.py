@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from app.jobs.process import worker_name
+from app.jobs.process import name_worker
 from app.jobs.queue import PRIORITIES, find_slot
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, Cancelled
@@ -204,7 +204,7 @@ def run_next(
         if rows.find_next_queued(s, slot) is None:
             return False
     with wb.write() as s:
-        row = rows.claim_next(s, slot, worker_name(), wb.clock())
+        row = rows.claim_next(s, slot, name_worker(), wb.clock())
     if row is None:  # another worker was quicker
         return False
     try:

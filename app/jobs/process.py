@@ -162,7 +162,7 @@ def start_worker_if_needed(wb: Workbench) -> None:
     start_worker(wb.settings)
 
 
-def worker_name() -> str:
+def name_worker() -> str:
     """Host, process and start time, so that others on the same machine can check whether it still runs."""
     return f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
 

@@ -14,6 +14,7 @@ from typing import cast
 
 from sqlalchemy.orm import Session, object_session
 
+from app.jobs.kinds import JobKind
 from app.jobs.process import start_worker_if_needed
 from app.workbench import audit
 from app.workbench.people import ADMIN, ANNOTATOR, VIEWER, AnnotatorView, allow
@@ -30,13 +31,13 @@ MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned o
 # A worker's slots: the kinds of job that each runs, with their priorities. Of the jobs that wait for a slot, the one of
 # the highest priority goes first. A long kind has a slot of its own; the short kinds share one.
 SLOTS: tuple[Mapping[str, int], ...] = (
-    {"retrain": 30},
-    {"compare": 20, "decide": 25},
-    {"promote": 40},
-    {"doubt": 15, "propose": 12, "score": 10, "embed": 0, "measure": -10},
+    {JobKind.RETRAIN: 30},
+    {JobKind.COMPARE: 20, JobKind.DECIDE: 25},
+    {JobKind.PROMOTE: 40},
+    {JobKind.DOUBT: 15, JobKind.PROPOSE: 12, JobKind.SCORE: 10, JobKind.EMBED: 0, JobKind.MEASURE: -10},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
-SINGLE_KINDS = ("retrain", "measure")  # of a corpus one at a time waits or runs
+SINGLE_KINDS = (JobKind.RETRAIN, JobKind.MEASURE)  # of a corpus one at a time waits or runs
 
 
 def find_slot(kind: str) -> Mapping[str, int]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.jobs.kinds import JobKind
 from app.jobs.process import start_worker_if_needed
 from app.jobs.queue import JobView, to_view
 from app.workbench import people
@@ -62,7 +63,7 @@ def set_rule(
 def count_new_labels(wb: Workbench, corpus_id: int) -> int:
     """How many labels people gave since the corpus's last retrain that was done was queued."""
     with wb.read() as s:
-        return _count_since(s, corpus_id, job_rows.find_newest_job(s, "retrain", corpus_id, "done"))
+        return _count_since(s, corpus_id, job_rows.find_newest_job(s, JobKind.RETRAIN, corpus_id, "done"))
 
 
 def wake_worker_if_due(wb: Workbench) -> None:
@@ -82,8 +83,8 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
     due = []
     with wb.read() as s:
         for corpus in corpus_rows.list_automatic_corpora(s):
-            last = job_rows.find_newest_job(s, "retrain", corpus.id)
-            new = _count_since(s, corpus.id, job_rows.find_newest_job(s, "retrain", corpus.id, "done"))
+            last = job_rows.find_newest_job(s, JobKind.RETRAIN, corpus.id)
+            new = _count_since(s, corpus.id, job_rows.find_newest_job(s, JobKind.RETRAIN, corpus.id, "done"))
             fresh = _count_since(s, corpus.id, last)
             rule = RetrainRule(**(corpus.automatic or {}))
             state = f"{mark} {corpus.id} {last.id if last else 0}"

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from app.labels.consensus import BINARY, MAX_NOTE_CHARS, check_label
 from app.labels.guidelines import EditConflict
 from app.workbench.people import ADMIN, Gone, has_role, require
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.types import CORRECT
 from db.models import WITHDRAWN, Sentence
 from db.repositories import corpora as corpus_rows
@@ -144,7 +144,7 @@ def infer_question_kind(question: str) -> str:
     return "how-many" if word.split()[1:] else "who" if word.startswith("who") else word
 
 
-def alpha(units: Sequence[Unit]) -> float | None:
+def compute_alpha(units: Sequence[Unit]) -> float | None:
     """Krippendorff's alpha; None where everybody always says the same one thing, since then it is undefined."""
     import krippendorff
 
@@ -154,7 +154,7 @@ def alpha(units: Sequence[Unit]) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
-def ac1(units: Sequence[Unit]) -> float | None:
+def compute_ac1(units: Sequence[Unit]) -> float | None:
     """Gwet's AC1 for any number of people (Gwet, "Computing inter-rater reliability and its variance in the presence of
     high agreement", 2008). Chance agreement is taken to be that of guesses on hard units alone; so unlike alpha and
     kappa it stays high where nearly all labels are the same and people agree on them. None without a unit."""
@@ -189,11 +189,11 @@ def _alpha_of_sums(sums: np.ndarray) -> np.ndarray:
     return np.where((zeros > 0) & (ones > 0), 1 - (zeros + ones - 1) * mixed / (zeros * ones), np.nan)
 
 
-ALPHA = Measure(alpha, _coincidences, _alpha_of_sums)
-AC1 = Measure(ac1, _agreements, _ac1_of_sums)
+ALPHA = Measure(compute_alpha, _coincidences, _alpha_of_sums)
+AC1 = Measure(compute_ac1, _agreements, _ac1_of_sums)
 
 
-def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
+def compute_kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
     """Cohen's kappa of two people; None where both always say the same one thing."""
     from sklearn.metrics import cohen_kappa_score
 
@@ -204,7 +204,7 @@ def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
 
 
 def _kappa_of(a: str, b: str) -> Measure[Votes]:
-    return Measure(partial(kappa, a=a, b=b), partial(_cell, a=a, b=b), _kappa_of_sums)
+    return Measure(partial(compute_kappa, a=a, b=b), partial(_cell, a=a, b=b), _kappa_of_sums)
 
 
 def _cell(votes: Votes, a: str, b: str) -> tuple[float, ...]:
@@ -284,7 +284,7 @@ def _check_base(ruling: Row | None, base: int | None) -> None:
 
 
 def tidy_note(note: str) -> str:
-    return " ".join(storable(note).split())[:MAX_NOTE_CHARS]
+    return " ".join(make_storable(note).split())[:MAX_NOTE_CHARS]
 
 
 def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:

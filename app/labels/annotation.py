@@ -7,39 +7,31 @@ next is up to `queues`.
 from __future__ import annotations
 
 import secrets
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
-from itertools import islice, pairwise, takewhile
-from typing import TypeVar
+from datetime import datetime
+from itertools import islice
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.jobs import retrain_rule
-from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
-from app.labels.guidelines import rules_of, rules_of_corpus
+from app.labels.consensus import check_label
 from app.labels.items import Presentation
-from app.labels.queues import Seat, request_queue
-from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
+from app.labels.rules import get_rules
+from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, REVIEWS
 from app.workbench.people import Gone, require
-from app.workbench.workbench import Workbench, storable
-from as2core.errors import As2Error, BadSetting
-from db.models import WITHDRAWN, Corpus, LabelEvent, Question
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
+from db.models import WITHDRAWN, Corpus, LabelEvent
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 from db.repositories.questions import NewCandidate
 
-SESSION_PAUSE = timedelta(minutes=5)  # a longer pause ends a session
-PACE_EVENTS, MIN_PACE_LABELS = 30, 10
 UNRANKED = 10**9
-SLOW_COUNT_SECONDS, CACHE_FACTOR, MAX_CACHE_SECONDS = 0.1, 10, 10.0  # a slow count is cached ten times as long
-T = TypeVar("T")
 
 
 class OverlapReached(As2Error):
@@ -70,23 +62,6 @@ class LabelView:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressView:
-    """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are those this
-    annotator could still label in the queue; `per_label` counts `all` by the resolved label: LABELS, and "disputed"
-    where people disagree evenly. `pace`: labels a minute in the current session, None without one.
-    `target`: the pairs wanted, None if none were set."""
-
-    today: int
-    mine: int
-    all: int
-    labelled_questions: int
-    remaining: int
-    per_label: Mapping[str, int]
-    pace: float | None = None
-    target: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ActView:
     """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn".
     `event_id`: of its newest event."""
@@ -98,14 +73,6 @@ class ActView:
     label: str
     pairs: int = 1
     event_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FlagView:
-    """A flag that was set. `brings_back`: its question was in no queue before."""
-
-    id: int
-    brings_back: bool
 
 
 def give_label(
@@ -123,7 +90,7 @@ def give_label(
     check_label(label)
     wb.later.finish(question_id)  # the run that brought the pair
     with wb.write(durable=True) as s:
-        if not _check_pair(s, question_id, sentence_id, annotator_id):
+        if not check_pair(s, question_id, sentence_id, annotator_id):
             raise LeftDocument("this sentence is no longer in the corpus: nothing was recorded. The next item follows.")
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)
@@ -140,7 +107,7 @@ def give_labels(
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
         for sentence_id, display in sorted(presentations.items()):
-            if _check_pair(s, question_id, sentence_id, annotator_id):
+            if check_pair(s, question_id, sentence_id, annotator_id):
                 with suppress(OverlapReached):
                     pair = question_id, sentence_id
                     views.append(add_label(s, wb.clock(), pair, annotator_id, label, display, act))
@@ -179,7 +146,7 @@ def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo
     if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
         return
     others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
-    if len(others) >= rules_of(_find_corpus(s, pair)[0]).overlap:
+    if len(others) >= get_rules(_find_corpus(s, pair)[0]).overlap:
         raise OverlapReached("Others labelled this pair in the meantime. The next item follows.")
 
 
@@ -191,7 +158,7 @@ def _find_corpus(s: Session, pair: Pair) -> tuple[Corpus, bool]:
     return row
 
 
-def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> bool:
+def check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> bool:
     """Whether the sentence is still in a document. Raises Gone, NotAllowed for a viewer."""
     _, is_retired = _find_corpus(s, (question_id, sentence_id))
     require(s, annotator_id, "label")
@@ -201,7 +168,7 @@ def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: in
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
     """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
     with wb.write(durable=True) as s:
-        _check_pair(s, question_id, sentence_id, annotator_id)
+        check_pair(s, question_id, sentence_id, annotator_id)
         newest = rows.find_newest_event(s, question_id, sentence_id, annotator_id)
         if newest is None:
             return None
@@ -277,121 +244,6 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
         pair, newest_id = (event.question_id, event.sentence_id), events[0].LabelEvent.id
         views.append(ActView(*pair, question, sentence, event.label, len(events), newest_id))
     return tuple(views)
-
-
-def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> FlagView:
-    """Put a pair into the queue of flagged ones, with a note for others; if its question was taken out of the queues,
-    it is in them again. Raises Gone, NotAllowed, BadSetting."""
-    note = " ".join(storable(note).split())
-    if len(note) > MAX_NOTE_CHARS:
-        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
-    with wb.write(durable=True) as s:
-        _check_pair(s, question_id, sentence_id, annotator_id)
-        brings_back = not s.get_one(Question, question_id).queued
-        question_lists.set_queued(s, [question_id], queued=True)
-        return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
-
-
-def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
-    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
-    Raises NotAllowed."""
-    with wb.write(durable=True) as s:
-        require(s, annotator_id, "label")
-        reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
-        if flag.brings_back:
-            question_lists.set_queued(s, [question_id], queued=False)
-
-
-def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:
-    """Sentence id -> label: one annotator's, or what everyone's come to (pairs in dispute are left out)."""
-    with wb.read() as s:
-        if annotator_id is not None:
-            own = rows.find_labels_by(s, annotator_id, [question_id])
-            return {sentence_id: label for (_, sentence_id), label in own.items()}
-        verdicts = rows.find_verdicts(s, question_ids=[question_id])
-        label_of = resolve_labels(rows.list_labels_of_questions(s, [question_id]))
-    return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
-
-
-def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
-    """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
-    labels = read_labels(wb, question_id)
-    with wb.read() as s:
-        question = s.get(Question, question_id)
-        if question is None or rules_of_corpus(s, question.corpus_id).overlap == 1:
-            return labels
-        of_people = {r.sentence_id for r in rows.list_labels_of_questions(s, [question_id]) if not r.imported}
-    own = read_labels(wb, question_id, annotator_id)
-    return {c: label for c, label in labels.items() if c in own or c not in of_people}
-
-
-def measure_progress(
-    wb: Workbench,
-    corpus_id: int,
-    annotator_id: int,
-    queue: str = RANDOM,
-    *,
-    pool: Collection[str] = (),
-    questions: tuple[int, ...] = (),
-    ahead: timedelta = timedelta(),
-) -> ProgressView:
-    """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. `pool` and
-    `questions` as in `Seat`. Slow counts are cached for some seconds and corrected by one's own count, which is always
-    exact."""
-    now = wb.clock()
-    today = (now + ahead).replace(hour=0, minute=0, second=0, microsecond=0) - ahead
-    with wb.read() as s:
-        mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
-        rules = rules_of_corpus(s, corpus_id)
-        tally = partial(rows.count_outcomes, s, corpus_id)
-        (per_label, question_count), more = count_cached(wb, (corpus_id, annotator_id), mine, tally)
-        request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
-        count = partial(queues.count_open, s, request, now)
-        # what one labels does not leave a review as it leaves another queue
-        remaining, fewer = (count(), 0) if queue in REVIEWS else count_cached(wb, (request,), mine, count)
-        newest = rows.list_recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
-    # "the rest are incorrect" is one act with as many labels as the list is long: no measure of pace
-    last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
-    return ProgressView(
-        today=of_today,
-        mine=mine,
-        all=max(mine, sum(per_label.values()) + more),
-        labelled_questions=question_count,
-        remaining=max(0, remaining - fewer),
-        per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
-        pace=_measure_pace([now, *last]),
-        target=rules.target,
-    )
-
-
-def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
-    """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
-    if (entry := wb.progress_counts.get(key)) is not None:
-        cached, then = entry
-        return cached, mine - then
-    began = time.thread_time()
-    fresh = count()
-    seconds = time.thread_time() - began
-    if seconds > SLOW_COUNT_SECONDS:
-        wb.progress_counts.put(key, (fresh, mine), min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds))
-    return fresh, 0
-
-
-def list_kinds(wb: Workbench, corpus_id: int, but_splits: Collection[str] = ()) -> list[Row]:
-    """Rows (question_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
-    Cached for some seconds where counting is slow."""
-    with wb.read() as s:
-        key = ("kinds", corpus_id, *sorted(but_splits))
-        kinds, _ = count_cached(wb, key, 0, lambda: rows.list_kinds_by_question(s, corpus_id, but_splits))
-    return kinds
-
-
-def _measure_pace(times: list[datetime]) -> float | None:
-    """Labels a minute in the session that lasts until the first of `times`, newest first; None before MIN_PACE_LABELS
-    labels."""
-    steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise(times)))
-    seconds = (times[0] - steps[-1][1]).total_seconds() if steps else 0.0
-    return len(steps) / seconds * 60 if len(steps) >= MIN_PACE_LABELS and seconds > 0 else None
 
 
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:

@@ -6,7 +6,6 @@ incorrect counts; a tie is a dispute, and "unsure" counts for neither side.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,13 +13,13 @@ from itertools import groupby
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.guidelines import rules_of_corpus
+from app.labels.candidate_ids import make_unique_candidate_ids
+from app.labels.rules import find_rules
 from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
-from db.models import Sentence
-from db.repositories import corpora as corpus_rows
+from db.models import Question as QuestionRow
 from db.repositories import label_lists, reviews
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
@@ -34,15 +33,15 @@ MAX_LISTED_ANNOTATORS = 10  # of an error
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A stored question with its candidates as they are labelled now. `disputed` counts pairs on which people disagree
-    evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here. `queued`: whether the
-    label queues offer it."""
+    """A stored question with its candidates as they are labelled now. `conflict_count` counts pairs on which people
+    disagree evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here. `queued`:
+    whether the label queues offer it."""
 
     id: int
     question: Question
     origin: str
     own: bool
-    disputed: int
+    conflict_count: int
     unsure: int
     queued: bool = True
 
@@ -53,8 +52,8 @@ class LabelledQuestion:
         """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
         question = Question(row.qid, row.question, candidates, kind=row.kind, split=row.split)
         own = any(not x.imported for x in labels)
-        disputed, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
-        return cls(row.question_id, question, row.origin, own, disputed, unsure, row.queued)
+        conflict_count, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
+        return cls(row.question_id, question, row.origin, own, conflict_count, unsure, row.queued)
 
 
 def check_label(label: str) -> None:
@@ -96,6 +95,29 @@ def resolve_label(votes: Sequence[Row], verdict: str | None = None, conflicts: s
     return CORRECT if ahead > 0 else INCORRECT
 
 
+def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:
+    """Sentence id -> label: one annotator's, or what everyone's come to (pairs in dispute are left out)."""
+    with wb.read() as s:
+        if annotator_id is not None:
+            own = label_rows.find_labels_by(s, annotator_id, [question_id])
+            return {sentence_id: label for (_, sentence_id), label in own.items()}
+        verdicts = label_rows.find_verdicts(s, question_ids=[question_id])
+        label_of = resolve_labels(label_rows.list_labels_of_questions(s, [question_id]))
+    return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
+
+
+def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
+    """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
+    labels = read_labels(wb, question_id)
+    with wb.read() as s:
+        question = s.get(QuestionRow, question_id)
+        if question is None or find_rules(s, question.corpus_id).overlap == 1:
+            return labels
+        of_people = {r.sentence_id for r in label_rows.list_labels_of_questions(s, [question_id]) if not r.imported}
+    own = read_labels(wb, question_id, annotator_id)
+    return {c: label for c, label in labels.items() if c in own or c not in of_people}
+
+
 def load_questions(
     wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
 ) -> list[LabelledQuestion]:
@@ -105,7 +127,7 @@ def load_questions(
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
-        ids = unique_candidate_ids(s, candidates)
+        ids = make_unique_candidate_ids(s, candidates)
         waiting = _find_waiting(s, corpus_id, labels, by) if _may_wait(s, corpus_id, by) else set()
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
@@ -122,7 +144,7 @@ def load_questions(
 def _may_wait(s: Session, corpus_id: int, by: int | None) -> bool:
     """Whether any pair can wait for a label of `by`: not where one person's is enough, and not where `by` is an admin,
     or the command line."""
-    return by is not None and rules_of_corpus(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
+    return by is not None and find_rules(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
 
 
 def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
@@ -132,7 +154,7 @@ def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | N
     for row in labels:
         if not row.imported:
             annotators.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
-    overlap = rules_of_corpus(s, corpus_id).overlap
+    overlap = find_rules(s, corpus_id).overlap
     return {pair for pair, people in annotators.items() if len(people) < overlap and by not in people}
 
 
@@ -147,9 +169,9 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
     missing = [repr(name) for name in names if name not in by_annotator]
     if not missing or not by_annotator:
         return ""
-    listed = [*by_annotator][:MAX_LISTED_ANNOTATORS]
-    more = [f"{len(by_annotator) - len(listed):,} more"] if len(by_annotator) > len(listed) else []
-    return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(listed + more)}"
+    busiest = [*by_annotator][:MAX_LISTED_ANNOTATORS]
+    more = [f"{len(by_annotator) - len(busiest):,} more"] if len(by_annotator) > len(busiest) else []
+    return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(busiest + more)}"
 
 
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
@@ -160,30 +182,6 @@ def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tup
         waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
         pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
         return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
-
-
-def sentences_by_candidate_id(s: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
-    """Question id -> id -> sentence, of all its candidates. The id is the one a candidate came with, or its sentence's;
-    where an older candidate has that one already, the sentence's own, or that with a number. So an export comes back
-    to the same sentences."""
-    by_question: dict[int, dict[str, Sentence]] = {}
-    for question_id, external_id, sentence in corpus_rows.list_candidate_sentences(s, question_ids):
-        by_id, own = by_question.setdefault(question_id, {}), sentence.external_id
-        ids = (own if external_id is None else external_id, own, *(f"{own} {n}" for n in range(2, len(by_id) + 3)))
-        by_id[next(i for i in ids if i not in by_id)] = sentence
-    return by_question
-
-
-def unique_candidate_ids(s: Session, rows: Iterable[Row]) -> dict[Pair, str]:
-    """(question id, sentence id) -> the candidate's id, of those questions in whose rows (question_id, sentence_id,
-    candidate) an id stands twice."""
-    times = Counter((row.question_id, row.candidate) for row in rows if row.sentence_id is not None)
-    twice = sorted({question_id for (question_id, _), n in times.items() if n > 1})
-    return {
-        (q, sentence.id): i
-        for q, of_one in sentences_by_candidate_id(s, twice).items()
-        for i, sentence in of_one.items()
-    }
 
 
 def _build_question(

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.guidelines import Rules
+from app.labels.rules import Rules
 from app.labels.strategies import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from db.models import ModelVersion
 from db.repositories import corpora as corpus_rows

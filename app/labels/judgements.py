@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Row
 
 from app.labels.consensus import group_by_sentence, resolve_label
-from app.labels.guidelines import rules_of_corpus
+from app.labels.rules import find_rules
 from app.workbench.workbench import Workbench
 from db.repositories import labels as rows
 from db.repositories import reviews
@@ -41,7 +41,7 @@ def read_judgements(
         if not labels:
             return {}
         verdicts = reviews.find_signed_verdicts(s, corpus_id, question_ids)
-        is_open = viewer_id is None or rules_of_corpus(s, corpus_id).overlap == 1
+        is_open = viewer_id is None or find_rules(s, corpus_id).overlap == 1
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         by_question.setdefault(row.question_id, []).append(row)

@@ -42,7 +42,7 @@ class LabelRecord:
 class LabelsView:
     """One page of the labels that a search finds, `total` of them."""
 
-    listed: tuple[LabelRecord, ...]
+    page: tuple[LabelRecord, ...]
     total: int
 
 

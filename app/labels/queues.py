@@ -20,8 +20,8 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.consensus import group_by_sentence
-from app.labels.guidelines import Rules, rules_of_corpus
 from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
+from app.labels.rules import Rules, find_rules
 from app.labels.strategies import (
     ADAPTIVE,
     AGAIN,
@@ -69,13 +69,13 @@ class Seat:
 def needs_label(wb: Workbench, corpus_id: int, annotator_id: int) -> bool:
     """Whether the label queues have a question that this annotator can begin, ranked or not."""
     with wb.read() as s:
-        return queues.needs_label(s, corpus_id, annotator_id, rules_of_corpus(s, corpus_id).overlap)
+        return queues.needs_label(s, corpus_id, annotator_id, find_rules(s, corpus_id).overlap)
 
 
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 
-def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
+def find_next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
     the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last, and
     questions). None when the queue is empty; `score_job.start_scoring` fills it. Raises BadSetting for an unknown
@@ -118,7 +118,7 @@ def _lease(wb: Workbench, seat: Seat, draw: _Draw, pair: Pair, now: datetime) ->
     return token
 
 
-def item_at(
+def open_item(
     wb: Workbench,
     question_id: int,
     sentence_id: int,
@@ -138,7 +138,7 @@ def item_at(
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
         only_views = has_role(s, annotator_id, VIEWER)
         is_leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
-        rules = rules_of_corpus(s, question.corpus_id)
+        rules = find_rules(s, question.corpus_id)
         item = build_item(s, row, annotator_id, assignment, token, rules, again=True)
     is_locked = not (is_leased or only_views or item.label)
     return replace(item, leased_until=expires if is_leased else None, is_locked=is_locked)
@@ -159,7 +159,7 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
 # --- a question with its list ----------------------------------------------------------------------------------------
 
 
-def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
+def find_next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
     """The question of the queue's next pair with its whole list, every pair of it that is open leased; `skips`:
     questions not wanted now, the latest last. None when nothing is left, whoever takes questions meanwhile. Raises
     BadSetting."""
@@ -178,7 +178,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
             target: int | None = row.sentence_id
             if assignment.is_random:
                 assignment, target = replace(assignment, first_id=target), None
-            item = question_at(wb, seat, row.question_id, assignment, target)
+            item = open_question(wb, seat, row.question_id, assignment, target)
             if any(r.free for r in item.rows):
                 return item
             misses.append(row.question_id)  # others were quicker, such as one who began at the same time
@@ -186,7 +186,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
     return None
 
 
-def question_at(
+def open_question(
     wb: Workbench, seat: Seat, question_id: int, assignment: Assignment | None = None, target: int | None = None
 ) -> QuestionItem:
     """A certain question with its list, as it was assigned before (None: as the queue assigns it); what the holder had
@@ -196,7 +196,7 @@ def question_at(
         question = s.get(Question, question_id)
         if question is None:
             raise Gone("this question no longer exists; reload the page")
-        rules = rules_of_corpus(s, question.corpus_id)
+        rules = find_rules(s, question.corpus_id)
         assignment = assignment or _assign(rules, seat, (question_id, 0))
         leases.release_all(s, question.corpus_id, seat.who, seat.queue)
         queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
@@ -237,7 +237,7 @@ def question_at(
 def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem | None:
     """The question with its list that somebody left, such as before a reload, also where the queue offers it no more:
     one label is enough to leave the queue of questions without any. None where the queue may not give it, where nothing
-    in it is open, and where chance chose it: `next_question` gives such a one again, as it was drawn."""
+    in it is open, and where chance chose it: `find_next_question` gives such a one again, as it was drawn."""
     with wb.read() as s:
         question = s.get(Question, question_id)
         lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, wb.clock())
@@ -246,7 +246,7 @@ def reopen_question(wb: Workbench, seat: Seat, question_id: int) -> QuestionItem
         return None
     if is_sample(seat.queue) or (lease is not None and lease.control):
         return None
-    item = question_at(wb, seat, question_id)
+    item = open_question(wb, seat, question_id)
     return item if any(r.free for r in item.rows) else None
 
 
@@ -265,7 +265,7 @@ def leave(wb: Workbench, seat: Seat, but: Pair | None = None) -> None:
 def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
     """How many pairs of the queue are in front of somebody else, or at another desk of the same person."""
     with wb.read() as s:
-        request, now = request_queue(s, seat, rules_of_corpus(s, seat.corpus_id)), wb.clock()
+        request, now = request_queue(s, seat, find_rules(s, seat.corpus_id)), wb.clock()
         return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
@@ -296,7 +296,7 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
     BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
-    rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
+    rules, only_views = find_rules(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
     is_narrow = bool(seat.questions) and can_narrow(seat.queue)
     is_outside = is_narrow and lease is not None and (lease.control or lease.question_id not in seat.questions)

@@ -35,6 +35,6 @@ class FirstStageRanker:
         return np.sum([1.0 / (RRF_CONSTANT + r) for r in rankings], axis=0).astype(np.float32)
 
 
-def first_stage(sentences: Sequence[RetrievedSentence], keep: int) -> FirstStage:
+def make_first_stage(sentences: Sequence[RetrievedSentence], keep: int) -> FirstStage:
     """The stage that leaves `keep` of them; it does not run if there are no more than that. Raises BadSetting."""
     return FirstStage(FirstStageRanker(sentences), keep)

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from app.corpora.indexing import index_pending, request_vectors, use_index
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence
@@ -62,11 +62,11 @@ class RetrievedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Candidates in document order: documents by rank, sentences by position. `left_out`: sentences over the limit.
-    `awaits_vectors`: it went by words alone, because too few passages had a vector."""
+    """Candidates in document order: documents by rank, sentences by position. `omitted_count`: sentences over the
+    limit. `awaits_vectors`: it went by words alone, because too few passages had a vector."""
 
     candidates: tuple[RetrievedSentence, ...]
-    left_out: int
+    omitted_count: int
     seconds: float
     notes: tuple[str, ...]
     awaits_vectors: bool = False
@@ -94,7 +94,7 @@ class MeaningState:
 
 def normalise_question(question: str) -> str:
     """The question as it is stored: one line, no characters a database refuses. Raises EmptyQuestion, BadSetting."""
-    text = " ".join(storable(question).split())
+    text = " ".join(make_storable(question).split())
     check_question(text)
     return text
 
@@ -142,10 +142,12 @@ def retrieve(
         request_vectors(wb, corpus_id)
     started = time.perf_counter()
     findings = use_index(wb, corpus_id, lambda index: _search(wb, index, question, documents), on_progress)
-    sentences, left_out = _load_sentences(
+    sentences, omitted_count = _load_sentences(
         wb, findings.document_ids, findings.hits, _rank_sentences(findings.nearest), candidates
     )
-    return Retrieval(sentences, left_out, time.perf_counter() - started, findings.notes, not findings.is_by_meaning)
+    return Retrieval(
+        sentences, omitted_count, time.perf_counter() - started, findings.notes, not findings.is_by_meaning
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.jobs.remaining import describe_remaining
 from app.ranking import scoring
@@ -35,7 +36,7 @@ def start_scoring(
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
     this fills, or these. `by`: who starts it."""
     settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
-    return queue.enqueue(wb, "score", settings, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
 
 
 def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
@@ -83,7 +84,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
         result = scoring.rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
-            scoring.score_generative(wb, generative, run_id, result.read, candidates, result.trace.entered)
+            scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}
 

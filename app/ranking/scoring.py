@@ -10,11 +10,11 @@ from typing import Generic, TypeVar, cast
 
 import numpy as np
 
+from app.corpora.synonyms import read_synonyms
 from app.ranking import retrieval
-from app.ranking.first_stage import first_stage
+from app.ranking.first_stage import make_first_stage
 from app.ranking.ranker_cache import RankerCache
 from app.ranking.retrieval import RetrievedSentence
-from app.ranking.synonyms import read_synonyms
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.settings import Settings
@@ -75,14 +75,14 @@ class EarlyRun(Generic[T]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedQuestion:
-    """A question ranked over a corpus. Candidates are in document order; trace positions follow it. `read`: the
-    question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve", "rank". `notes` are
-    sentences for the reader. `awaits_vectors` as in `Retrieval`."""
+    """A question ranked over a corpus. Candidates are in document order; trace positions follow it.
+    `expanded_question`: the question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve",
+    "rank". `notes` are sentences for the reader. `awaits_vectors` as in `Retrieval`."""
 
     question: str
-    read: str
+    expanded_question: str
     candidates: tuple[RetrievedSentence, ...]
-    left_out: int
+    omitted_count: int
     trace: CascadeTrace
     limits: RankLimits
     seconds: dict[str, float]
@@ -116,9 +116,9 @@ def rank_question(
     report(Progress(0, 3, "searching the documents"))
     hits = search(expand(question), on_progress=on_progress)
     text = correct(question, hits.candidates) if correct else question
-    read = expand(text)
+    expanded_text = expand(text)
     if tokenize(text) != tokenize(question):
-        second = search(read)
+        second = search(expanded_text)
         hits = replace(second, seconds=hits.seconds + second.seconds)
     candidates = hits.candidates
     report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
@@ -126,14 +126,22 @@ def rank_question(
     def describe(ranking: Ranking) -> RankedQuestion:
         seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
         return RankedQuestion(
-            text, read, candidates, hits.left_out, ranking.trace, limits, seconds, hits.notes, hits.awaits_vectors
+            text,
+            expanded_text,
+            candidates,
+            hits.omitted_count,
+            ranking.trace,
+            limits,
+            seconds,
+            hits.notes,
+            hits.awaits_vectors,
         )
 
-    first = first_stage(candidates, limits.first_keep)
+    first = make_first_stage(candidates, limits.first_keep)
     early_ranking: EarlyRun[Ranking] | None = None
     if early is not None:
         early_ranking = EarlyRun(early.schedule, lambda ranking: early.show(describe(ranking)))
-    return describe(rank(model, read, as_candidates(candidates), first, early_ranking))
+    return describe(rank(model, expanded_text, as_candidates(candidates), first, early_ranking))
 
 
 def _select_survivors(candidates: Sequence[C], cut: ExitRecord | None) -> Sequence[C]:
@@ -169,8 +177,8 @@ def rank(
     if isinstance(ranker, CascadeRanker):
         ranker.wait_until_prepared(MAX_WAIT_SECONDS)
     cut = first.cut(question, candidates) if first else None
-    entered = _select_survivors(candidates, cut)
-    key = (ranker.engine.name, question, tuple(c.titled_text for c in entered))
+    survivors = _select_survivors(candidates, cut)
+    key = (ranker.engine.name, question, tuple(c.titled_text for c in survivors))
 
     def finish(trace: CascadeTrace) -> Ranking:
         if cut is not None:
@@ -179,8 +187,8 @@ def rank(
 
     def compute() -> CascadeTrace:
         if early is None:
-            return ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
-        return ranker.trace_completely(question, entered, early.schedule, lambda run: early.show(finish(run)))
+            return ranker.trace(question, survivors, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        return ranker.trace_completely(question, survivors, early.schedule, lambda run: early.show(finish(run)))
 
     return finish(_traces.get_or_compute(ranker, key, compute))
 
@@ -224,10 +232,10 @@ def store_ranking(
     says what asked for the run, `annotator_id` who."""
     ranker, trace, candidates = as_cascade(model), result.trace, result.candidates
     cuts = find_nearest_cuts(trace, ranker.schedule) if candidates else {}
-    entered = trace.entered.tolist()
+    entry_positions = trace.entered.tolist()
     with wb.write() as s:
-        existing = corpus_rows.lock_sentences(s, [candidates[i].sentence_id for i in entered])
-        positions = [i for i in entered if candidates[i].sentence_id in existing]
+        sentence_ids = corpus_rows.lock_sentences(s, [candidates[i].sentence_id for i in entry_positions])
+        positions = [i for i in entry_positions if candidates[i].sentence_id in sentence_ids]
         run = Run(
             question_id=question_id,
             version_id=model.id,
@@ -289,21 +297,21 @@ def score_generative(
     run_id: int,
     question: str,
     candidates: Sequence[RetrievedSentence],
-    entered: np.ndarray,
+    positions: np.ndarray,
 ) -> np.ndarray:
     """Score those candidates that entered the encoder with a generative ranker, and store that beside the run.
     `candidates` as `store_ranking` returned them. Returns float `(n,)`, NaN for those that did not enter."""
-    scores = score_entered(model, question, candidates, entered)
+    scores = score_at_positions(model, question, candidates, positions)
     store_generative(wb, run_id, model.id, candidates, scores)
     return scores
 
 
-def score_entered(
-    model: LoadedVersion, question: str, candidates: Sequence[RetrievedSentence], entered: np.ndarray
+def score_at_positions(
+    model: LoadedVersion, question: str, candidates: Sequence[RetrievedSentence], positions: np.ndarray
 ) -> np.ndarray:
     """Scores of those candidates that entered the encoder: float `(n,)`, NaN for the others."""
     scores = np.full(len(candidates), np.nan)
-    scores[entered] = model.ranker.score(question, as_candidates(candidates[i] for i in entered))
+    scores[positions] = model.ranker.score(question, as_candidates(candidates[i] for i in positions))
     return scores
 
 
@@ -318,6 +326,6 @@ def store_generative(
         if run is None:
             return
         run.generative_id = version_id
-        existing = set(rows.find_candidate_ids(s, run.question_id).values())
+        candidate_ids = set(rows.find_candidate_ids(s, run.question_id).values())
         ranking = zip(ids.values(), values.tolist(), to_ranks(values).tolist(), strict=True)
-        rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in existing))
+        rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in candidate_ids))

@@ -6,7 +6,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
-from app.ranking.synonyms import read_synonyms
+from app.corpora.synonyms import read_synonyms
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
@@ -27,13 +27,13 @@ def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
         places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
         by_document = _load_documents(s, (place.document_id for place in places.values()))
         dismissed_words = _list_dismissed(s, corpus_id)
-    answered = [
+    questions = [
         AnsweredQuestion(pair.question, _list_context(place, by_document[place.document_id]))
         for pair in pairs
         if (place := places.get(pair.sentence_id)) and place.document_id in by_document
     ]
     sentences = {x.text for of_document in by_document.values() for x in of_document}
-    return [p for p in propose_synonyms(answered, sentences, synonyms) if p.word.casefold() not in dismissed_words]
+    return [p for p in propose_synonyms(questions, sentences, synonyms) if p.word.casefold() not in dismissed_words]
 
 
 def dismiss_proposals(wb: Workbench, corpus_id: int, words: Iterable[str], *, by: int | None) -> None:

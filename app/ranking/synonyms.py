@@ -1,29 +1,18 @@
 """A corpus's synonyms: with them its questions are searched for, ranked, trained on and compared. What is stored and
 shown is the question as it was asked."""
 
-from sqlalchemy.orm import Session
-
-from app.corpora.corpora import SHIPPED, lock_corpus
+from app.corpora.corpora import lock_corpus
+from app.corpora.synonyms import find_synonyms
+from app.corpora.synonyms import read_synonyms as read_synonyms  # for app.compare.deciding
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench import people
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
 from as2core.synonyms import Synonyms
 from db.models import Corpus
 from db.repositories.versions import list_open_questions
-
-
-def read_synonyms(wb: Workbench, corpus_id: int) -> Synonyms:
-    """None of a corpus that is gone."""
-    with wb.read() as s:
-        return _synonyms_of(s, corpus_id)
-
-
-def read_prepared(wb: Workbench, corpus_name: str) -> Synonyms:
-    """Those that come with a shipped corpus, which is not filled with them; none of another."""
-    file = wb.settings.corpora_dir / corpus_name / "synonyms.txt"
-    return Synonyms.read(file) if corpus_name in SHIPPED and file.is_file() else Synonyms()
 
 
 def write_synonyms(
@@ -33,11 +22,11 @@ def write_synonyms(
     that the writer saw. Questions of the queues that are read otherwise now are ranked again in the background. Raises
     BadSetting, which names the line, or says that somebody changed them meanwhile, NotAllowed for a viewer,
     UnknownCorpus."""
-    synonyms = Synonyms.parse(storable(text))
+    synonyms = Synonyms.parse(make_storable(text))
     with wb.write() as s:
         people.allow(s, by, "change the synonyms")
         lock_corpus(s, corpus_id)
-        old = _synonyms_of(s, corpus_id)
+        old = find_synonyms(s, corpus_id)
         if before not in (None, old):
             raise BadSetting(
                 "somebody else changed the synonyms meanwhile: copy your lines, reload the page, and add them there"
@@ -46,7 +35,7 @@ def write_synonyms(
         texts = {q.id: q.text for q in list_open_questions(s, corpus_id)}
     if changed := [i for i, text in texts.items() if old.expand(text) != synonyms.expand(text)]:
         settings = {"questions": changed[:MAX_RESCORED_QUESTIONS], "again": True}
-        queue.enqueue(wb, "score", settings, corpus_id=corpus_id, by=by)
+        queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
     return synonyms
 
 
@@ -54,8 +43,3 @@ def describe_synonyms(synonyms: Synonyms) -> list[str]:
     """A sentence for the reader of figures, if there are any."""
     words = len(synonyms.words)
     return [f"Questions are read with the corpus's {words:,} synonym{'s' * (words != 1)}."] if words else []
-
-
-def _synonyms_of(s: Session, corpus_id: int) -> Synonyms:
-    corpus = s.get(Corpus, corpus_id)
-    return Synonyms.parse(corpus.synonyms if corpus else "")

@@ -34,7 +34,7 @@ def show(error: Exception, *, note: str = "") -> None:
 
 
 @contextmanager
-def boundary() -> Iterator[None]:
+def catch_errors() -> Iterator[None]:
     """Show errors instead of tracebacks; `st.stop` and `st.rerun` pass through."""
     try:
         yield
@@ -43,12 +43,12 @@ def boundary() -> Iterator[None]:
 
 
 def on_script_error(error: Exception) -> bool:
-    """For `st.App`: errors in a fragment's rerun are outside `boundary`."""
+    """For `st.App`: errors in a fragment's rerun are outside `catch_errors`."""
     show(error)
     return True
 
 
-def guarded(callback: Callable[P, object]) -> Callable[P, None]:
+def guard(callback: Callable[P, object]) -> Callable[P, None]:
     """A widget callback whose error the frame shows at the top of the page. It does nothing in a session that does not
     count any more: Streamlit runs it before the page's frame."""
 

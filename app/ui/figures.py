@@ -7,7 +7,7 @@ import streamlit as st
 from app.ui.text import escape
 
 
-def figures(rows: Sequence[tuple[str, int, str]], *, name: str, even: bool = False) -> None:
+def draw_figures(rows: Sequence[tuple[str, int, str]], *, name: str, even: bool = False) -> None:
     """`rows`: (name, number, tooltip). `name` is a test id; `even`: in three columns, for a narrow place."""
     cells = "".join(
         f'<span title="{escape(about)}"><small>{escape(label)}</small><b>{number:,}</b></span>'

@@ -10,8 +10,8 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import url
-from app.ui.charts.training import Event, dev_curve, loss_curve
-from app.ui.errors import guarded
+from app.ui.charts.training import Event, build_dev_chart, build_loss_chart
+from app.ui.errors import guard
 from app.ui.signin import fragment
 from app.ui.text import capitalize, escape, plain
 from app.ui.wording import describe_state, describe_wait, format_event
@@ -33,7 +33,7 @@ Panel = Callable[[Workbench, JobView], None]
 NOT_YOURS = "Viewers can control only jobs that they started themselves."
 
 
-def load_linked(wb: Workbench, kind: str, missing: str) -> JobView | None:
+def load_job_of_link(wb: Workbench, kind: str, missing: str) -> JobView | None:
     """The job of this kind that the address names. If it names another or none that exists, `missing` says so."""
     number = url.get("job")
     if number:
@@ -74,7 +74,7 @@ def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
                 why = explain_refusal(job, person)
                 st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling or bool(why),
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
-                          on_click=guarded(queue.resume if job.paused else queue.pause), args=(wb, job.id),
+                          on_click=guard(queue.resume if job.paused else queue.pause), args=(wb, job.id),
                           kwargs={"by": person.id},
                           help=why or ("It resumes where it stopped." if job.paused else
                           "It keeps its progress and makes room for other jobs."))  # fmt: skip
@@ -113,8 +113,8 @@ def _describe_progress(job: JobView) -> str:
 
 
 def _draw_curves(job: JobView) -> None:
-    events = latest_by_step(job.events)
-    loss, dev = loss_curve(events), dev_curve(events)
+    events = keep_latest_by_step(job.events)
+    loss, dev = build_loss_chart(events), build_dev_chart(events)
     if loss is not None or dev is not None:
         left, right = st.columns(2, gap="medium")
         if loss is not None:
@@ -128,7 +128,7 @@ def _draw_curves(job: JobView) -> None:
         st.html(f'<p class="as2-log" data-testid="as2-log">{escape(log)}</p>')
 
 
-def latest_by_step(events: Sequence[Event]) -> list[Event]:
+def keep_latest_by_step(events: Sequence[Event]) -> list[Event]:
     """The events in the order of their steps. A resumed run repeats steps: the later event counts."""
     newest = {(e.get("kind"), e.get("step")): e for e in events if e.get("kind") in ("start", "step", "eval")}
     return sorted(newest.values(), key=lambda e: e.get("step", 0))
@@ -144,12 +144,12 @@ def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str, person: Annotato
     why = explain_refusal(job, person)
     if job.is_active:
         st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling or bool(why),
-                  help=why, on_click=guarded(queue.cancel), args=(wb, job.id), kwargs={"by": person.id})  # fmt: skip
+                  help=why, on_click=guard(queue.cancel), args=(wb, job.id), kwargs={"by": person.id})  # fmt: skip
     else:
         st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", disabled=bool(why),
                   help=why, on_click=_retry, args=(wb, job.id, person.id))  # fmt: skip
 
 
-@guarded
+@guard
 def _retry(wb: Workbench, job_id: int, by: int) -> None:
     st.query_params["job"] = str(queue.retry(wb, job_id, by=by).id)

@@ -1,6 +1,7 @@
 """One window listener for a page's keys.
 
-    keys(key="label_listener", data={"map": {"a": "correct", "ctrl+z": "undo"}, "doc": token}, on_key_change=callback)
+    data = {"map": {"a": "correct", "ctrl+z": "undo"}, "doc": token}
+    listen_to_keys(key="label_listener", data=data, on_key_change=callback)
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. `page` and `field`, if given, name the page and, as a CSS selector, the field that
@@ -23,7 +24,7 @@ import streamlit as st
 from app.ui.scripts import load_script
 
 
-def keys(*, key: str, data: Mapping[str, object], on_key_change: Callable[[], None]) -> None:
+def listen_to_keys(*, key: str, data: Mapping[str, object], on_key_change: Callable[[], None]) -> None:
     """Listen while the page is shown; `data` and the callback as the module says."""
     listener = st.components.v2.component("as2_keys", js=load_script("keys"))
     listener(key=key, data=dict(data), on_key_change=on_key_change)

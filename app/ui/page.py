@@ -1,7 +1,7 @@
 """The frame of every page: log-in, side bar, and the objects that the page works with.
 
-    frame = page("Label", "One key, one label, next.")
-    item = queues.next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
+    frame = open_page("Label", "One key, one label, next.")
+    item = queues.find_next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
 
 The corpus is in the address (`?corpus=<name>`), so links keep it; without one, it is the browser's last. The annotator
 is not (see `signin`): a link must not sign labels with someone else's name. Both stay when the page changes.
@@ -32,7 +32,7 @@ from app.workbench.workbench import Workbench
 from as2core.types import Progress
 
 _NO_CORPUS = "There is no corpus called “{}” here."
-_BEING_READ = "The corpus “{}” is being read. It opens in a moment."
+_READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Frame:
 
 
 @st.cache_resource(show_spinner="Opening the workbench …")
-def workbench() -> Workbench:
+def open_workbench_once() -> Workbench:
     """The one Workbench of this process: database, settings, loaded models."""
     wb = open_workbench()
     start_supervisor(wb)
@@ -76,7 +76,7 @@ def _gate() -> tuple[threading.Lock, threading.Event]:
     return threading.Lock(), threading.Event()
 
 
-def page(
+def open_page(
     title: str,
     subtitle: str = "",
     *,
@@ -95,11 +95,11 @@ def page(
     st.title(title, anchor=False)
     if subtitle:
         st.caption(subtitle)
-    signin.gate()
+    signin.require_login()
     errors.show_pending()
     if (name := navigation.get_current()) != "label":
         page_keys.listen(name, focus=focus_field)
-    wb = workbench()
+    wb = open_workbench_once()
     signin.admit(wb)
     _first_start(wb)
     views = corpora.list_corpora(wb)
@@ -113,7 +113,7 @@ def page(
             _draw_sizes(sizes, corpus)
             _draw_vectors(corpus)
         version = _choose_version(wb) if choose_model else _show_version(wb)
-        annotator = signin.who(wb)
+        annotator = signin.find_person(wb)
     missing = _get_missing("as2_corpus") if corpus is not None else ""
     frame = Frame(wb, cast(CorpusView, corpus), annotator, version, sizes, missing)
     if needs_corpus and missing:
@@ -128,7 +128,7 @@ def draw_missing(frame: Frame) -> None:
     """Say that `frame.missing` is not here, and offer the corpus that stands in for it."""
     wb, name, instead = frame.wb, frame.missing, frame.corpus.name
     if shipped.is_being_read(wb, name):
-        st.info(_BEING_READ.format(plain(name)), icon=":material/hourglass_top:")
+        st.info(_READING_MESSAGE.format(plain(name)), icon=":material/hourglass_top:")
         shipped.await_reading(wb, name)
         return
     failure = plain(shipped.explain_failure(wb, name))
@@ -201,7 +201,7 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     target = request if request in by_name else target
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
-    _report_missing("as2_corpus", target, by_name, _BEING_READ if is_late else _NO_CORPUS)
+    _report_missing("as2_corpus", target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
     is_followed = is_moved and url.get("corpus") in by_name
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):

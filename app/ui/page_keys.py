@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ui.keys import keys
+from app.ui.keys import listen_to_keys
 from app.ui.text import escape
 
 LISTENER = "as2_listener"
@@ -38,7 +38,7 @@ def listen(page: str, *, focus: bool = False) -> None:
     `focus`: the page's field has the focus when the page opens."""
     field = FIELDS.get(page)
     data = {"map": {"?": "help"}, "doc": _showing(page), "page": page, "field": field, "focus": focus}
-    keys(key=LISTENER, data=data, on_key_change=_open)
+    listen_to_keys(key=LISTENER, data=data, on_key_change=_open)
     if st.session_state.get(_IS_OPEN) == page:
         show_keys((*OF_PAGE.get(page, ()), HELP, DIALOG))
 

@@ -40,13 +40,13 @@ NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
-_SKIPPED = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
+_SKIP_KEY = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
 
 
-def gate() -> None:
+def require_login() -> None:
     """Offer the log-in and stop the run where there is one to pass; called before the home is opened."""
     try:
-        configured = provider_configured()
+        configured = has_provider()
     except BadSetting as e:  # the reason names files of the server
         log.error("%s", e)
         reason = (
@@ -60,10 +60,10 @@ def gate() -> None:
 def admit(wb: Workbench) -> None:
     """Offer the log-in and stop the run where the session has ended, or the person may not be here; called before
     anything of the home is drawn."""
-    if not provider_configured():
+    if not has_provider():
         return
     st.session_state[_HOME] = wb
-    note = " Nothing was recorded." if st.session_state.pop(_SKIPPED, False) else ""
+    note = " Nothing was recorded." if st.session_state.pop(_SKIP_KEY, False) else ""
     try:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
@@ -91,7 +91,7 @@ def check() -> None:
 
 def may_act() -> bool:
     """Whether `check` passes; if it does not, `admit` says in the run that follows that nothing was recorded."""
-    st.session_state[_SKIPPED] = not (is_allowed := is_current())
+    st.session_state[_SKIP_KEY] = not (is_allowed := is_current())
     return is_allowed
 
 
@@ -125,10 +125,10 @@ def read_claims() -> dict[str, Any]:
     return dict(st.user.to_dict())
 
 
-def who(wb: Workbench) -> AnnotatorView:
-    """The person behind `gate` and `admit`, known to the database."""
-    person = _show_person(wb) if provider_configured() else _sign_in_by_name(wb)
-    cookies = [(DESK, desk(), "")]
+def find_person(wb: Workbench) -> AnnotatorView:
+    """The person behind `require_login` and `admit`, known to the database."""
+    person = _show_person(wb) if has_provider() else _sign_in_by_name(wb)
+    cookies = [(DESK, name_browser(), "")]
     if person.local and person.name != NOBODY:
         cookies.append((NAME, person.name, A_YEAR))
     cookies += [(name, value, A_YEAR) for name, value in st.session_state.get(_REMEMBERED, {}).items()]
@@ -146,14 +146,14 @@ def read_cookie(cookie: str) -> str:
     return unquote(st.context.cookies.get(cookie, ""))
 
 
-def desk() -> str:
+def name_browser() -> str:
     """Names this browser among all that sign with the same name."""
     cookie = st.context.cookies.get(DESK, "")
     fresh = cookie if re.fullmatch("[0-9a-f]{16}", cookie) else secrets.token_hex(8)
     return st.session_state.setdefault("_as2_desk", fresh)
 
 
-def provider_configured() -> bool:
+def has_provider() -> bool:
     """Raises BadSetting where the log-in is damaged, or missing although required."""
     settings, files = get_settings(), list_secret_files()
     has_file = any(file.exists() for file in files)

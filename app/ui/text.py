@@ -53,7 +53,7 @@ def join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """`94 %`; never rounded to 0 or 100: `< 1 %`, `> 99 %`."""
     if 0 < share < 0.01:
         return "< 1 %"

@@ -72,8 +72,8 @@ class UploadGuard:
         if session_id not in _sessions:
             await PlainTextResponse(NOT_OFFERED, 403)(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if not self._has_room(session_id, int(declared) if declared.isdigit() else 0):
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not self._has_room(session_id, int(length) if length.isdigit() else 0):
             await PlainTextResponse(TOO_MUCH, 413)(scope, receive, send)
             return
         await self._pass_on(session_id, scope, receive, send)
@@ -81,7 +81,7 @@ class UploadGuard:
     async def _pass_on(self, session_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         arrived = 0
 
-        async def receive_counted() -> Message:
+        async def receive_and_count() -> Message:
             nonlocal arrived
             message = await receive()
             size = len(message.get("body", b""))
@@ -92,7 +92,7 @@ class UploadGuard:
             return message
 
         try:
-            await self.app(scope, receive_counted, send)
+            await self.app(scope, receive_and_count, send)
         finally:
             self._arriving[session_id] = self._arriving.get(session_id, 0) - arrived
             if not self._arriving[session_id]:

@@ -61,7 +61,7 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
         index = 0 if is_followed else values.index(start)
         choice = st.selectbox(label, values, index, key=key, format_func=options.__getitem__)
     else:
-        picked = st.segmented_control(
+        pick = st.segmented_control(
             label,
             values,
             default=None if is_followed else start,
@@ -70,7 +70,7 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
             format_func=options.__getitem__,
             label_visibility="visible" if has_label else "collapsed",
         )
-        choice = picked or start  # never None: one is required
+        choice = pick or start  # never None: one is required
     put(**{name: None if choice == values[0] else choice})
     return choice
 

@@ -10,7 +10,7 @@ from app.jobs.queue import JobView
 from app.ranking.retrieval import MIN_VECTOR_SHARE, MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
-from app.ui.text import count, percent
+from app.ui.text import count, format_percent
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
 
@@ -64,7 +64,7 @@ def describe_vectors(done: int, total: int) -> str:
     text = f"Search by meaning: {100 * done // max(1, total)} % of the vectors are ready"
     if MeaningState(done, total).is_used:
         return f"{text}."
-    return f"{text}; until {percent(MIN_VECTOR_SHARE)}, the search goes by words alone."
+    return f"{text}; until {format_percent(MIN_VECTOR_SHARE)}, the search goes by words alone."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

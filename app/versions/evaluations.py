@@ -53,8 +53,8 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """`per_exit`: layer -> AP when nothing is dropped. `reliability`: over the labelled candidates. Both empty for a
-    ranker without exits."""
+    """`per_exit`: layer -> AP when nothing is dropped. `reliability`: over the labelled candidates. Both empty
+    for a ranker without exits."""
 
     evaluation: Evaluation
     per_exit: dict[str, float]
@@ -256,12 +256,12 @@ def measure(ranker: Ranker, questions: Sequence[Question], *, on_progress: OnPro
 def _measure_reliability(
     to_probability: Callable[[np.ndarray], np.ndarray], questions: Sequence[Question], traces: dict[str, CascadeTrace]
 ) -> tuple[ReliabilityBin, ...]:
-    from as2core.training.calibrate import reliability
+    from as2core.training.calibrate import measure_reliability
 
     scores = np.concatenate([traces[q.qid].exits[-1].scores for q in questions])
     labels = np.array([c.label for q in questions for c in q.candidates], dtype=float)  # NaN for None
     is_labelled = ~np.isnan(labels)
-    curve = reliability(np.asarray(to_probability(scores[is_labelled])), labels[is_labelled])
+    curve = measure_reliability(np.asarray(to_probability(scores[is_labelled])), labels[is_labelled])
     return tuple(ReliabilityBin(row["confidence"], row["frequency"], int(row["candidates"])) for row in curve)
 
 

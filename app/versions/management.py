@@ -11,13 +11,14 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from app.jobs.kinds import JobKind
 from app.versions import registry
 from app.versions.directory import flatten_metrics, read_parts
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
 from app.versions.startup import is_in_home
 from app.workbench import audit, people
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from as2core.export import export_ranker, import_ranker
 from as2core.rankers.catalog import CATALOG
@@ -62,7 +63,7 @@ def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> Vers
 
 
 def _check_name(name: str) -> str:
-    name = " ".join(storable(name).split())
+    name = " ".join(make_storable(name).split())
     if name == "active":
         raise BadSetting("'active' stands for the version in use and cannot be a version's name: choose another")
     if not NAME.fullmatch(name):
@@ -82,7 +83,7 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
     view = registry.get_version(wb, name)
     with wb.write() as s:
         people.allow(s, by, "note on a version")
-        s.get_one(ModelVersion, view.id).note = storable(note).strip()
+        s.get_one(ModelVersion, view.id).note = make_storable(note).strip()
     return registry.get_version(wb, view.name)
 
 
@@ -119,7 +120,7 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
         return f"{', '.join(children)} was made from it"
     if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:
         return f"the fusion {', '.join(fusions)} is made of it"
-    retrains = [j.id for j in job_rows.list_active_jobs(s, "retrain") if j.settings.get("base") == row.name]
+    retrains = [j.id for j in job_rows.list_active_jobs(s, JobKind.RETRAIN) if j.settings.get("base") == row.name]
     return f"job {retrains[0]} is retraining from it" if retrains else ""
 
 
@@ -168,7 +169,7 @@ def _register(wb: Workbench, name: str, path: Path, card: Card, source: str, by:
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
         _check_free(s, name)  # somebody may have taken it meanwhile
-        existing = parent if rows.find_version(s, name=parent) is not None else None
-        note = storable(str(card.get("note", "")))[:MAX_NOTE_CHARS]
-        registry.add_candidate(s, wb, name, path, parent=existing, note=note, metrics=metrics)
+        known_parent = parent if rows.find_version(s, name=parent) is not None else None
+        note = make_storable(str(card.get("note", "")))[:MAX_NOTE_CHARS]
+        registry.add_candidate(s, wb, name, path, parent=known_parent, note=note, metrics=metrics)
         audit.record(s, wb.clock(), by, "import a version", name, f"from {source}")

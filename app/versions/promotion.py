@@ -6,6 +6,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version, list_versions
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -131,9 +132,9 @@ def rescore_queues(wb: Workbench, kind: str) -> None:
         with wb.write() as s:
             stale = set(rows.adopt_newest_runs(s, active.id))
             stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
-            waiting = job_rows.list_jobs(s, "score", states=("queued",))
+            waiting = job_rows.list_jobs(s, JobKind.SCORE, states=("queued",))
             jobs = [j for j in waiting if j.settings.get("again") and not j.settings.get("questions")]
         for corpus_id in sorted(stale - {j.corpus_id for j in jobs}):
-            queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
+            queue.enqueue(wb, JobKind.SCORE, {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
     except As2Error as e:  # the promotion holds all the same
         log.warning("the queues keep their old scores: %s", e)

@@ -115,9 +115,9 @@ def find_free_folder(wb: Workbench, stem: str) -> Path:
     """A directory for a version of that name that no other version has: a renamed one keeps its own. What is in it was
     left by a run that was interrupted."""
     with wb.read() as s:
-        existing = {v.path for v in rows.list_versions(s)}
+        used_paths = {v.path for v in rows.list_versions(s)}
     paths = (wb.settings.versions_dir / name for name in _add_numbers(stem))
-    return next(path for path in paths if str(path) not in existing)
+    return next(path for path in paths if str(path) not in used_paths)
 
 
 def _add_numbers(name: str) -> Iterator[str]:
@@ -126,10 +126,16 @@ def _add_numbers(name: str) -> Iterator[str]:
 
 
 def add_candidate(
-    s: Session, wb: Workbench, name: str, path: Path, *, rejected: bool = False, **details: Unpack[rows.VersionDetails]
+    s: Session,
+    wb: Workbench,
+    name: str,
+    path: Path,
+    *,
+    is_rejected: bool = False,
+    **details: Unpack[rows.VersionDetails],
 ) -> None:
-    """Register the version that was saved at `path`; one that automatic retraining refuses is `rejected` at once."""
-    kind, state = read_kind(path), "rejected" if rejected else "candidate"
+    """Register the version that was saved at `path`; one that automatic retraining refuses is `is_rejected` at once."""
+    kind, state = read_kind(path), "rejected" if is_rejected else "candidate"
     rows.add_version(s, name, kind=kind, path=str(path), state=state, now=wb.clock(), **details)
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import audit
 from app.workbench.login import remember_login
-from app.workbench.workbench import Workbench, storable
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
 from db.repositories import people as rows
@@ -194,7 +194,7 @@ def _ensure_admin(s: Session, wb: Workbench, person: Annotator, *, but_local: bo
 
 
 def _collapse(name: str) -> str:
-    return " ".join(storable(name).split())
+    return " ".join(make_storable(name).split())
 
 
 def _tidy(name: str) -> str:

@@ -72,13 +72,13 @@ def admit(wb: Workbench, login: Login) -> AnnotatorView:
         if wb.settings.login_allowed and not login.is_in(wb.settings.login_allowed):
             who = login.address or login.account
             raise NotAllowed(f"{who} is not on the list of those who may log in", actor=who, act=LOG_IN)
-        return _admit_listed(wb, login)
+        return _admit_by_list(wb, login)
     except NotAllowed as refusal:
         audit.write_refusal(wb, refusal)
         raise
 
 
-def _admit_listed(wb: Workbench, login: Login) -> AnnotatorView:
+def _admit_by_list(wb: Workbench, login: Login) -> AnnotatorView:
     with wb.read() as s:
         person = rows.find_annotator(s, subject=login.account)
     if person is None:

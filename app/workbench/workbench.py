@@ -33,10 +33,10 @@ MAX_SEARCH_WORDS = 20
 
 def split_search(text: str) -> tuple[str, ...]:
     """The words that somebody looks for."""
-    return tuple(storable(text).split()[:MAX_SEARCH_WORDS])
+    return tuple(make_storable(text).split()[:MAX_SEARCH_WORDS])
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """The text without the characters that some database refuses: NUL, and halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 

@@ -123,8 +123,8 @@ class _OnnxRun:
             rows, logits, seconds = future.result()
             scores[:, rows] = logits
             busy += seconds
-        elapsed = time.perf_counter() - began
-        return scores[:, members], (elapsed * busy / max(busy.sum(), 1e-9)).tolist()
+        duration = time.perf_counter() - began
+        return scores[:, members], (duration * busy / max(busy.sum(), 1e-9)).tolist()
 
     def exact(self, members: np.ndarray) -> np.ndarray:
         run = self.engine.exact.start([self.questions[m] for m in members], [self.texts[m] for m in members])

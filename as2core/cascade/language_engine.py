@@ -30,7 +30,7 @@ from as2core.cascade.onnx_graph import (
     check_activation,
     layer,
     norm,
-    norm_embedded,
+    norm_embedding,
 )
 from as2core.cascade.text_engine import EmbeddingTables, embedding_width, pad_ids
 from as2core.nn.backbone import Backbone, token_ids
@@ -76,8 +76,8 @@ class LanguageEngine:
         return [states[i] for i in range(len(texts))]
 
     def _read_batch(self, ids: list[list[int]], lengths: np.ndarray, rows: np.ndarray) -> dict[int, PassageState]:
-        embedded = self.tables.sum_up(pad_ids([ids[r] for r in rows]))
-        memory, hidden = self.passage.run(None, {"embedded": embedded, "lengths": lengths[rows].astype(np.int32)})
+        vectors = self.tables.sum_up(pad_ids([ids[r] for r in rows]))
+        memory, hidden = self.passage.run(None, {"embedded": vectors, "lengths": lengths[rows].astype(np.int32)})
         out = {}
         for row, states, h in zip(rows.tolist(), memory, hidden, strict=True):
             n = int(lengths[row])
@@ -146,7 +146,7 @@ def build_passage_graph(backbone: Backbone, peaks: Peaks, *, bits: int) -> bytes
         parts.extend((keys, values))
         return g.op("MultiHeadAttention", queries, keys, values, "", "lengths", domain=MS, num_heads=heads)
 
-    x = norm_embedded(g, backbone, "embedded")
+    x = norm_embedding(g, backbone, "embedded")
     for block in backbone.blocks:
         x = layer(g, block, x, backbone, attend)
     g.rename(g.op("Cast", g.op("Concat", *parts, axis=-1), to=HALF), "memory")
@@ -177,7 +177,7 @@ def build_question_graph(lm: PrefixLM, peaks: Peaks, *, bits: int) -> bytes:
         keys, values = (g.op("Concat", next(memories), new, axis=1) for new in (keys, values))
         return g.op("MultiHeadAttention", queries, keys, values, "", "", "hide", domain=MS, num_heads=heads)
 
-    x = norm_embedded(g, backbone, "embedded")
+    x = norm_embedding(g, backbone, "embedded")
     for block in backbone.blocks:
         x = layer(g, block, x, backbone, attend)
     g.rename(x, "hidden")
@@ -186,15 +186,15 @@ def build_question_graph(lm: PrefixLM, peaks: Peaks, *, bits: int) -> bytes:
     y = g.op("MatMul", g.op("Concat", "first", x, axis=1), g.constant(linear.weight.detach().float().numpy().T))
     y = g.op("Gelu", g.op("Add", y, g.constant(linear.bias.detach().float().numpy())))
     g.rename(norm(g, y, lm.norm), "states")
-    embedded = embedding_width(backbone)
+    embedding = embedding_width(backbone)
     inputs = [
-        helper.make_tensor_value_info("embedded", FLOAT, ["batch", "m", embedded]),
+        helper.make_tensor_value_info("embedded", FLOAT, ["batch", "m", embedding]),
         helper.make_tensor_value_info("memory", HALF, ["batch", "length", parts * width]),
         helper.make_tensor_value_info("hide", FLOAT, ["batch", 1, "m", "all"]),
         helper.make_tensor_value_info("first", FLOAT, ["batch", 1, width]),
     ]
     outputs = [
-        helper.make_tensor_value_info("states", FLOAT, ["batch", "predicted", embedded]),
+        helper.make_tensor_value_info("states", FLOAT, ["batch", "predicted", embedding]),
         helper.make_tensor_value_info("hidden", FLOAT, ["batch", "m", width]),
     ]
     return g.serialise(inputs, outputs)

@@ -171,10 +171,10 @@ def _embed(g: Graph, backbone: Backbone) -> str:
         weights = g.op("Squeeze", g.op("Gather", "pool", g.axis(2), axis=1), g.axis(1))  # 0 outside the second text
         second = g.op("Cast", g.op("Greater", weights, g.scalar(0.0)), to=TensorProto.FLOAT)  # (batch, length)
         total = g.op("Add", total, g.op("Mul", g.op("Unsqueeze", second, g.axis(2)), g.constant(types[1] - types[0])))
-    return norm_embedded(g, backbone, total)
+    return norm_embedding(g, backbone, total)
 
 
-def norm_embedded(g: Graph, backbone: Backbone, x: str) -> str:
+def norm_embedding(g: Graph, backbone: Backbone, x: str) -> str:
     """What the encoder's first layer reads, from the sum of a token's embeddings."""
     x = norm(g, x, backbone.embeddings.LayerNorm)
     if backbone.project is None:

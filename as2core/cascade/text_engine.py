@@ -20,7 +20,7 @@ from as2core.cascade.onnx_graph import (
     channel_peaks,
     check_activation,
     layer,
-    norm_embedded,
+    norm_embedding,
 )
 from as2core.nn.backbone import Backbone
 from as2core.types import OnProgress
@@ -91,7 +91,7 @@ def build_text_graph(backbone: Backbone, *, bits: int) -> bytes:
         helper.make_tensor_value_info("lengths", INT32, ["batch"]),
         helper.make_tensor_value_info("pool", FLOAT, ["batch", 1, "length"]),
     ]
-    x = norm_embedded(g, backbone, "embedded")
+    x = norm_embedding(g, backbone, "embedded")
     for block in backbone.blocks:
         x = layer(g, block, x, backbone)
     g.rename(g.op("Squeeze", g.op("MatMul", "pool", x), g.axis(1)), "means")

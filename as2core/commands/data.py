@@ -67,13 +67,13 @@ def stats(
         questions, report = stream_questions(set_, strict=strict, split=split)
         rankers = None if counts else {name: get(name) for name in BASELINES}
         result = compute_statistics(_Watched(questions, on_progress), setting=setting, rankers=rankers)
-    read = _print_problems(report)
+    document = _print_problems(report)
     if as_json:
-        print_json({"set": set_, "setting": setting, "read": read, **asdict(result)})
+        print_json({"set": set_, "setting": setting, "read": document, **asdict(result)})
         return
-    echo(f"{set_}: {count(report.lines, 'line')}, {count(len(report), 'problem')}" + _describe_left_out(report))
+    echo(f"{set_}: {count(report.lines, 'line')}, {count(len(report), 'problem')}" + _describe_omissions(report))
     echo()
-    print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNTED)
+    print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNT_COLUMNS)
     echo()
     rows = [
         ("questions with a correct candidate", result.answered),
@@ -90,7 +90,7 @@ def stats(
         print_table([{"ranker": n, **values} for n, values in result.baselines.items()], ["ranker", *MEASURES])
 
 
-_COUNTED = ["setting", "questions", "candidates", "correct"]
+_COUNT_COLUMNS = ["setting", "questions", "candidates", "correct"]
 
 
 def convert(
@@ -211,7 +211,7 @@ class _Watched:
     def __init__(self, questions: Iterable[Question], on_progress: OnProgress, fmt: str = "jsonl") -> None:
         self._questions, self._on_progress, self._fmt = questions, on_progress, fmt
         self.questions = self.candidates = 0
-        self.left_out: Counter[str] = Counter()
+        self.omissions: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Question]:
         from as2core.data.catalog import describe_unwritable, select_writable
@@ -221,18 +221,18 @@ class _Watched:
                 self._on_progress(Progress(number, 0, "questions"))
             part = select_writable(q, self._fmt)
             if part is None:
-                self.left_out[describe_unwritable(self._fmt)] += 1
+                self.omissions[describe_unwritable(self._fmt)] += 1
                 continue
             if n := len(q.candidates) - len(part.candidates):
                 unlabelled = sum(c.label is None for c in q.candidates)
                 parts = {"candidates without a label": unlabelled, "candidates without a text": n - unlabelled}
-                self.left_out += Counter(parts)  # without those of which there are 0
+                self.omissions += Counter(parts)  # without those of which there are 0
             self.questions += 1
             self.candidates += len(part.candidates)
             yield part
 
-    def describe_left_out(self) -> str:
-        parts = [(n, what.partition("s ")) for what, n in self.left_out.items()]
+    def describe_omissions(self) -> str:
+        parts = [(n, what.partition("s ")) for what, n in self.omissions.items()]
         return "".join(f"; {count(n, noun)} {which} left out" for n, (noun, _, which) in parts)
 
 
@@ -257,20 +257,20 @@ def _write(
 
 def _check_any(questions: _Watched, what: str, report: Report) -> None:
     if not questions.questions:
-        reason = f" ({report[0]})" if report else _describe_left_out(report)
-        raise UnreadableFile(f"{what}: no questions to write{reason}{questions.describe_left_out()}")
+        reason = f" ({report[0]})" if report else _describe_omissions(report)
+        raise UnreadableFile(f"{what}: no questions to write{reason}{questions.describe_omissions()}")
 
 
 def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -> None:
-    read = _print_problems(report)
+    document = _print_problems(report)
     if as_json:
-        counts = {"questions": watched.questions, "candidates": watched.candidates, "left_out": watched.left_out}
-        print_json({"file": out, **counts, "read": read})
+        counts = {"questions": watched.questions, "candidates": watched.candidates, "left_out": watched.omissions}
+        print_json({"file": out, **counts, "read": document})
         return
     (print_note if is_dash(out) else echo)(
         f"{out}: {count(watched.questions, 'question')}, {count(watched.candidates, 'candidate')}, "
         f"from {count(report.lines, 'line')}, {count(len(report), 'problem')}"
-        f"{_describe_left_out(report)}{watched.describe_left_out()}"
+        f"{_describe_omissions(report)}{watched.describe_omissions()}"
     )
 
 
@@ -284,13 +284,13 @@ def _print_problems(report: Report) -> dict[str, Json]:
         "lines": report.lines,
         "questions": report.questions,
         "candidates": report.candidates,
-        "left_out": dict(report.left_out),
+        "left_out": dict(report.omissions),
         "problems": [{"line": p.line, "reason": p.reason} for p in report],
     }
 
 
-def _describe_left_out(report: Report) -> str:
-    return "".join(f"; left out: {n:,}, as {why}" for why, n in report.left_out.items())
+def _describe_omissions(report: Report) -> str:
+    return "".join(f"; left out: {n:,}, as {why}" for why, n in report.omissions.items())
 
 
 def _format_counts(counts: Counts) -> dict[str, str]:

@@ -288,16 +288,16 @@ def _describe(result: Evaluation, questions: Sequence[Question], slices: Sequenc
 
 
 def _describe_unlabelled(result: Evaluation, questions: Sequence[Question], unlabelled: int) -> dict[str, object]:
-    from as2core.metrics import bounds
+    from as2core.metrics import bound_metrics
 
     return {
         "unlabelled": unlabelled,
-        "questions_with_labels": _count_measured(result),
-        "bounds": bounds(questions, result.scores),
+        "questions_with_labels": _count_measured_questions(result),
+        "bounds": bound_metrics(questions, result.scores),
     }
 
 
-def _count_measured(result: Evaluation) -> int:
+def _count_measured_questions(result: Evaluation) -> int:
     """Questions with a label: the means are over these."""
     return len(result.per_question["AP"])
 
@@ -338,16 +338,16 @@ def _test_all(results: dict[str, Evaluation], difference: float) -> Tests:
 
 def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], where: str) -> None:
     from as2core.evaluation import compute_intervals
-    from as2core.metrics import bounds
+    from as2core.metrics import bound_metrics
 
-    measured = _count_measured(result)
-    some = "" if measured == result.questions else f", {measured} with a label,"
+    measured_count = _count_measured_questions(result)
+    some = "" if measured_count == result.questions else f", {measured_count} with a label,"
     echo(f"{spec} on {where}: {count(result.questions, 'question')}{some} in {result.seconds:.1f} s")
     intervals = compute_intervals(result.per_question)
     rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
     print_table(rows, ["measure", "mean", "low", "high"])
     if unlabelled := _count_unlabelled(questions):
-        limits = bounds(questions, result.scores)
+        limits = bound_metrics(questions, result.scores)
         ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
         what = count(unlabelled, "candidate")
         echo(f"{what} without a label count as not correct; with all labels it could be {ranges}")

@@ -69,7 +69,7 @@ def read_documents(
 
     content = data if data is not None else read_bytes(path_or_name)
     try:
-        yield from _number_repeated(_read(name, suffix, content, report, parse), name)
+        yield from _number_repeats(_read(name, suffix, content, report, parse), name)
     except UnreadableFile as error:
         reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
         raise UnreadableFile(f"{name}: {reason}") from error
@@ -127,7 +127,7 @@ def describe_fault(error: Exception) -> str:
     return f"the program could not process it ({reason}); save it in another format"
 
 
-def _number_repeated(documents: Iterator[Document], name: str) -> Iterator[Document]:
+def _number_repeats(documents: Iterator[Document], name: str) -> Iterator[Document]:
     ids: set[str] = set()
     times: Counter[str] = Counter()
     for document in documents:

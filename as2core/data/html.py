@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _SHORT_PAGE_CHARS = 1500  # read as a whole
-_SKIPPED = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
+_SKIPPED_TAGS = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
 _INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
 _ITEMS = {"li", "item"}
 _BREAK = "\0"  # no page holds one
@@ -75,7 +75,7 @@ def _walk(root: "_Element") -> str:
     def visit(element: "_Element") -> None:
         nonlocal cells
         tag = element.tag if isinstance(element.tag, str) else None
-        if tag is not None and tag not in _SKIPPED:
+        if tag is not None and tag not in _SKIPPED_TAGS:
             is_cell = tag in ("td", "th", "cell")
             if tag in ("br", "lb"):
                 line.append(" " if cells else _BREAK)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeated, json_line, open_writer, read_all, stream_records
+from as2core.data.source import Report, Source, drop_repeats, json_line, open_writer, read_all, stream_records
 from as2core.types import LABELS, SPLITS, Candidate, Json, Question, Verdict
 
 
@@ -23,7 +23,7 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Repor
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """One question in memory at a time, with the ids of those before."""
-    return drop_repeated(stream_records(source, report, from_record), report)
+    return drop_repeats(stream_records(source, report, from_record), report)
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:

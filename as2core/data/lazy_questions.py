@@ -19,8 +19,8 @@ from as2core.types import Question
 class LazyQuestions(Sequence[Question]):
     """A sequence whose question i is `read(keys[i])`, made anew each time. A slice is another one."""
 
-    def __init__(self, read: Callable[[int], Question], keys: np.ndarray) -> None:
-        self._read, self._keys = read, keys
+    def __init__(self, load: Callable[[int], Question], keys: np.ndarray) -> None:
+        self._load, self._keys = load, keys
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -28,7 +28,7 @@ class LazyQuestions(Sequence[Question]):
     def __iter__(self) -> Iterator[Question]:
         """A pass looks at all candidates several times: they are parsed once."""
         for key in self._keys.tolist():
-            question = self._read(key)
+            question = self._load(key)
             yield replace(question, candidates=tuple(question.candidates))
 
     @overload
@@ -37,8 +37,8 @@ class LazyQuestions(Sequence[Question]):
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> Question | Self:
         if isinstance(index, slice):
-            return type(self)(self._read, self._keys[index])
-        return self._read(int(self._keys[index]))
+            return type(self)(self._load, self._keys[index])
+        return self._load(int(self._keys[index]))
 
     @cached_property
     def sha256(self) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
-from as2core.data.source import Report, Source, drop_repeated, stream_records, text_field
+from as2core.data.source import Report, Source, drop_repeats, stream_records, text_field
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 
@@ -50,9 +50,9 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     for page in _stream_pages(source, report):
         question = _label_sentences(page)
         if question is None:
-            report.left_out["no sentence of a long answer holds a short one"] += 1
+            report.omissions["no sentence of a long answer holds a short one"] += 1
         elif question.text in texts:
-            report.left_out["its question came before"] += 1
+            report.omissions["its question came before"] += 1
         else:
             texts.add(question.text)
             yield question
@@ -63,13 +63,13 @@ def stream_la(source: Source, report: Report) -> Iterator[Question]:
     for page in _stream_pages(source, report):
         question = _label_paragraphs(page)
         if question is None:
-            report.left_out["its long answer is no paragraph"] += 1
+            report.omissions["its long answer is no paragraph"] += 1
         else:
             yield question
 
 
 def _stream_pages(source: Source, report: Report) -> Iterator[Page]:
-    return drop_repeated(stream_records(source, report, _parse_page, "not a Natural Questions example"), report)
+    return drop_repeats(stream_records(source, report, _parse_page, "not a Natural Questions example"), report)
 
 
 def _parse_page(record: dict) -> Page:

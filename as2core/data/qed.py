@@ -7,7 +7,7 @@ one that holds the short answer is; where the annotators found no true answer, n
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from as2core.data.source import Report, Source, drop_repeated, stream_records, text_field
+from as2core.data.source import Report, Source, drop_repeats, stream_records, text_field
 from as2core.types import Candidate, Question
 
 KINDS = ("single_sentence", "multi_sentence", "none")
@@ -15,7 +15,7 @@ KINDS = ("single_sentence", "multi_sentence", "none")
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions of `qed-<split>.jsonlines`, one in memory at a time; `kind` is the type of explanation."""
-    return drop_repeated(stream_records(source, report, _parse, "not a QED example"), report)
+    return drop_repeats(stream_records(source, report, _parse, "not a QED example"), report)
 
 
 def _parse(record: dict) -> Question:

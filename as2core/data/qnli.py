@@ -22,7 +22,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions with a correct and an incorrect sentence, in the paragraph's order."""
     for question in squad.stream(source, report):
         if (pair := select_pair(question)) is None:
-            report.left_out["its sentences share too few words with it"] += 1
+            report.omissions["its sentences share too few words with it"] += 1
         else:
             yield pair
 

@@ -53,7 +53,7 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     rows = source.stream_rows(file, report, delimiter)
     next(rows, None)
     parsed = source.parse_each(rows, partial(_parse, places), report)
-    yield from source.group_rows(_drop_repeated(parsed, report), report)
+    yield from source.group_rows(_drop_repeats(parsed, report), report)
 
 
 def _parse(places: Mapping[str, int], row: Sequence[str]) -> Row:
@@ -76,7 +76,7 @@ def _label(cell: str) -> Candidate:
         raise ValueError(f"label {cell!r} is neither correct, incorrect, empty nor a whole number") from error
 
 
-def _drop_repeated(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tuple[int, Row]]:
+def _drop_repeats(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tuple[int, Row]]:
     """Without rows that say again what is above; one that says something else is a problem."""
     labels: dict[tuple[str, str], int | None] = {}
     for number, (qid, question, candidate) in rows:

@@ -58,7 +58,7 @@ class Report(list[Problem]):
         self.places: dict[tuple[str, str], tuple[int, str]] = {}
         self.lines = self.questions = self.candidates = 0
         self.line_offset = self.question_offset = 0
-        self.left_out: Counter[str] = Counter()
+        self.omissions: Counter[str] = Counter()
 
     def add(self, line: int, reason: str, unit: str = "line") -> None:
         self.append(Problem(line, reason, unit))
@@ -132,7 +132,7 @@ class _HasId(Protocol):
 Q = TypeVar("Q", bound=_HasId)
 
 
-def drop_repeated(questions: Iterable[tuple[int, Q]], report: Report) -> Iterator[Q]:
+def drop_repeats(questions: Iterable[tuple[int, Q]], report: Report) -> Iterator[Q]:
     """The questions of `(line, question)`; one whose id came before is a problem."""
     ids: set[str] = set()
     for line, question in questions:

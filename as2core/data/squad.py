@@ -34,7 +34,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
     for _, question in parse_each(enumerate(records, 1), parse, report, unit="question"):
         if question is None:
-            report.left_out["no single sentence holds the answer"] += 1
+            report.omissions["no single sentence holds the answer"] += 1
         else:
             yield question
 

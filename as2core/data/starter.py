@@ -134,9 +134,9 @@ def main() -> int:
             return 1
         for split, questions in splits.items():
             jsonl.write(questions, folder / f"{split}.jsonl")
-            answered = sum(q.positives > 0 for q in questions)
+            answer_count = sum(q.positives > 0 for q in questions)
             candidates = sum(len(q.candidates) for q in questions)
-            counts = f"{len(questions)} questions, {answered} answered, {candidates} candidates"
+            counts = f"{len(questions)} questions, {answer_count} answered, {candidates} candidates"
             sys.stdout.write(f"{name}, {split}: {counts}\n")
     return 0
 

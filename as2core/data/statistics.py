@@ -72,7 +72,7 @@ def compute_statistics(
     totals = {name: np.zeros(3, dtype=int) for name in SETTINGS}
     grades: Counter[int] = Counter()
     tokens = np.zeros(2, dtype=int)  # of the questions, of the candidates
-    answered = textless = 0
+    answer_count = textless = 0
     sums = {name: dict.fromkeys(MEASURES, 0.0) for name in ("random", *(rankers or {}))}
     questions = iter(questions)
     while batch := list(islice(questions, _BATCH_QUESTIONS)):
@@ -82,7 +82,7 @@ def compute_statistics(
                     total += (1, len(q.candidates), q.positives)
         in_setting = [q for q in batch if matches_setting(q, setting)]
         with_answer = [q for q in in_setting if q.positives]
-        answered += len(with_answer)
+        answer_count += len(with_answer)
         textless += sum(not c.text.strip() for q in in_setting for c in q.candidates)
         grades.update(c.grade for q in in_setting for c in q.candidates if c.grade is not None)
         if rankers is not None:
@@ -93,13 +93,13 @@ def compute_statistics(
     has_lengths = rankers is not None
     return Statistics(
         counts={name: Counts(*map(int, total)) for name, total in totals.items()},
-        answered=_share(answered, number),
+        answered=_share(answer_count, number),
         candidates_per_question=_share(candidates, number),
         correct_per_question=_share(correct, number),
         question_tokens=_share(int(tokens[0]), number * has_lengths),
         candidate_tokens=_share(int(tokens[1]), candidates * has_lengths),
         grades=dict(sorted(grades.items())),
-        baselines={n: {m: _share(v, answered) for m, v in s.items()} for n, s in sums.items()} if rankers else {},
+        baselines={n: {m: _share(v, answer_count) for m, v in s.items()} for n, s in sums.items()} if rankers else {},
         textless=textless,
     )
 

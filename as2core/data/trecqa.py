@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 
-from as2core.data.source import Report, Source, drop_repeated, stream_lines
+from as2core.data.source import Report, Source, drop_repeats, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -19,7 +19,7 @@ _WORDS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """One question in memory at a time. The text stays tokenised, quotes and brackets as usually written."""
-    return drop_repeated(_questions(source, report), report)
+    return drop_repeats(_questions(source, report), report)
 
 
 def _questions(source: Source, report: Report) -> Iterator[tuple[int, Question]]:

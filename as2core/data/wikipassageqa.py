@@ -7,7 +7,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeated, read_json, stream_fields
+from as2core.data.source import Report, Source, drop_repeats, read_json, stream_fields
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -36,7 +36,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         candidates = (Candidate(f"{document}-{i}", p, int(i in correct), title) for i, p in passages.items())
         return Question(qid, text, tuple(candidates))
 
-    return drop_repeated(stream_fields(source, report, COLUMNS, parse, split=_split_row, has_header=True), report)
+    return drop_repeats(stream_fields(source, report, COLUMNS, parse, split=_split_row, has_header=True), report)
 
 
 def _split_row(line: str) -> list[str]:

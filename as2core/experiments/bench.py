@@ -199,10 +199,10 @@ class Bench:
 
     def report(self, rows: Iterable[Row], notes: Iterable[str] = ()) -> Report:
         """With every system's measures and their intervals."""
-        measured = {
+        intervals = {
             measure: {system: self._format(system, measure) for system in self.samples.systems} for measure in MEASURES
         }
-        return Report(tuple(rows), tuple(notes), measured, tuple(sorted(self.codes)), self.target.title)
+        return Report(tuple(rows), tuple(notes), intervals, tuple(sorted(self.codes)), self.target.title)
 
     def judge(self, findings: Iterable[Finding], setting: str) -> list[Row]:
         return [finding.judge(self.samples, setting) for finding in findings]

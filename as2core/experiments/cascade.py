@@ -44,8 +44,8 @@ from as2core.experiments.report.findings import (
     HOLDS,
     NOT_RUN,
     Finding,
-    Measured,
     Row,
+    ValuesByMeasure,
     exceeds,
     is_close,
     shorten,
@@ -262,7 +262,7 @@ def _choose_points(tuning: Tuning) -> dict[str, Point]:
     return points
 
 
-def _replay(run: TracedRun, ratios: tuple[float, ...]) -> Measured:
+def _replay(run: TracedRun, ratios: tuple[float, ...]) -> ValuesByMeasure:
     traces = [(q, t.replay(DropSchedule(ratios))) for q, t in run]
     return measure_each([q for q, _ in traces], {q.qid: t.scores() for q, t in traces})
 

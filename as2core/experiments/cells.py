@@ -18,7 +18,7 @@ from pathlib import Path
 
 from as2core.data.source import write_text
 from as2core.errors import UnreadableFile
-from as2core.experiments.report.findings import Measured
+from as2core.experiments.report.findings import ValuesByMeasure
 from as2core.types import Json
 from as2core.version import digest_code
 
@@ -28,7 +28,7 @@ class Cell:
     """`values`: each measure by question, by system. `numbers`, and `lists` of them: whatever else was counted, timed
     or is needed again. `code` and `day`: of what is stored; "" before."""
 
-    values: Mapping[str, Measured]
+    values: Mapping[str, ValuesByMeasure]
     numbers: Mapping[str, float] = field(default_factory=dict)
     lists: Mapping[str, list[float]] = field(default_factory=dict)
     code: str = ""

@@ -66,21 +66,21 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     bench = Bench("qnli", options, target, size_key, count_steps(on_progress, len(seeds) * len(readers)))
     first, second = (FULL_TRANSFER, FULL_ADAPT) if options.full else (TRANSFER, replace(ADAPT, epochs=sizes.epochs))
     for seed in seeds:
-        for name, read in readers.items():
-            bench.cell(name, seed, partial(_transfer_and_adapt, bench, name, read, seed), first, second)
+        for name, reader in readers.items():
+            bench.cell(name, seed, partial(_transfer_and_adapt, bench, name, reader, seed), first, second)
     setting = f"{sizes.general:,} questions of each set at most, one epoch; {describe_setting(bench)}"
     return bench.report(bench.judge(FINDINGS, setting))
 
 
-def _transfer_and_adapt(bench: Bench, name: str, read: Reader, seed: int, work: Work) -> Cell:
-    questions = sample(read(), bench.sizes["general"], seed)
+def _transfer_and_adapt(bench: Bench, name: str, reader: Reader, seed: int, work: Work) -> Cell:
+    questions = sample(reader(), bench.sizes["general"], seed)
     target, epochs = bench.target, bench.sizes["epochs"]
     first, second = (FULL_TRANSFER, FULL_ADAPT) if bench.options.full else (TRANSFER, ADAPT)
     base = untuned(CrossEncoderRanker, bench.options, seed=seed)
     alone = work.train("transfer", base, questions, first, target.dev, seed=seed).ranker
     adapted = work.train("adapt", alone, target.train, second, target.dev, seed=seed, epochs=epochs).ranker
     both = [score(f"{name} alone", alone, target.test), score(f"adapted after {name}", adapted, target.test)]
-    return Cell({system: values for scored in both for system, values in scored.values.items()})
+    return Cell({system: values for cell in both for system, values in cell.values.items()})
 
 
 def _read_qnli(options: Options) -> list[Question]:

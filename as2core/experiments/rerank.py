@@ -23,7 +23,7 @@ from as2core.data.source import json_line, write_text
 from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, read_target
 from as2core.experiments.cells import Cell
-from as2core.experiments.report.findings import NOT_RUN, Finding, Measured, Part, Row, exceeds, is_close, shorten
+from as2core.experiments.report.findings import NOT_RUN, Finding, Part, Row, ValuesByMeasure, exceeds, is_close, shorten
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
@@ -110,9 +110,9 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     seeds = range(options.seeds or sizes.seeds)
     whole = read_target(options)
     train, dev = whole.train[::2][:-DEV_QUESTIONS], whole.train[::2][-DEV_QUESTIONS:]
-    measured = [*whole.test, *whole.train[1::2]][: sizes.questions]
-    filled = list(extend([*whole.train[1::2], *whole.test], measured, candidates=sizes.candidates))
-    others = len(measured) - len(whole.test)
+    test_questions = [*whole.test, *whole.train[1::2]][: sizes.questions]
+    filled = list(extend([*whole.train[1::2], *whole.test], test_questions, candidates=sizes.candidates))
+    others = len(test_questions) - len(whole.test)
     title = f"{whole.title} and {others} train questions that nothing is trained on" if others > 0 else whole.title
     target = replace(whole, train=train, dev=dev, test=filled, title=title)
     size_key = {"candidates": sizes.candidates, "epochs": sizes.epochs, "timed": sizes.timed}
@@ -156,7 +156,7 @@ class _Selector:
         """A first ranker, and the selector on its best k: P@1 and the others, for every k."""
         ranker = self._train(name, seed or 0, work)
         first = score_each(ranker, self.bench.target.test, work.report, work.folder / "scores.jsonl")
-        values: dict[str, Measured] = {}
+        values: dict[str, ValuesByMeasure] = {}
         for k in _list_ks(self.sizes.candidates):
             both = {q.qid: select(first[q.qid], self.scores[q.qid], k) for q in self.bench.target.test}
             values[name_best(FIRST[name], k)] = measure_each(self.bench.target.test, both)

@@ -29,7 +29,7 @@ NAMES = {"cosinet": "Cosinet", "compare-aggregate": "CA"}
 KINDS = {"cosinet": CosinetRanker, "compare-aggregate": CompareAggregateRanker}
 WO_RR = "WO+RR"
 ALL = ((False, "none"), *((True, context) for context in CONTEXTS))
-COMPARED = ((False, "none"), (True, "none"), (True, "birnn"))  # of the paper's Tables 5 and 6
+VARIANTS = ((False, "none"), (True, "none"), (True, "birnn"))  # of the paper's Tables 5 and 6
 ALIKE = 0.02  # AP within which two models count as alike
 NARROW = 100  # width of Compare-Aggregate in small runs
 
@@ -108,7 +108,7 @@ class Sizes:
 
 
 SMALL = Sizes(
-    {"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=5, target=430
+    {"cosinet": ALL, "compare-aggregate": VARIANTS}, {"cosinet": 300, "compare-aggregate": NARROW}, seeds=5, target=430
 )
 FULL = Sizes({"cosinet": ALL, "compare-aggregate": ALL}, {"cosinet": 300, "compare-aggregate": 300}, seeds=5)
 
@@ -144,8 +144,8 @@ def _train(key: Key, seed: int, bench: Bench, vectors: WordVectors, sizes: Sizes
     family, listwise, context = key
     base = KINDS[family](vectors, listwise=listwise, context=context, seed=seed, hidden=sizes.hidden[family])
     result = work.train("model", base, bench.target.train, suggest_settings(base), seed=seed)
-    scored = score(name_model(key), result.ranker, bench.target.test)
-    return Cell(scored.values, {"training seconds": result.seconds, "parameters": base.parameters})
+    cell = score(name_model(key), result.ranker, bench.target.test)
+    return Cell(cell.values, {"training seconds": result.seconds, "parameters": base.parameters})
 
 
 def _speed_row(bench: Bench, setting: str, *, is_equal: bool) -> Row:

@@ -19,7 +19,7 @@ from as2core.cascade.tune import trace_all
 from as2core.experiments.bench import Target, Work
 from as2core.experiments.cells import Cell
 from as2core.experiments.picture import RATIOS
-from as2core.experiments.report.findings import Measured
+from as2core.experiments.report.findings import ValuesByMeasure
 from as2core.metrics import measure_each
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
@@ -36,7 +36,7 @@ class Twins:
     cascade: TracedRun
     monolithic: dict[int, TracedRun]
 
-    def sequential(self, ratio: float) -> tuple[Measured, float]:
+    def sequential(self, ratio: float) -> tuple[ValuesByMeasure, float]:
         """Measures and relative cost of the monolithic models in a row, each dropping `ratio` of the rest."""
         by_question = zip(*self.monolithic.values(), strict=True)
         rows = [(runs[-1][0], replace(runs[-1][1], exits=tuple(t.exits[0] for _, t in runs))) for runs in by_question]
@@ -49,13 +49,13 @@ class Twins:
 
     def score(self) -> Cell:
         """Every system of the paper's Tables 2 and 3."""
-        values: dict[str, Measured] = {}
+        values: dict[str, ValuesByMeasure] = {}
         numbers: dict[str, float] = {}
         for name, (measures, cost) in self._systems():
             values[name], numbers[f"cost of {name}"] = measures, cost
         return Cell(values, numbers)
 
-    def _systems(self) -> Iterator[tuple[str, tuple[Measured, float]]]:
+    def _systems(self) -> Iterator[tuple[str, tuple[ValuesByMeasure, float]]]:
         depths = [*self.monolithic]
         for i, (depth, run) in enumerate(self.monolithic.items()):
             share = depth / depths[-1]
@@ -95,7 +95,7 @@ def train_twins(start: CascadeRanker, target: Target, work: Work, settings: Trai
     return Twins(cascade, {depth: train_and_run(twin, f"{depth} layers") for depth, twin in depths.items()})
 
 
-def measure_exit(run: TracedRun, exit_index: int) -> Measured:
+def measure_exit(run: TracedRun, exit_index: int) -> ValuesByMeasure:
     """Each measure by question, of one exit over all candidates."""
     return measure_each([q for q, _ in run], {q.qid: t.exits[exit_index].scores for q, t in run})
 
@@ -105,7 +105,7 @@ def exit_ap(run: TracedRun, exit_index: int) -> float:
     return float(np.mean([*measure_exit(run, exit_index)["AP"].values()]))
 
 
-def at_ratio(run: TracedRun, ratio: float) -> tuple[Measured, float]:
+def at_ratio(run: TracedRun, ratio: float) -> tuple[ValuesByMeasure, float]:
     """Measures and relative cost under one ratio at every exit, keeping at least one candidate."""
     run = _replay(run, ratio)
     return _measure(run), sum(t.flops for _, t in run) / sum(t.full_flops for _, t in run)
@@ -115,5 +115,5 @@ def _replay(run: TracedRun, ratio: float) -> TracedRun:
     return [(q, t.replay(DropSchedule.constant(ratio, exits=len(t.exits)))) for q, t in run]
 
 
-def _measure(run: TracedRun) -> Measured:
+def _measure(run: TracedRun) -> ValuesByMeasure:
     return measure_each([q for q, _ in run], {q.qid: t.scores() for q, t in run})

@@ -108,16 +108,16 @@ def _add_metadata(file: Path, ranker: CascadeRanker) -> None:
 
     graph = onnx.load(file)
     names = {_hash_array(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
-    tensors, left_out = {}, {}
+    tensors, others = {}, {}
     for name, t in last_exit.list_tensors(ranker).items():
         a = t.cpu().numpy()
         transposed = _hash_array(a) not in names
         at = names.get(_hash_array(a.T if transposed else a))
         if at is None:
-            left_out[name] = a.tolist()
+            others[name] = a.tolist()
         else:
             tensors[name] = (at, transposed)
-    metadata = {"settings": last_exit.describe(ranker), "tensors": tensors, "left_out": left_out}
+    metadata = {"settings": last_exit.describe(ranker), "tensors": tensors, "left_out": others}
     onnx.helper.set_model_props(graph, {KEY: json.dumps(metadata)})
     onnx.save(graph, file)
 

@@ -75,7 +75,7 @@ _WITH_WHAT = re.compile(
     r"accident|chance|hand|long|some|several|many|months|years|centuries|a while|about|\d)(.+)"
 )
 _CALLED = re.compile(r"((?:(?:\w+ly|now|still|also) )?(?:called|named|nicknamed)) \S")
-_MEASURED = re.compile(
+_MEASUREMENT = re.compile(
     r"(?:(?:about|nearly|almost|over|some|roughly|only|up to) )?\d[\d.,]* \w+(?: \w+)? "
     r"(tall|long|high|wide|deep|old|thick)\b"
 )
@@ -156,7 +156,7 @@ def _question_forms(auxiliary: str, rest: str, is_dated: bool) -> Iterator[tuple
     plain = _WHEN.sub("", f" {clause}").strip()
     if place := _WHERE.match(plain):
         yield "Where", place[1]
-    if size := _MEASURED.match(plain):
+    if size := _MEASUREMENT.match(plain):
         yield f"How {size[1]}", ""
     elif name := _CALLED.match(plain):
         yield "What", name[1]

@@ -30,8 +30,8 @@ class CompareAggregate(nn.Module):
         self.size, self.state = 2 * hidden * len(kernels), 2 * hidden
 
     def forward(self, pairs: WordPairs) -> Tensor:
-        projected = self.gate(pairs.vectors).sigmoid() * self.content(pairs.vectors).tanh()  # (different words, hidden)
-        q, c = projected[pairs.question.ids], projected[pairs.candidate.ids]  # (pairs, length, hidden)
+        vectors = self.gate(pairs.vectors).sigmoid() * self.content(pairs.vectors).tanh()  # (different words, hidden)
+        q, c = vectors[pairs.question.ids], vectors[pairs.candidate.ids]  # (pairs, length, hidden)
         near = q @ c.transpose(1, 2)  # (pairs, question words, candidate words)
         about_q = attend(near, c, pairs.candidate.mask)  # what the candidate says to each word of the question
         about_c = attend(near.transpose(1, 2), q, pairs.question.mask)

@@ -158,10 +158,10 @@ class _PrefixReading(_CachedReading):
         return self._append_similarity(self.first[:, None], self.so_far[:, None])
 
     def extend(self, ids: Tensor) -> Tensor:
-        embedded = self.lm.backbone.embed(ids, torch.ones_like(ids), first=self._append(ids))
+        vectors = self.lm.backbone.embed(ids, torch.ones_like(ids), first=self._append(ids))
         at = torch.arange(self.real.shape[1], device=ids.device)
         mask = self.real[:, None, :] & (at[None, None, :] <= at[None, -ids.shape[1] :, None])  # (batch, m, all)
-        hidden = self.lm.backbone.run(embedded, mask, 0, self.lm.backbone.layers, past=self.cache)
+        hidden = self.lm.backbone.run(vectors, mask, 0, self.lm.backbone.layers, past=self.cache)
         so_far = self.so_far[:, None] + hidden.float().cumsum(1)
         self.so_far = so_far[:, -1]
         return self._append_similarity(hidden, so_far)

@@ -111,16 +111,16 @@ class BiEncoderRanker(CountsFlops, HasNetwork):
     def score_and_cost(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int]:
         """The scores, and the FLOPs they took: those of the texts that went through the layers, the question among
         them, and a product a candidate. What lies in the cache costs nothing more."""
-        scores, read = self._score(question, candidates)
-        return scores, self._flops(read, len(candidates))
+        scores, texts = self._score(question, candidates)
+        return scores, self._flops(texts, len(candidates))
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         """The same where nothing lies in a cache."""
         return self._flops([question, *(c.titled_text for c in candidates)] if candidates else [], len(candidates))
 
-    def _flops(self, read: list[str], products: int) -> int:
+    def _flops(self, texts: list[str], products: int) -> int:
         shape = self.backbone.shape
-        lengths = np.array(self.backbone.encode(read, max_length=self.max_length).lengths, dtype=np.int64)
+        lengths = np.array(self.backbone.encode(texts, max_length=self.max_length).lengths, dtype=np.int64)
         return shape.layers * layer_flops(lengths, shape) + 2 * products * shape.hidden
 
     def _score(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, list[str]]:

@@ -85,14 +85,15 @@ def list_entering(candidates: Sequence[Candidate], cut: ExitRecord | None) -> li
 
 def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:
     """The trace of those that went on, as one over all: positions are those of `candidates`."""
-    entered = np.setdiff1d(first.alive, first.dropped)
+    survivors = np.setdiff1d(first.alive, first.dropped)
     characters = np.array([len(c.titled_text) for c in candidates], dtype=np.float64)
-    slope, least = _fit_tokens(characters[entered], trace.lengths)
+    slope, least = _fit_tokens(characters[survivors], trace.lengths)
     lengths = np.rint(least + slope * characters).astype(np.int64).clip(1)
-    lengths[entered] = trace.lengths
+    lengths[survivors] = trace.lengths
     lengths = np.minimum(lengths, max(1, int(trace.lengths.max(initial=1))))
     exits = tuple(
-        replace(e, alive=entered[e.alive], dropped=entered[e.dropped], again=entered[e.again]) for e in trace.exits
+        replace(e, alive=survivors[e.alive], dropped=survivors[e.dropped], again=survivors[e.again])
+        for e in trace.exits
     )
     return replace(trace, lengths=lengths, exits=exits, first=first)
 

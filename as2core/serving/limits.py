@@ -21,7 +21,7 @@ class BodyLimit:
         size, is_complete = 0, False
         give_up = asyncio.get_running_loop().time() + MAX_BODY_SECONDS
 
-        async def receive_counted() -> Message:
+        async def receive_and_count() -> Message:
             nonlocal size, is_complete
             try:
                 async with asyncio.timeout_at(None if is_complete else give_up):
@@ -36,4 +36,4 @@ class BodyLimit:
                 )
             return message
 
-        await self._app(scope, receive_counted, send)
+        await self._app(scope, receive_and_count, send)

@@ -71,14 +71,14 @@ class CountsRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.perf_counter(), 500
 
-        async def send_counted(message: Message) -> None:
+        async def send_and_count(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, send_counted)
+            await self._app(scope, receive, send_and_count)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             if scope["type"] == "http":

@@ -89,7 +89,7 @@ def _measure_reliability(
 ) -> dict[str, object]:
     """The calibration error and curve of each exit and the last, from logits `(exits, n)` of held-out folds `(n,)`."""
     held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, logits, strict=True)}
-    curves = {layer: reliability(p, y) for layer, p in held_out.items()}
+    curves = {layer: measure_reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
     last_exit = str(ranker.exits[-1])
     return {
@@ -156,11 +156,11 @@ def _held_out_probabilities(logits: np.ndarray, y: np.ndarray, fold: np.ndarray)
 def measure_threshold(top: np.ndarray, answerable: np.ndarray, fold: np.ndarray) -> float:
     """Balanced accuracy of thresholds on the best probability `(n,)` of questions with and without an answer, each set
     on the other folds."""
-    answered = np.empty(len(top), dtype=bool)
+    has_answer = np.empty(len(top), dtype=bool)
     for fit, held_out in _fold_masks(fold, answerable):
         threshold, _ = best_threshold(top[fit], answerable[fit])
-        answered[held_out] = top[held_out] >= threshold
-    return round(float((answered[answerable].mean() + (~answered[~answerable]).mean()) / 2), 4)
+        has_answer[held_out] = top[held_out] >= threshold
+    return round(float((has_answer[answerable].mean() + (~has_answer[~answerable]).mean()) / 2), 4)
 
 
 def level_heads(
@@ -176,11 +176,11 @@ def level_heads(
     ranker stays as it was."""
     if not any(isinstance(head, ExitHead) for head in ranker.module.heads):
         return
-    answered = islice((q for q in questions if q.positives), MAX_LEVEL_QUESTIONS)
+    with_answer = islice((q for q in questions if q.positives), MAX_LEVEL_QUESTIONS)
     others = islice((q for q in questions if q.negatives and not q.positives), MAX_LEVEL_QUESTIONS)
     logits: list[np.ndarray] = []
     labels: list[int] = []
-    for q in (*answered, *others):
+    for q in (*with_answer, *others):
         if should_stop and should_stop():
             return
         candidates = [c for c in q.candidates if c.label is not None]
@@ -258,11 +258,11 @@ def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, floa
 
 def expected_calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 10) -> float:
     """The mean gap of confidence and frequency over equal-width bins, weighted by their size (Guo et al., 2017)."""
-    curve = reliability(p, y, bins)
+    curve = measure_reliability(p, y, bins)
     return round(sum(abs(b["confidence"] - b["frequency"]) * b["candidates"] for b in curve) / len(p), 4)
 
 
-def reliability(p: np.ndarray, y: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
+def measure_reliability(p: np.ndarray, y: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
     """The reliability curve of probabilities `p` (n,) and labels `y` (n,): in each equal-width bin that holds any, the
     mean confidence, the frequency of correct candidates, and how many there are (Niculescu-Mizil and Caruana, 2005)."""
     which = np.minimum((p * bins).astype(int), bins - 1)

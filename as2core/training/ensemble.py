@@ -42,8 +42,8 @@ def sample_for_ensemble(stage: EnsembleStage, material: Material, *, seed: int) 
     general = add_far_negatives(general, material.vectors, each=stage.far, seed=seed)
     starter = _draw(material.own, stage.own_questions // 10, rng)
     own = starter + _draw(material.reworded, stage.own_questions - len(starter), rng)
-    read = [q if rng.random() < stage.titled else q.drop_titles() for q in general + own]
-    answerable = drop_answers(read, stage.unanswerable, rng)
+    sampled_questions = [q if rng.random() < stage.titled else q.drop_titles() for q in general + own]
+    answerable = drop_answers(sampled_questions, stage.unanswerable, rng)
     questions, originals = write_carelessly(answerable, stage.careless, rng)
     return EnsembleSample(tuple(questions), originals, tuple(questions[len(general) :]))
 

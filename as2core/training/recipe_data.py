@@ -62,8 +62,8 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
         vectors.embed(_texts(general), on_progress)
         general = add_hard_negatives(general, vectors, seed=recipe.seed)
     vectors.embed(_texts(starter + reworded), on_progress)
-    repeated = [q for q in keep_nearest_negatives(starter, vectors) for _ in range(recipe.starter_repeats)]
-    own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(repeated)]
+    starter_questions = [q for q in keep_nearest_negatives(starter, vectors) for _ in range(recipe.starter_repeats)]
+    own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(starter_questions)]
     reworded = keep_nearest_negatives(reworded, vectors)
     if recipe.titled:
         vectors.embed([c.titled_text for q in own + reworded for c in q.candidates], on_progress)

@@ -29,7 +29,7 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import read_card, save_version, update_description
-from as2core.robustness import robustness
+from as2core.robustness import measure_robustness
 from as2core.training import recipe_data
 from as2core.training.augmentation import pad_candidates
 from as2core.training.calibrate import calibrate, level_end
@@ -192,8 +192,8 @@ def _teach_by_ensemble(
         save_version(result.ranker, path, {"questions": len(sample.questions)})
     minutes = round(card["minutes"] + (time.monotonic() - started) / 60, 1)
     questions = max(read_card(path)["questions"] for path in paths)
-    added = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
-    return mean_of_weights([load_cascade(p) for p in paths]), {**card, **added}
+    details = {"ensemble": {**asdict(stage), "questions": questions}, "minutes": minutes}
+    return mean_of_weights([load_cascade(p) for p in paths]), {**card, **details}
 
 
 def _train_generative(run: RecipeRun) -> None:
@@ -259,7 +259,7 @@ def _measure(path: Path) -> None:
     ranker, test = load_cascade(path), load_questions("starter-test").questions
     report = {
         "calibration": calibrate(ranker, load_questions("starter-dev").questions, fits_answers=False),  # docs/models.md
-        "robustness": robustness(ranker, test),
-        "robustness_mended": robustness(ranker, test, corrected=True),
+        "robustness": measure_robustness(ranker, test),
+        "robustness_mended": measure_robustness(ranker, test, corrected=True),
     }
     update_description(ranker, path, {**read_card(path), **report})

@@ -132,11 +132,11 @@ def replace_document(
     its labels; one that vanished is deleted, or retired if it has labels; a retired one whose text is there again is in
     use again."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
-    existing = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
+    stored_rows = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     unused: dict[str, list[Sentence]] = {}
-    for row in reversed(existing):  # so that pop() gives those in use first, in their order
+    for row in reversed(stored_rows):  # so that pop() gives those in use first, in their order
         unused.setdefault(" ".join(row.text.split()), []).append(row)
-    names, number = {row.external_id for row in existing}, len(pieces)
+    names, number = {row.external_id for row in stored_rows}, len(pieces)
     new: list[dict[str, object]] = []
     for position, piece in enumerate(pieces):
         if rows := unused.get(" ".join(piece.text.split())):
@@ -231,8 +231,8 @@ def load_titles(session: Session, document_ids: Sequence[int]) -> dict[int, str]
 
 def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
     """Ids of those that still exist; none of them can be deleted until this transaction ends."""
-    existing = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
-    return set(session.scalars(existing.with_for_update(read=True, key_share=True)))
+    query = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
+    return set(session.scalars(query.with_for_update(read=True, key_share=True)))
 
 
 def find_neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:

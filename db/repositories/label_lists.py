@@ -62,13 +62,13 @@ def _join(statement: Select) -> Select:
 def count_by_annotator(session: Session, corpus_id: int) -> list[Row]:
     """Rows (name, labels), most labels first."""
     labels = func.count().label("labels")
-    counted = (
+    query = (
         select(Annotator.name, labels)
         .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
         .join(Question, Question.id == CurrentLabel.question_id)
         .where(Question.corpus_id == corpus_id)
     )
-    return list(session.execute(counted.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
+    return list(session.execute(query.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
 
 
 def list_history(session: Session, pair: Pair) -> list[Row]:

@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, sel
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
-from as2core.types import CORRECT, INCORRECT, UNSURE
+from as2core.types import CORRECT, INCORRECT
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
+from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
 from db.repositories.statements import add_row, split_batches
@@ -222,7 +223,7 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     return counts, session.scalar(questions) or 0
 
 
-def list_kinds_by_question(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
+def count_outcomes_by_question(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
     """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of these splits:
     how many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)
@@ -244,33 +245,19 @@ def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[
 
 
 def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
-    """Columns `question_id`, `sentence_id` and `outcome` of the labelled pairs of a corpus. A verdict outranks labels,
-    those of people outrank imported ones, the majority counts, a tie is a dispute: as `app.labels.consensus` settles.
-    """
-
-    def votes(label: str, *, is_imported: bool) -> ColumnElement[int]:
-        return func.sum(case((and_(CurrentLabel.label == label, Annotator.imported.is_(is_imported)), 1), else_=0))
-
+    """Columns `question_id`, `sentence_id` and `outcome` of the labelled pairs of a corpus. Verdicts outrank labels."""
     of_corpus = select_labels().order_by(None).where(Question.corpus_id == corpus_id)
     pairs = (
         of_corpus.with_only_columns(
             CurrentLabel.question_id,
             CurrentLabel.sentence_id,
             verdict_on(CurrentLabel).label("verdict"),
-            votes(CORRECT, is_imported=False).label("yes"),
-            votes(INCORRECT, is_imported=False).label("no"),
-            votes(CORRECT, is_imported=True).label("imported_yes"),
-            votes(INCORRECT, is_imported=True).label("imported_no"),
+            sum_votes().label("votes"),
         )
         .group_by(CurrentLabel.question_id, CurrentLabel.sentence_id)
         .subquery()
     ).c
-    by_people, by_import = pairs.yes + pairs.no > 0, pairs.imported_yes + pairs.imported_no > 0
-    difference = case((by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no))
-    by_votes = case(
-        (difference.is_(None), UNSURE), (difference > 0, CORRECT), (difference < 0, INCORRECT), else_="disputed"
-    )
-    outcome = func.coalesce(pairs.verdict, by_votes).label("outcome")
+    outcome = func.coalesce(pairs.verdict, name_outcome(pairs.votes)).label("outcome")
     return select(pairs.question_id, pairs.sentence_id, outcome).subquery().c
 
 

@@ -48,6 +48,8 @@ def find_corpus_id(session: Session, proposal_id: int) -> int | None:
 
 def list_untried_sentences(session: Session, corpus_id: int) -> list[Row]:
     """Rows (id, text) of sentences in use without a proposal, in the corpus's order."""
-    tried = select(Proposal.id).where(Proposal.sentence_id == Sentence.id).exists()
-    sentences = select(Sentence.id, Sentence.text).where(Sentence.corpus_id == corpus_id, ~Sentence.retired, ~tried)
+    has_proposal = select(Proposal.id).where(Proposal.sentence_id == Sentence.id).exists()
+    sentences = select(Sentence.id, Sentence.text).where(
+        Sentence.corpus_id == corpus_id, ~Sentence.retired, ~has_proposal
+    )
     return list(session.execute(sentences.order_by(Sentence.id)))

@@ -40,9 +40,9 @@ def list_questions_with_counts(session: Session, which: QuestionFilter, limit: i
     asked_at = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
     pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
     columns = (Question.id, Question.text, Question.origin, Question.queued, asked_at.label("asked_at"))
-    listed = which.apply(select(*columns, pairs.scalar_subquery().label("labels")))
+    query = which.apply(select(*columns, pairs.scalar_subquery().label("labels")))
     newest_first = (func.coalesce(asked_at, Question.created).desc(), Question.id.desc())
-    return list(session.execute(listed.order_by(*newest_first).limit(limit).offset(offset)))
+    return list(session.execute(query.order_by(*newest_first).limit(limit).offset(offset)))
 
 
 def _was_asked() -> ColumnElement[bool]:
@@ -68,8 +68,8 @@ def list_leftovers(session: Session, corpus_id: int) -> list[int]:
     """Ids of the questions that somebody typed on Ask and nobody labelled, flagged or put in the label queues."""
     with_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
     with_flag = select(Flag.id).where(Flag.question_id == Question.id, Flag.cleared.is_(None)).exists()
-    typed = select(Question.id).where(Question.corpus_id == corpus_id, Question.origin == ASKED)
-    return list(session.scalars(typed.where(~Question.queued, ~with_label, ~with_flag).order_by(Question.id)))
+    ids = select(Question.id).where(Question.corpus_id == corpus_id, Question.origin == ASKED)
+    return list(session.scalars(ids.where(~Question.queued, ~with_label, ~with_flag).order_by(Question.id)))
 
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
@@ -93,8 +93,8 @@ def lock_question(session: Session, question_id: int) -> Question | None:
 def count_labels_by_name(session: Session, question_id: int) -> list[Row]:
     """Rows (annotator_id, annotator, imported, labels) of the current labels on a question, the most first."""
     columns = (CurrentLabel.annotator_id, Annotator.name.label("annotator"), Annotator.imported)
-    counted = select(*columns, func.count().label("labels")).join_from(CurrentLabel, Annotator)
-    by_name = counted.where(CurrentLabel.question_id == question_id).group_by(*columns)
+    query = select(*columns, func.count().label("labels")).join_from(CurrentLabel, Annotator)
+    by_name = query.where(CurrentLabel.question_id == question_id).group_by(*columns)
     return list(session.execute(by_name.order_by(func.count().desc(), Annotator.name)))
 
 

@@ -208,8 +208,8 @@ def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequenc
 def list_answered_questions(session: Session, corpus_id: int, limit: int) -> list[Question]:
     """Questions with a sentence that somebody labels correct at present."""
     correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT)
-    answered = select(Question).where(Question.corpus_id == corpus_id, correct.exists())
-    return list(session.scalars(answered.order_by(Question.id).limit(limit)))
+    query = select(Question).where(Question.corpus_id == corpus_id, correct.exists())
+    return list(session.scalars(query.order_by(Question.id).limit(limit)))
 
 
 def find_next_ordinals(session: Session, question_ids: Sequence[int]) -> dict[int, int]:

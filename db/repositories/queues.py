@@ -69,15 +69,15 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class QueueRequest:
     """What an annotator asks a queue for. `overlap`: people a pair. `pool`: the rankers whose first `POOL_DEPTH` are
-    pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded`: questions. `only`: questions, if any are
-    given, whether the queues offer them or not."""
+    pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded_ids`: questions. `only`: questions, if any
+    are given, whether the queues offer them or not."""
 
     corpus_id: int
     order: Order
     who: Holder
     overlap: int = 1
     pool: tuple[tuple[int, int], ...] = ()
-    excluded: tuple[int, ...] = ()
+    excluded_ids: tuple[int, ...] = ()
     only: tuple[int, ...] = ()
 
 
@@ -180,8 +180,8 @@ def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Sele
     where = [Question.corpus_id == request.corpus_id, is_offered, Sentence.retired.is_(False)]
     if not leased:
         where.append(~is_leased(Candidate, request.who, now))
-    if request.excluded:
-        where.append(Question.id.not_in(request.excluded))
+    if request.excluded_ids:
+        where.append(Question.id.not_in(request.excluded_ids))
     if order.waiting is not None:
         where.append(order.waiting)
     if not order.is_review:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from as2core.types import CORRECT, INCORRECT
 from db.models import (
     Annotator,
     CurrentLabel,
@@ -21,6 +20,7 @@ from db.models import (
     Verdict,
 )
 from db.repositories.labels import select_labels, verdict_on, verdict_stands
+from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, is_on, is_same_pair
 from db.repositories.statements import add_row
 
@@ -131,18 +131,10 @@ def find_suspicion(session: Session, pair: Pair) -> Suspicion | None:
 
 
 def label_stands() -> ColumnElement[bool]:
-    """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
-    `app.labels.consensus` does, or the verdict on them."""
-
-    def surplus(*, is_imported: bool) -> ColumnElement[int]:
-        """Correct less incorrect, NULL if nobody said either."""
-        decided = (CurrentLabel.label.in_((CORRECT, INCORRECT)), Annotator.imported.is_(is_imported))
-        labels = select(func.sum(case((CurrentLabel.label == CORRECT, 1), else_=-1))).join_from(CurrentLabel, Annotator)
-        return labels.where(is_same_pair(CurrentLabel, Suspicion), *decided).correlate(Suspicion).scalar_subquery()
-
-    counts = func.coalesce(surplus(is_imported=False), surplus(is_imported=True))
-    by_votes = case((Suspicion.label == CORRECT, counts > 0), else_=counts < 0)
-    return func.coalesce(verdict_on(Suspicion) == Suspicion.label, by_votes)
+    """Whether the label that a suspicion is about is still what the pair's labels come to, or the verdict on them."""
+    labels = select(name_outcome(sum_votes())).join_from(CurrentLabel, Annotator)
+    outcome = labels.where(is_same_pair(CurrentLabel, Suspicion)).correlate(Suspicion).scalar_subquery()
+    return func.coalesce(verdict_on(Suspicion), outcome) == Suspicion.label
 
 
 def put_suspicions(

@@ -94,11 +94,11 @@ def adopt_newest_runs(session: Session, version_id: int) -> list[int]:
     Returns the corpora they are of."""
     runs = select(Run.question_id, func.max(Run.id).label("id")).where(is_run_of(version_id))
     newest = runs.group_by(Run.question_id).subquery("newest")
-    scored = select(Score.candidate_id).where(Score.candidate_id == Candidate.id, Score.version_id == version_id)
+    has_score = select(Score.candidate_id).where(Score.candidate_id == Candidate.id, Score.version_id == version_id)
     astray = (
         select(Candidate.id)
         .outerjoin(Run, Run.id == Candidate.run_id)
-        .where(or_(Run.id.is_(None), Run.version_id != version_id), scored.exists())
+        .where(or_(Run.id.is_(None), Run.version_id != version_id), has_score.exists())
     )
     of_them = select(Question.corpus_id).join(Candidate)
     corpora = session.scalars(of_them.where(Candidate.id.in_(astray)).distinct()).all()

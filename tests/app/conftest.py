@@ -9,7 +9,7 @@ from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 from app import bootstrap
 from app.ask import asking
 from app.corpora import corpora, documents
-from app.labels import annotation, guidelines
+from app.labels import annotation, progress, rules
 from app.labels.annotation import Presentation
 from app.workbench import people
 from app.workbench.settings import Settings
@@ -32,7 +32,7 @@ def settings(tmp_path, database_url):
 @pytest.fixture(autouse=True)
 def fresh_counts(monkeypatch):
     """On a busy machine a count may take long, and would then be shown again for some seconds."""
-    monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", float("inf"))
+    monkeypatch.setattr(progress, "SLOW_COUNT_SECONDS", float("inf"))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def towers(wb):
     corpus = corpora.create_corpus(wb, "towers")
     files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
     documents.ingest(wb, corpus.id, files)
-    guidelines.set_rules(wb, corpus.id, by=people.sign_in(wb, "ann").id, control=0.0, blind=0.0)
+    rules.set_rules(wb, corpus.id, by=people.sign_in(wb, "ann").id, control=0.0, blind=0.0)
     return corpora.get_corpus(wb, corpus.id)
 
 

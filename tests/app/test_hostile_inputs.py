@@ -24,7 +24,7 @@ from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing
 from app.exchange import exports, imports
 from app.jobs import queue
-from app.labels import agreement, annotation, guidelines, queues
+from app.labels import agreement, annotation, consensus, flags, guidelines, progress, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.versions import archive, loading, management, promotion, registry
@@ -190,13 +190,13 @@ def test_labels(wb, times):
         lambda q, c, a, text: annotation.withdraw(wb, question_id=q, sentence_id=c, annotator_id=a),
         lambda q, c, a, text: annotation.undo_last(wb, a, c),
         lambda q, c, a, text: annotation.list_acts(wb, a, c),
-        lambda q, c, a, text: annotation.flag(wb, question_id=q, sentence_id=c, annotator_id=a, note=text),
-        lambda q, c, a, text: annotation.read_visible_labels(wb, q, a),
-        lambda q, c, a, text: annotation.measure_progress(wb, c, a, text),
-        lambda q, c, a, text: queues.next_item(wb, Seat(c, a, text), [(q, c), q]),
-        lambda q, c, a, text: queues.item_at(wb, Seat(c, a, text), q, c),
-        lambda q, c, a, text: queues.next_question(wb, Seat(1, a, text), [q, c]),
-        lambda q, c, a, text: queues.question_at(wb, Seat(1, a, text), q),
+        lambda q, c, a, text: flags.add_flag(wb, question_id=q, sentence_id=c, annotator_id=a, note=text),
+        lambda q, c, a, text: consensus.read_visible_labels(wb, q, a),
+        lambda q, c, a, text: progress.measure_progress(wb, c, a, text),
+        lambda q, c, a, text: queues.find_next_item(wb, Seat(c, a, text), [(q, c), q]),
+        lambda q, c, a, text: queues.open_item(wb, Seat(c, a, text), q, c),
+        lambda q, c, a, text: queues.find_next_question(wb, Seat(1, a, text), [q, c]),
+        lambda q, c, a, text: queues.open_question(wb, Seat(1, a, text), q),
         lambda q, c, a, text: queues.read_assignment(wb, q, c, a),
         lambda q, c, a, text: queues.leave(wb, Seat(c, a, text)),
         lambda q, c, a, text: agreement.adjudicate(
@@ -204,8 +204,8 @@ def test_labels(wb, times):
         ),
         lambda q, c, a, text: agreement.list_conflicts(wb, c, a),
         lambda q, c, a, text: guidelines.write_guidelines(wb, c, text, by=a),
-        lambda q, c, a, text: guidelines.set_rules(wb, c, by=a, overlap=q, control=0.5),
-        lambda q, c, a, text: guidelines.set_rules(wb, 1, by=1, target=q),
+        lambda q, c, a, text: rules.set_rules(wb, c, by=a, overlap=q, control=0.5),
+        lambda q, c, a, text: rules.set_rules(wb, 1, by=1, target=q),
     ]
     strategy = st.tuples(st.sampled_from(acts), ids, ids, ids, labels)
     check(2 * times, strategy, lambda act, q, c, a, text: act(q, c, a, text))

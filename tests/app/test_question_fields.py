@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from app.adapt import label_selection
-from app.adapt.label_selection import LabelSelection, add_presumed
+from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.snapshot import sample_replay, sample_validation
 from app.adapt.splitting import Split
 from app.exchange import exports, imports
@@ -41,7 +41,7 @@ def test_the_question_of_these_tests_has_every_field_set():
     [
         Question.drop_titles,
         drop_unlabelled,
-        lambda q: add_presumed(q, 3),
+        lambda q: presume_incorrect(q, 3),
         lambda q: sample_validation([q], 0)[0],
         lambda q: sample_replay([q], Split((), (), ()), 1.0, 0)[0],
         lambda q: replace_texts(q, ["Tower: yes.", "Tower: no."]),
@@ -68,7 +68,7 @@ def test_a_set_that_stays_in_its_file_is_that_of_a_file_read_whole(tmp_path):
 
 def test_an_imported_question_is_exported_with_all_that_it_had(wb):
     corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode())
-    [exported] = exports.labelled_questions(wb, corpus.corpus_id, signed=True)
+    [exported] = exports.load_labelled_questions(wb, corpus.corpus_id, signed=True)
     assert list_values(exported, "candidates") == list_values(QUESTION, "candidates")
     for after, before in zip(exported.candidates, CANDIDATES, strict=True):
         assert list_values(after, "grade") == list_values(before, "grade")  # a person's label has none
@@ -78,7 +78,7 @@ def test_the_split_is_of_the_question_wherever_labels_are_loaded(wb):
     corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode()).corpus_id
     [loaded], [selected] = consensus.load_questions(wb, corpus), label_selection.load(wb, corpus, LabelSelection())
     assert {(x.question.kind, x.question.split) for x in (loaded, selected)} == {("polar", "test")}
-    [unsigned] = exports.labelled_questions(wb, corpus)
+    [unsigned] = exports.load_labelled_questions(wb, corpus)
     assert (unsigned.kind, unsigned.split) == ("polar", "")
 
 

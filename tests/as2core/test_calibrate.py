@@ -13,8 +13,8 @@ from as2core.training.calibrate import (
     fit_answer_shares,
     level_end,
     level_heads,
+    measure_reliability,
     platt,
-    reliability,
 )
 from as2core.types import Candidate, Question
 
@@ -62,7 +62,7 @@ def test_calibration_error_by_hand():
 
 
 def test_the_reliability_curve_holds_each_bin_that_has_candidates():
-    curve = reliability(np.array([0.15, 0.17, 0.95]), np.array([0.0, 1.0, 1.0]))
+    curve = measure_reliability(np.array([0.15, 0.17, 0.95]), np.array([0.0, 1.0, 1.0]))
     assert [(b["candidates"], b["frequency"]) for b in curve] == [(2, 0.5), (1, 1.0)]
     assert [b["confidence"] for b in curve] == [pytest.approx(0.16), pytest.approx(0.95)]
 

@@ -15,7 +15,7 @@ from as2core.metrics import (
     MEASURES,
     adjust_by_holm,
     bootstrap,
-    bounds,
+    bound_metrics,
     find_detectable_difference,
     find_effect_size,
     find_sample_size,
@@ -103,7 +103,7 @@ def test_any_ranking_has_the_values_brute_force_gives(pairs):
 def test_the_bounds_are_the_extremes_over_all_that_the_missing_labels_could_be(pairs):
     labels, scores = zip(*pairs, strict=True)
     given_scores = {"q": np.array(scores, dtype=np.float32)}
-    found = bounds([question("q", *labels)], given_scores)
+    found = bound_metrics([question("q", *labels)], given_scores)
     if all(label is None for label in labels):
         assert all(math.isnan(low) and math.isnan(high) for low, high in found.values())
         return
@@ -120,12 +120,12 @@ def test_the_bounds_are_the_extremes_over_all_that_the_missing_labels_could_be(p
 def test_bounds_are_means_over_the_questions_with_labels():
     asked = [question("a", None, 1), question("b", 1, 0), question("unjudged", None)]
     scores = {"a": np.array([2.0, 1.0]), "b": np.array([1.0, 2.0]), "unjudged": np.zeros(1)}
-    assert bounds(asked, scores)["P@1"] == (0.0, 0.5)
+    assert bound_metrics(asked, scores)["P@1"] == (0.0, 0.5)
 
 
 def test_bounds_leave_ndcg_out_where_a_missing_label_could_be_any_grade():
     asked = Question("q", "?", (Candidate("0", "a", 1, grade=3), Candidate("1", "b", None)))
-    assert sorted(bounds([asked], {"q": np.array([2.0, 1.0])})) == ["AP", "P@1", "RR"]
+    assert sorted(bound_metrics([asked], {"q": np.array([2.0, 1.0])})) == ["AP", "P@1", "RR"]
 
 
 @pytest.mark.parametrize("scores", [{}, {"q": np.zeros(3)}])

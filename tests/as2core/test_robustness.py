@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from as2core.robustness import REWRITES, no_question_mark, robustness, typo
+from as2core.robustness import REWRITES, measure_robustness, no_question_mark, typo
 from as2core.types import Candidate, Question
 
 QUESTION = Question("q", "Who built the tower?", (Candidate("a", "who built it"), Candidate("b", "the tower stands")))
@@ -34,14 +34,14 @@ def test_a_question_with_nothing_to_swap_stays_as_it_is(text):
 def test_the_share_that_keeps_its_top_answer_is_counted_by_rewrite():
     # "built" is in a, "the" in b and a is shorter: a is on top; in upper case no word counts, and a is shorter still;
     # padded, a is longer than b and loses
-    found = robustness(Exact(), [QUESTION])
+    found = measure_robustness(Exact(), [QUESTION])
     assert found["upper case"] == 1.0
     assert found["padded candidate"] == 0.0
-    assert robustness(Exact(), [QUESTION], rewrites={}) == {"padded candidate": 0.0}
+    assert measure_robustness(Exact(), [QUESTION], rewrites={}) == {"padded candidate": 0.0}
 
 
 def test_one_candidate_or_no_question_tells_nothing():
-    mended = robustness(Exact(), [QUESTION], corrected=True)
+    mended = measure_robustness(Exact(), [QUESTION], corrected=True)
     assert mended["typo"] == mended["no question mark"] == 1.0
-    assert robustness(Exact(), []) == {}
-    assert robustness(Exact(), [Question("q", "who", (Candidate("a", "x"),))]) == {}
+    assert measure_robustness(Exact(), []) == {}
+    assert measure_robustness(Exact(), [Question("q", "who", (Candidate("a", "x"),))]) == {}

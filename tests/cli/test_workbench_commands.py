@@ -523,7 +523,7 @@ def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, ca
     )
     with workbench(starter=False) as wb, wb.write() as s:
         metrics = report.to_metrics()
-        registry.add_candidate(s, wb, "spring", Path("gone"), rejected=True, parent="cascade", metrics=metrics)
+        registry.add_candidate(s, wb, "spring", Path("gone"), is_rejected=True, parent="cascade", metrics=metrics)
     first = next(v for v in as2_json("versions")["versions"] if v["name"] == "spring")
     assert first["change"]["outcome"] == verdict
     line = next(x for x in as2("versions")[1].splitlines() if x.startswith("spring"))

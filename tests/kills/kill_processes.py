@@ -35,7 +35,7 @@ from stage import PATIENCE_SECONDS, Stage, Victim, wait_for
 from victims import KINDS
 
 from app.jobs import queue, supervisor
-from app.labels import guidelines
+from app.labels import rules
 from app.workbench import people
 from as2core.experiments.base import write_section
 
@@ -71,7 +71,7 @@ def kill_again_and_again(kind: str, folder: Path, database_url: str, *, kills: i
     """Kill a process of that kind so many times, over a new home below `folder`, and let everything come to its end."""
     home = killed_home.open_home(folder, database_url)
     ann = people.sign_in(home.wb, killed_home.PERSON)  # the first person is an admin
-    guidelines.set_rules(home.wb, home.corpus_id, by=ann.id, overlap=2)  # or nothing is left for the page
+    rules.set_rules(home.wb, home.corpus_id, by=ann.id, overlap=2)  # or nothing is left for the page
     for job in list_jobs(home):  # the vectors of its sentences would take longer than the kills
         queue.cancel(home.wb, job.id)
     stage = Stage(home, folder, random.Random(seed), RETRAINS.get(kind, 0), port=free_port())

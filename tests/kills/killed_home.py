@@ -21,7 +21,7 @@ from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.queue import JobView
-from app.labels import annotation
+from app.labels import consensus
 from app.upkeep.check import check_home
 from app.versions import registry
 from app.workbench import people
@@ -178,7 +178,7 @@ def check_confirmed_events(home: KilledHome, *, kills: int, least: int) -> None:
     newest = {(r.question_id, r.sentence_id): r.label for r in sorted(rows)}
     for question in {r.question_id for r in rows}:
         expected = {s: x for (q, s), x in newest.items() if q == question and x != "withdrawn"}
-        assert annotation.read_labels(home.wb, question, me) == expected
+        assert consensus.read_labels(home.wb, question, me) == expected
 
 
 def _group_by_act(stored: Mapping[int, object]) -> dict[tuple[str, object], set[int]]:

@@ -23,7 +23,7 @@ from app.compare import comparison_job
 from app.corpora import corpora, documents
 from app.exchange import imports
 from app.jobs.attempt import run_queued
-from app.labels import guidelines
+from app.labels import rules
 from app.ui import page
 from app.ui.ask import result
 from app.workbench import people
@@ -100,7 +100,7 @@ def prepared(tmp_path_factory, migrated_file):
     for name, files in CORPORA.items():
         corpus = corpora.create_corpus(wb, name)
         documents.ingest(wb, corpus.id, [(f, "\n\n".join(lines).encode()) for f, lines in files.items()])
-        guidelines.set_rules(wb, corpus.id, by=me.id, control=0.0, blind=0.0)
+        rules.set_rules(wb, corpus.id, by=me.id, control=0.0, blind=0.0)
     for question in QUESTIONS:
         view = asking.ask(wb, TOWERS, question, as_typed=True)
         asking.score_generative(wb, view)
@@ -184,7 +184,7 @@ def more_settings():
 
 @pytest.fixture
 def wb(template, more_settings, tmp_path, clock, models, monkeypatch):
-    """The workbench that the pages open, as `page.workbench` would in a process of its own."""
+    """The workbench that the pages open, as `page.open_workbench_once` would in a process of its own."""
     folder = copy_home(template, tmp_path / "as2")
     opened = bootstrap.open(settings_in(folder, **more_settings), models, clock)
     st.cache_resource.clear()

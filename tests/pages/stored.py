@@ -12,7 +12,7 @@ from fake_models import write_version
 from sqlalchemy import select
 
 from app.corpora import corpora
-from app.jobs.process import worker_name
+from app.jobs.process import name_worker
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from db.models import WITHDRAWN, Job, LabelEvent, ModelVersion, Question, Run, Sentence
@@ -46,7 +46,7 @@ def put_job(
     with wb.write() as s:
         row = job_rows.add_job(s, kind, settings or {}, now, corpus_id=corpus_id)
         if state != "queued":
-            row.attempt, row.worker, row.heartbeat, row.started = 1, worker_name(), now, now
+            row.attempt, row.worker, row.heartbeat, row.started = 1, name_worker(), now, now
         if state not in ("queued", "running"):
             row.finished = finished or now + timedelta(seconds=75)
         row.state = state

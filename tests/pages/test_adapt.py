@@ -18,13 +18,13 @@ from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
-from app.labels import annotation, guidelines
+from app.labels import annotation, rules
 from app.ui import job as adapt_job
 from app.ui import wording
 from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
-from app.ui.adapt.readiness import balance_bar, describe_training_questions
+from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
 from app.versions.registry import VersionView
 from app.workbench import people
@@ -134,9 +134,9 @@ def test_questions_that_teach_a_cascade_nothing_are_not_counted_as_trained_on():
 
 
 def test_the_balance_of_the_labels_names_the_pairs_in_conflict():
-    bar = balance_bar(Readiness(6, 20, 6, 11, 0, 6, 0, 4, (), ()))
+    bar = render_balance(Readiness(6, 20, 6, 11, 0, 6, 0, 4, (), ()))
     assert "<b>3</b> disputed (15 %)" in bar and "0 unsure, 3 disputed" in bar
-    assert "disputed (" not in balance_bar(Readiness(6, 17, 6, 11, 0, 6, 0, 4, (), ()))
+    assert "disputed (" not in render_balance(Readiness(6, 17, 6, 11, 0, 6, 0, 4, (), ()))
 
 
 def test_the_start_takes_the_defaults_unless_they_are_set(wb):
@@ -450,7 +450,7 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it(clock):
         VersionView(i, name, "cascade", parent, clock.now + timedelta(days=i), "", "candidate", {}, "")
         for i, (name, parent) in enumerate((("root", None), ("a", "root"), ("b", "root"), ("c", "a"), ("lone", "gone")))
     ]
-    assert [(v.name, depth) for v, depth in adapt_versions.tree(made)] == [
+    assert [(v.name, depth) for v, depth in adapt_versions.sort_as_tree(made)] == [
         ("lone", 0),
         ("root", 0),
         ("b", 1),
@@ -571,7 +571,7 @@ def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_
     wikiqa = {"before": {"AP": 0.6, "RR": 0.61, "P@1": 0.5, "nDCG@10": 0.7},
               "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
     old = stored.retrain_result()["frozen"]  # AP alone
-    table = adapt_card.benchmarks_table({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
+    table = adapt_card.render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
     assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
     assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
@@ -809,7 +809,7 @@ def test_a_kind_that_no_page_answers_by_says_what_its_use_is(wb):
 
 
 def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(wb, me):
-    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=2)
+    rules.set_rules(wb, TOWERS, by=me.id, overlap=2)
     label(wb, 1, 4, "correct", name="ann")
     stored.set_role(wb, "annotator")
     top = {"text": stored.sentence(wb, 4), "correct": False}
@@ -868,7 +868,7 @@ def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
         {"kind": "step", "step": 2, "loss": 0.7},
         {"kind": "step", "step": 3, "loss": 0.6},
     ]
-    assert [(e["step"], e["loss"]) for e in adapt_job.latest_by_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]
+    assert [(e["step"], e["loss"]) for e in adapt_job.keep_latest_by_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]
 
 
 def facts(**fields):

@@ -6,7 +6,7 @@ from app_pages import button, markup, open_page, texts
 from streamlit.elements.lib import policies
 
 from app.corpora import corpora
-from app.labels import guidelines
+from app.labels import rules
 from app.versions import promotion
 from app.workbench.settings import Settings
 
@@ -128,11 +128,11 @@ def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(wb):
 
 def test_rules_meant_for_a_corpus_deleted_elsewhere_change_no_other(wb):
     at = open_page("agreement", {"corpus": "Works", "view": "rules"})
-    before = guidelines.read_rules(wb, stored.TOWERS)
+    before = rules.read_rules(wb, stored.TOWERS)
     at.number_input[0].set_value(7)
     corpora.delete_corpus(wb, stored.WORKS)
     button(at, "Save").click().run()
-    assert guidelines.read_rules(wb, stored.TOWERS) == before
+    assert rules.read_rules(wb, stored.TOWERS) == before
 
 
 @pytest.mark.parametrize(

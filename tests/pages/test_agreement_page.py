@@ -5,7 +5,7 @@ from sqlalchemy import select
 from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
-from app.labels import agreement, annotation, guidelines
+from app.labels import agreement, annotation, guidelines, rules
 from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
 from app.ui.agreement import figures
@@ -160,7 +160,7 @@ def test_rules_and_guidelines_are_kept_when_sent(wb):
     at = open_page("agreement", {"view": "rules"})
     at.number_input[0].set_value(2)
     at = button(at, "Save").click().run()
-    assert (guidelines.read_rules(wb, TOWERS).overlap, guidelines.read_rules(wb, TOWERS).target) == (2, None)
+    assert (rules.read_rules(wb, TOWERS).overlap, rules.read_rules(wb, TOWERS).target) == (2, None)
     at.text_area[0].set_value("- Dates count.").run()
     at.button(key="agreement_guidelines_save").click().run()
     now = guidelines.read_guidelines(wb, TOWERS)
@@ -168,14 +168,14 @@ def test_rules_and_guidelines_are_kept_when_sent(wb):
 
 
 def test_who_must_follow_the_rules_reads_them_as_sentences(wb, me):
-    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=2, control=0.1, blind=0.5, target=400)
+    rules.set_rules(wb, TOWERS, by=me.id, overlap=2, control=0.1, blind=0.5, target=400)
     stored.set_role(wb, "annotator")
     at = open_page("agreement", {"view": "rules"})
     assert not at.number_input and not [b for b in at.button if b.label == "Save"]
     for rule in ("2 people label each pair", "10 % is drawn at random", "50 % is shown without", "target is 400 pairs"):
         assert rule in texts(at)
     people.set_role(wb, me.id, "admin", by=None)
-    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=1, target=None)
+    rules.set_rules(wb, TOWERS, by=me.id, overlap=1, target=None)
     people.set_role(wb, me.id, "viewer", by=None)
     assert "One person labels each pair" in texts(at.run()) and "no target number" in texts(at)
 

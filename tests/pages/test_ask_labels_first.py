@@ -5,7 +5,7 @@ import re
 import stored
 from app_pages import markup, open_page, texts
 
-from app.labels import agreement, annotation, guidelines
+from app.labels import agreement, annotation, rules
 from app.workbench import people
 
 QUESTION = "When was the hall finished?"
@@ -161,7 +161,7 @@ def test_a_verdict_names_who_settled_it_and_ones_own_label_where_that_is_another
 
 
 def test_where_two_are_to_label_anothers_label_moves_nothing_until_ones_own_is_given(wb, me, ann):
-    guidelines.set_rules(wb, stored.WORKS, by=me.id, overlap=2)
+    rules.set_rules(wb, stored.WORKS, by=me.id, overlap=2)
     label(wb, ann, OTHER)
     at = ask_question()
     assert card(at)[1] == "The hall was finished in 1889."

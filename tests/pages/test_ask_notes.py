@@ -11,7 +11,7 @@ from fake_models import FakeEmbedder, FakeGenerative
 
 from app.corpora import indexing
 from app.jobs.attempt import run_queued
-from app.labels import annotation, guidelines
+from app.labels import annotation, rules
 from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
@@ -108,7 +108,7 @@ def test_a_sentence_judged_right_that_was_not_retrieved_is_named_with_a_link_to_
 
 
 def test_anothers_label_stays_hidden_until_ones_own_is_given_where_two_are_to_label(wb, me):
-    guidelines.set_rules(wb, stored.WORKS, by=me.id, overlap=2)
+    rules.set_rules(wb, stored.WORKS, by=me.id, overlap=2)
     at = ask_question()
     other = sentence_id(at, table(at).iloc[3])
     label(wb, at, people.sign_in(wb, "ann"), other)

@@ -20,7 +20,7 @@ def answered(question=QUESTION, corpus="Works"):
 
 
 def queued(wb, text=QUESTION, corpus=WORKS):
-    [view] = question_management.list_questions(wb, corpus, search=text, limit=2).listed
+    [view] = question_management.list_questions(wb, corpus, search=text, limit=2).page
     return view.queued
 
 

@@ -152,18 +152,18 @@ def test_own_slices_are_measured_beside_the_others_and_a_mistake_in_their_file_h
 
 def test_among_several_pairs_the_sentence_has_the_corrected_p_alone():
     test = PairedTest(0.05, 0.01, 0.09, 0.01, 20, 9, 30)
-    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.3, 0.31)])
+    text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.3, 0.31)])
     assert "Among this many pairs, it could still be chance (p = 0.30). Effect size 0.31 (small)." in text
     assert text.count("p = ") == 2 and '<td title="p = 0.01 before the correction for all pairs">' in text
-    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.03, 0.31)])
+    text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.03, 0.31)])
     assert "This is more than chance (p = 0.03). " in text
-    text = results.paired_table([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
+    text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
     assert "This is more than chance (p = 0.01). " in text and "title=" not in text
 
 
 def test_the_interval_still_decides_what_could_be_chance_whatever_p_is():
     test = PairedTest(0.05, -0.01, 0.09, 0.01, 20, 9, 30)
-    assert "This could be chance (p = 0.02)." in results.paired_table([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
+    assert "This could be chance (p = 0.02)." in results.render_pairs([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
 
 
 def test_an_address_that_names_no_questions_narrows_nothing(wb):
@@ -320,14 +320,14 @@ def test_differences_are_second_minus_first_with_the_largest_gain_on_top():
         [("q1", "one?", "a", 0.5), ("q1", "one?", "b", 0.25), ("q2", "two?", "a", 0.1), ("q2", "two?", "b", 1.0)],
         columns=["qid", "question", "ranker", "AP"],
     )
-    told = results.by_question(frame, "a", "b", "AP")
+    told = results.sort_by_difference(frame, "a", "b", "AP")
     assert list(told["qid"]) == ["q2", "q1"]
     assert list(told["difference"]) == pytest.approx([0.9, -0.25])
 
 
 def test_names_in_the_table_of_tests_are_text():
     test = PairedTest(difference=0.1, low=0.0, high=0.2, p=0.01, wins=9, losses=1, ties=0)
-    assert "&lt;b&gt;x" in results.paired_table([PairedResult("<b>x", "y", "AP", test)])
+    assert "&lt;b&gt;x" in results.render_pairs([PairedResult("<b>x", "y", "AP", test)])
 
 
 def result(ranker, ap=0.8, cost=1.0):
@@ -350,7 +350,7 @@ def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():
 
 def test_a_ratio_that_another_beats_in_both_is_pale():
     rows = swept((0.0, 0.80, 1.0), (0.3, 0.81, 0.6), (0.5, 0.70, 0.5))
-    spec = sweep_of.sweep_chart(rows, metric="AP").to_dict()
+    spec = sweep_of.build_sweep_chart(rows, metric="AP").to_dict()
     front = {r["ratio"]: r["front"] for data in spec["datasets"].values() for r in data}
     assert front == {0.0: False, 0.3: True, 0.5: True}
 
@@ -428,7 +428,7 @@ def test_a_closed_comparison_leaves_nothing_in_the_address(wb, shipped):
 
 def test_labels_of_a_sweep_that_would_touch_are_left_out():
     rows = swept((0.0, 0.80, 1.0), (0.1, 0.80, 0.8), (0.3, 0.80, 0.5), (0.5, 0.80, 0.42), (0.6, 0.80, 0.4))
-    chart = sweep_of.sweep_chart(rows, metric="AP").to_dict()
+    chart = sweep_of.build_sweep_chart(rows, metric="AP").to_dict()
     names = {r["label"]: r["name"] for data in chart["datasets"].values() for r in data}
     assert names == {"0 %": "0 %", "10 %": "10 %", "30 %": "30 %", "50 %": "", "60 %": "60 %"}
 
@@ -436,13 +436,13 @@ def test_labels_of_a_sweep_that_would_touch_are_left_out():
 def test_too_few_changed_questions_plan_no_number():
     few = PairedTest(difference=0.001, low=0.0, high=0.002, p=0.5, wins=2, losses=0, ties=8)
     pair = PairedResult("a", "b", "AP", few, effect=0.4, detectable=0.002, sample_size=6)
-    html = results.paired_table([pair])
+    html = results.render_pairs([pair])
     assert "Too few questions changed to say how many it would take." in html and "about 6" not in html
 
 
 def test_what_the_questions_could_show_and_what_a_small_difference_takes():
     test = PairedTest(difference=0.1, low=-0.2, high=0.4, p=0.5, wins=5, losses=2, ties=2)
-    html = results.paired_table([PairedResult("a", "b", "AP", test, detectable=0.503, sample_size=5697)])
+    html = results.render_pairs([PairedResult("a", "b", "AP", test, detectable=0.503, sample_size=5697)])
     assert "With 9 questions, a difference of 0.50 shows in 80 of 100 cases, a smaller one less often; " in html
     assert "; 0.02 takes about 5,700." in html
     assert [results.round_size(n) for n in (7, 37, 849, 123_456)] == [7, 37, 850, 120_000]
@@ -527,7 +527,7 @@ def test_a_cascade_at_its_default_ratio_is_marked_in_the_sweep_and_listed_once(w
     assert "starter-2:drop_ratio=0.3" not in at.selectbox(key="compare_from").options
     view = comparison.load_comparison(wb, done.id)
     _, sweeps = sweep_of.split_sweeps(view.results)
-    chart = sweep_of.sweep_chart(sweeps["starter-2"], metric="AP", defaults=view.twins).to_dict()
+    chart = sweep_of.build_sweep_chart(sweeps["starter-2"], metric="AP", defaults=view.twins).to_dict()
     notes = {r["label"]: r["note"] for data in chart["datasets"].values() for r in data}
     assert notes == {"0 %": "", "30 %": "default"}
 

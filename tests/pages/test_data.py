@@ -12,9 +12,10 @@ from stored import TOWERS, WORKS
 from app.adapt import readiness
 from app.corpora import corpora, documents
 from app.corpora.documents import DocumentView, SentenceView
+from app.corpora.synonyms import read_synonyms
 from app.exchange import exports, imports
 from app.labels import annotation
-from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.ui.data import documents as documents_ui
 from app.ui.wording import describe_vectors
 from app.versions import promotion
@@ -311,7 +312,7 @@ def test_deleting_a_document_says_what_becomes_of_its_labels(wb, me):
     assert "Its label stays, and still counts in retrains, comparisons, exports and the number of labels" in texts(at)
     at.button(key="data_document_gone").click().run()
     assert corpora.get_corpus(wb, TOWERS).labels == 1
-    assert [q.positives for q in exports.labelled_questions(wb, TOWERS) if q.positives] == [1]
+    assert [q.positives for q in exports.load_labelled_questions(wb, TOWERS) if q.positives] == [1]
     assert not readiness.check_readiness(wb, TOWERS).incorrect and readiness.check_readiness(wb, TOWERS).correct == 1
 
 
@@ -495,10 +496,13 @@ def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(wb
 
 
 def test_a_run_file_ranks_with_the_corpus_s_synonyms_and_is_made_again_when_they_change(wb, me, monkeypatch):
-    made, export = [], exports.export_labels
-    monkeypatch.setattr(
-        exports, "export_labels", lambda *args, **more: (made.append(str(more["synonyms"])), export(*args, **more))[1]
-    )
+    made = []  # with which synonyms
+
+    def read(*of):
+        made.append(str(synonyms := read_synonyms(*of)))
+        return synonyms
+
+    monkeypatch.setattr(exports, "read_synonyms", read)
     label(wb, me)
     at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
     write_synonyms(wb, 1, "spire => tower", by=me.id)

@@ -33,7 +33,7 @@ def fields(at):
 
 def count_decisions(wb):
     found = proposing.list_waiting(wb, TOWERS)
-    return found.accepted, found.rejected
+    return found.accepted_count, found.rejected_count
 
 
 def test_each_proposal_stands_with_its_sentence_and_foreign_text_stays_text(at):

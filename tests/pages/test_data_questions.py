@@ -62,7 +62,7 @@ def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, m
     label(wb, me)
     clock.advance(minutes=5)
     asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
-    views = {q.text: describe(q) for q in question_management.list_questions(wb, TOWERS, limit=9).listed}
+    views = {q.text: describe(q) for q in question_management.list_questions(wb, TOWERS, limit=9).page}
     shown = texts(at.run())
     for text, description in views.items():
         assert text in shown and description.replace("\\", "") in shown
@@ -154,7 +154,7 @@ def test_what_was_typed_and_never_labelled_is_deleted_at_once_after_a_confirmati
     at = at.button(key="data_question_leftovers_cancel").click().run()
     assert len(stored.questions(wb, TOWERS)) == 6
     at = at.button(key="data_question_leftovers").click().run()
-    [saw] = question_management.list_questions(wb, TOWERS, search="saw", limit=9).listed
+    [saw] = question_management.list_questions(wb, TOWERS, search="saw", limit=9).page
     label(wb, me, saw.id)  # meanwhile
     at = at.button(key="data_question_leftovers_confirm").click().run()
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who saw it?"]

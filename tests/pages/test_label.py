@@ -14,7 +14,7 @@ from app.ask import asking, question_management
 from app.corpora import corpora, documents
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, consensus, flags, guidelines, progress, queues, rules
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
@@ -46,7 +46,7 @@ def front(at):
 
 def leave(wb, ann, *pairs):
     """Only these are left for others: ann labels the rest."""
-    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips=pairs):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips=pairs):
         label(wb, ann, (item.question_id, item.sentence_id))
 
 
@@ -166,9 +166,9 @@ def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     at = press(open_label(), "flag")
     button(at, "Flag").click().run()
     at = press(press(at.run(), "correct"), "undo")
-    assert stored.labels(wb) == {} and queues.item_at(wb, *FIRST, ann.id).flags == (("me", ""),)
+    assert stored.labels(wb) == {} and queues.open_item(wb, *FIRST, ann.id).flags == (("me", ""),)
     at = press(at, "undo")
-    assert queues.item_at(wb, *FIRST, ann.id).flags == ()
+    assert queues.open_item(wb, *FIRST, ann.id).flags == ()
     assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
     assert front(at) == FIRST
 
@@ -193,7 +193,7 @@ def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
 
 def test_an_item_that_went_on_to_somebody_else_is_shown_closed(wb, ann):
     at = press(open_label(), "forward")
-    queues.item_at(wb, *FIRST, ann.id)
+    queues.open_item(wb, *FIRST, ann.id)
     at = press(at, "back")
     assert "Someone else is labelling this item" in texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure"))
@@ -203,7 +203,7 @@ def test_an_item_that_went_on_to_somebody_else_is_shown_closed(wb, ann):
 
 
 def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
-    assert set(shortcuts.keymap("one", ("correct", "incorrect", "unsure")).values()) == {
+    assert set(shortcuts.map_keys("one", ("correct", "incorrect", "unsure")).values()) == {
         "undo",
         "back",
         "forward",
@@ -268,7 +268,7 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
 
 
 def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, ann):
-    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = open_page("label", {"queue": "unlabelled"})
@@ -281,7 +281,7 @@ def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, a
 
 
 def test_the_page_opens_with_the_tops_where_no_question_is_without_a_label(wb, ann):
-    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     at = open_page("label")
     assert at.selectbox(key="label_queue").value == "tops"
@@ -434,7 +434,7 @@ def test_progress_counts_what_was_stored(wb):
 
 
 def test_a_pair_that_people_disagree_on_is_counted_wherever_labels_are(wb, me, ann):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
     label(wb, me, FIRST, "correct")
     label(wb, me, SECOND, "incorrect")
     label(wb, ann, FIRST, "incorrect")
@@ -571,7 +571,7 @@ def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(wb):
 
 def test_the_row_a_review_asks_about_is_in_front_and_says_why(wb, ann):
     note = "is <1890> enough?"
-    annotation.flag(wb, question_id=BRIDGE, sentence_id=DESIGNED, annotator_id=ann.id, note=note)
+    flags.add_flag(wb, question_id=BRIDGE, sentence_id=DESIGNED, annotator_id=ann.id, note=note)
     at = opened_list(queue="flagged")
     assert markup(at).count("Flagged by ann: is &lt;1890&gt; enough?") == 1
     press(at, "correct")
@@ -579,7 +579,7 @@ def test_the_row_a_review_asks_about_is_in_front_and_says_why(wb, ann):
 
 
 def test_rows_that_others_look_at_are_closed(wb, ann):
-    queues.item_at(wb, BRIDGE, TRAINS, ann.id)
+    queues.open_item(wb, BRIDGE, TRAINS, ann.id)
     at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
     assert "labelled by you. 1 grey row is closed: others are at work there.</p>" in markup(at)
@@ -591,7 +591,7 @@ def test_a_row_that_somebody_has_in_front_is_not_said_to_be_labelled_by_the_impo
     with wb.write() as s:
         outside = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
         label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
-    queues.item_at(wb, *SECOND, ann.id)
+    queues.open_item(wb, *SECOND, ann.id)
     assert "1 grey row is closed: others are at work there." in markup(opened_list())
 
 
@@ -652,11 +652,11 @@ def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
 def test_an_address_does_not_choose_what_chance_chooses(wb, me):
     seat = Seat(stored.TOWERS, me.id, "random")
     assert queues.reopen_question(wb, seat, BRIDGE) is None
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
-    item = queues.next_question(wb, replace(seat, queue="uncertain"))
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
+    item = queues.find_next_question(wb, replace(seat, queue="uncertain"))
     assert item.assignment.control
     assert queues.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
-    assert queues.next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
+    assert queues.find_next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
 
 
 @pytest.mark.parametrize(("name", "source"), [("starter", "shipped with the corpus"), ("import", "imported")])
@@ -672,7 +672,7 @@ def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, 
     assert stored.labels(wb).keys() == {FIRST, THIRD, (BRIDGE, STEEL)}
     at.button(key="label_row_1_correct").click().run()
     assert stored.labels(wb)[SECOND] == "correct"
-    assert annotation.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
+    assert consensus.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
@@ -704,7 +704,7 @@ def test_the_next_question_comes_and_back_returns(wb):
 
 
 def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
     at = open_label()
     assert "probability" not in markup(at)
     press(at, "correct")
@@ -714,7 +714,7 @@ def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
 
 
 def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
     press(open_label(), "correct")
     press(open_label({"scores": "off"}), "correct")
     assert [e.arm for e in stored.label_events(wb)] == ["shown", ""]
@@ -724,7 +724,7 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
     at = press(open_label(), "flag")
     at.text_input(key="label_flag_note").set_value("is a year enough?")
     button(at, "Flag").click().run()
-    assert queues.item_at(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
+    assert queues.open_item(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
 
 
 def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):
@@ -733,7 +733,7 @@ def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_the
     at = button(at, "Flag").click().run()
     told = "Flagged. It is now in the queue Flagged. Its question is in the label queues again."
     assert [t.value for t in at.toast] == [told]
-    item = queues.next_item(
+    item = queues.find_next_item(
         wb, Seat(stored.TOWERS, me.id, "flagged", holder=at.session_state["_label_desk"].seat.holder)
     )
     assert item is not None and (item.question_id, item.sentence_id) == FIRST
@@ -813,13 +813,13 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
 
 
 def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
     for _ in range(3):
         at = press(at, "correct")
         clock.advance(seconds=5)
     assert "labels a minute" not in texts(at.run())  # three say nothing
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     at = at.run()
     assert "12.0 labels a minute." in texts(at)
     assert "to go" not in texts(at)  # a forecast in hours frightens
@@ -827,7 +827,7 @@ def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb,
 
 
 def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me):
-    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=820)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, target=820)
     assert len(open_label({"queue": "tops"}).get("progress")) == 1
     at = open_label({"queue": "flagged"})
     assert not at.get("progress")
@@ -873,7 +873,7 @@ def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     maps = []
     at = open_label()
-    monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
@@ -882,7 +882,7 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
 def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):
     breaks = []
     at = opened_list()
-    monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: breaks.append(data["breaks"]))
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: breaks.append(data["breaks"]))
     at = press(press(at, "incorrect"), "incorrect")
     assert breaks == [0, 0]
     with wb.write() as s:  # another lets go of the row and labels it
@@ -925,7 +925,7 @@ def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
     assert "Removed from the queue" in at.toast[0].value
     assert not question_management.is_queued(wb, BRIDGE)
     met, skips = set(), []
-    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
         met.add(item.question_id)
         skips.append((item.question_id, item.sentence_id))
     assert met == {1, 2}

@@ -51,7 +51,7 @@ def test_the_name_the_browser_kept_signs_after_a_reload(wb, monkeypatch):
 
 
 def test_a_log_in_that_failed_is_told_once_and_where_the_link_led_stays(wb, monkeypatch):
-    monkeypatch.setattr(signin, "provider_configured", lambda: True)
+    monkeypatch.setattr(signin, "has_provider", lambda: True)
     at = open_page("label", {"corpus": "Works", "login": "failed"})
     assert "You were not logged in. Try again" in at.warning[0].value
     assert at.button(key="as2_login") and dict(at.query_params) == {"corpus": "Works"}
@@ -118,7 +118,7 @@ def ada(wb, monkeypatch):
         "iat": wb.clock().timestamp(),
     }
     people.sign_in(wb, "ann")
-    monkeypatch.setattr(signin, "provider_configured", lambda: True)
+    monkeypatch.setattr(signin, "has_provider", lambda: True)
     monkeypatch.setattr(signin, "read_claims", lambda: claims)
     monkeypatch.setattr(st, "logout", lambda: None)
     open_page("data")

@@ -7,10 +7,18 @@ import pandas as pd
 import streamlit as st
 
 from app.adapt.baselines import SHIPPED
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
+from app.adapt.report import (
+    BeforeAfter,
+    ExcludedLabel,
+    LabelCounts,
+    Metrics,
+    QuestionChange,
+    RetrainReport,
+    TopSentence,
+)
 from app.ui import navigation
-from app.ui.charts.intervals import Change, before_after
-from app.ui.charts.reliability import reliability
+from app.ui.charts.intervals import Change, build_before_after_chart
+from app.ui.charts.reliability import build_reliability_chart
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
@@ -68,7 +76,7 @@ def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]
         _draw_benchmarks(report)
         _draw_reliability(report)
     _draw_questions(report, hidden, find_example)
-    _draw_left_out(report, hidden)
+    _draw_excluded_labels(report, hidden)
     if facts := describe_training(report):
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
@@ -153,7 +161,9 @@ def describe_baselines(report: RetrainReport) -> str:
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
-    st.altair_chart(before_after(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
+    st.altair_chart(
+        build_before_after_chart(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt
+    )
 
 
 def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -185,7 +195,7 @@ def _draw_benchmarks(report: RetrainReport) -> None:
     if report.benchmarks:
         st.markdown("**On the frozen benchmarks**")
         st.markdown(describe_forgetting(report.benchmarks))
-        st.html(benchmarks_table(report.benchmarks))
+        st.html(render_benchmarks(report.benchmarks))
 
 
 def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
@@ -203,7 +213,7 @@ def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
 
 
-def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
+def render_benchmarks(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     """A row a benchmark, before and after by every metric that both have."""
 
     def format_change(sides: BeforeAfter[Metrics], metric: str) -> str:
@@ -220,7 +230,7 @@ def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
 
 
 def _draw_reliability(report: RetrainReport) -> None:
-    chart = reliability(report.reliability.before, report.reliability.after)
+    chart = build_reliability_chart(report.reliability.before, report.reliability.after)
     if chart is not None:
         st.markdown("**Calibration of its probabilities**")
         _draw_scope(report)
@@ -277,7 +287,7 @@ def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:
     return any(top is not None and (question.question, top.text) in hidden for top in tops)
 
 
-def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:
+def describe_label(question: str, sentence: TopSentence | ExcludedLabel, hidden: HiddenLabels) -> str:
     if (question, sentence.text) in hidden:
         return "shown once you have labelled it"
     return CORRECT if sentence.correct else INCORRECT
@@ -320,22 +330,22 @@ def _format_tops(q: QuestionChange, hidden: HiddenLabels) -> str:
     return "".join(lines)
 
 
-def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
-    left_out = report.left_out
-    if left_out is None:
+def _draw_excluded_labels(report: RetrainReport, hidden: HiddenLabels) -> None:
+    labels = report.left_out
+    if labels is None:
         return
-    title = f"{count(left_out.labels, 'label')} left out, more likely wrong than right"
+    title = f"{count(labels.labels, 'label')} left out, more likely wrong than right"
     with st.expander(title, icon=":material/rule:", key="adapt_left_out"):
         st.caption(
-            f"An estimated {left_out.rate:.0%} of the labels are wrong. Of those left out, {left_out.correct:,} are "
+            f"An estimated {labels.rate:.0%} of the labels are wrong. Of those left out, {labels.correct:,} are "
             "“correct”. The labels stay as they are; to check such labels, use Second looks on the page Agreement."
         )
         rows = [
             {"Question": x.question, "Sentence": x.text, "Labelled": describe_label(x.question, x, hidden)}
-            for x in left_out.to_read
+            for x in labels.to_read
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="adapt_left_out_list")
-        if len(rows) < left_out.labels:
+        if len(rows) < labels.labels:
             st.caption(f"The {len(rows):,} least likely to be right.")
 
 
@@ -392,6 +402,6 @@ def _describe_label_counts(n: LabelCounts) -> str:
     """`5 correct and 108 incorrect labels, 40 unlabelled sentences counted as incorrect`; "" in an older report."""
     if n.correct is None or n.incorrect is None:
         return ""
-    presumed = n.presumed or 0
-    labels = f"{n.correct:,} correct and {count(n.incorrect - presumed, 'incorrect label')}"
-    return labels + (f", {count(presumed, 'unlabelled sentence')} counted as incorrect" if presumed else "")
+    presumed_count = n.presumed or 0
+    labels = f"{n.correct:,} correct and {count(n.incorrect - presumed_count, 'incorrect label')}"
+    return labels + (f", {count(presumed_count, 'unlabelled sentence')} counted as incorrect" if presumed_count else "")

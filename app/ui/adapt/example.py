@@ -11,15 +11,15 @@ from app.versions.loading import load_version
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
-MAX_TRIED = 8  # asked, at half a second each
+MAX_TRIED_QUESTIONS = 8  # asked, at half a second each
 
 
 def find_example(
     wb: Workbench, corpus_id: int, changes: Sequence[QuestionChange], version: str
 ) -> QuestionChange | None:
     """The first of them whose correct sentence the version, a cascade, puts first on Ask; None where no such one is
-    among the first `MAX_TRIED`."""
-    for change in changes[:MAX_TRIED]:
+    among the first `MAX_TRIED_QUESTIONS`."""
+    for change in changes[:MAX_TRIED_QUESTIONS]:
         if change.top_after is not None and change.top_after.text == _find_first(
             wb, corpus_id, change.question, version
         ):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.ui.errors import boundary
+from app.ui.errors import catch_errors
 from app.ui.page import Frame, announce
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
@@ -24,7 +24,7 @@ def draw_export(frame: Frame, version: VersionView) -> None:
         depth = _choose_depth(version) if to != "as2" else None
         if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
             st.session_state.pop(EXPORT_KEY, None)
-            with boundary(), st.spinner("Writing the version …", show_time=True):
+            with catch_errors(), st.spinner("Writing the version …", show_time=True):
                 content = archive.export_zip(frame.wb, version.name, to, depth=depth, by=frame.annotator.id)
                 st.session_state[EXPORT_KEY] = (version.id, to, depth, content)
         *choice, content = st.session_state.get(EXPORT_KEY, (None, b""))
@@ -55,7 +55,7 @@ def draw_import(frame: Frame) -> None:
         name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=60, disabled=bool(why))
         is_ready = file is not None and bool(name.strip()) and not why
         if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:
-            with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+            with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
                 version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
                 st.session_state["_adapt_import_round"] = round_ + 1
                 announce(f"{version.name} is a candidate now.")

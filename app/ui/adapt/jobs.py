@@ -6,21 +6,22 @@ from datetime import datetime
 import streamlit as st
 
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.ui import url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
 from app.ui.text import format_time, plain
 
-KINDS = {
-    "retrain": "Retrain",
-    "score": "Ranking for the queues",
-    "embed": "Vectors of the sentences",
-    "doubt": "Second looks",
-    "measure": "Measuring ahead of a retrain",
-    "propose": "Proposing questions",
-    "decide": "Ranking for a decision",
+KINDS: dict[str, str] = {
+    JobKind.RETRAIN: "Retrain",
+    JobKind.SCORE: "Ranking for the queues",
+    JobKind.EMBED: "Vectors of the sentences",
+    JobKind.DOUBT: "Second looks",
+    JobKind.MEASURE: "Measuring ahead of a retrain",
+    JobKind.PROPOSE: "Proposing questions",
+    JobKind.DECIDE: "Ranking for a decision",
 }
 STATES = {
     "queued": "waiting for the worker",
@@ -37,7 +38,7 @@ def draw_failure(recent: Sequence[JobView], newest: JobView | None, *, current: 
     the page."""
     if newest is None or newest.state not in ("failed", "lost") or (current and current.id == newest.id):
         return
-    if any(j.kind == "retrain" and j.state == "done" and _when(j) > _when(newest) for j in recent):
+    if any(j.kind == JobKind.RETRAIN and j.state == "done" and _when(j) > _when(newest) for j in recent):
         return
     what = "failed" if newest.state == "failed" else "was interrupted"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_lost"):
@@ -53,13 +54,13 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
         for job in recent:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(_line(job), width="stretch")
-                if job.kind == "retrain":
+                if job.kind == JobKind.RETRAIN:
                     address = {"job": job.id, "version": None}
                     st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=url.put, kwargs=address)
                 elif job.state in ("failed", "cancelled", "lost"):
                     why = explain_refusal(job, frame.annotator)
                     st.button("Run again", key=f"adapt_jobs_again_{job.id}", disabled=bool(why), help=why,
-                              on_click=guarded(queue.retry), args=(frame.wb, job.id),
+                              on_click=guard(queue.retry), args=(frame.wb, job.id),
                               kwargs={"by": frame.annotator.id})  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 import streamlit as st
 
 from app.exchange.prepared import accept_prepared, count_prepared
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import count
 
@@ -35,7 +35,7 @@ def draw(frame: Frame) -> None:
                           help=why, on_click=_accept, args=(frame, n))  # fmt: skip
 
 
-@guarded
+@guard
 def _accept(frame: Frame, questions: int) -> None:
     labels = accept_prepared(frame.wb, frame.corpus.id, questions, by=frame.annotator.id)
     announce(f"{count(labels, 'prepared label')} accepted. Retrain to see what they bring.")

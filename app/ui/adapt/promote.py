@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.compare import gates, promotions
 from app.jobs.queue import JobView
-from app.ui.errors import boundary
+from app.ui.errors import catch_errors
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_wait_and_error
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, plain
@@ -69,7 +69,7 @@ def _draw_progress(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
 def name_gates(frame: Frame, version: VersionView) -> None:
     """Which gates a promotion checks."""
     if version.state not in gates.NOT_CHECKED:
-        with boundary():
+        with catch_errors():
             if names := list(gates.list_gates(frame.wb, version.kind)):
                 st.caption(f"Gates to pass first: {plain(', '.join(names))}. Those not measured yet are measured "
                            "in the background, and the version is then promoted.")  # fmt: skip

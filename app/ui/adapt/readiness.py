@@ -6,12 +6,13 @@ from app.adapt import readiness
 from app.adapt.readiness import Narrowing, Readiness
 from app.adapt.settings import FITTED, RetrainSettings
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.ui import navigation, url
 from app.ui.adapt import selection
-from app.ui.errors import guarded
-from app.ui.figures import figures
+from app.ui.errors import guard
+from app.ui.figures import draw_figures
 from app.ui.page import Frame
-from app.ui.text import count, percent, plain
+from app.ui.text import count, format_percent, plain
 from app.versions import registry
 from app.workbench.workbench import Workbench
 from as2core.types import CORRECT, INCORRECT, UNSURE
@@ -23,7 +24,7 @@ STARTED = "_as2_adapt_started"  # of the session: the id of the retrain that it 
 def draw_labels(view: Readiness) -> None:
     if view.narrowing is not None:
         _draw_narrowing(view.narrowing)
-    figures(
+    draw_figures(
         (
             ("Labelled pairs", view.labels, "Pairs of a question and a sentence that carry a label"),
             ("Training questions", view.useful_questions, "The ranker is trained on these"),
@@ -33,7 +34,7 @@ def draw_labels(view: Readiness) -> None:
         name="as2-ready",
     )
     if view.labels:
-        st.html(balance_bar(view))
+        st.html(render_balance(view))
     if view.train_questions:
         st.caption(describe_training_data(view))
     for problem in view.problems:
@@ -93,12 +94,14 @@ def describe_training_questions(view: Readiness) -> str:
     return f"Trains on {count(view.useful_questions, 'question')}{note}"
 
 
-def balance_bar(view: Readiness) -> str:
-    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure, "disputed": view.disputed}
+def render_balance(view: Readiness) -> str:
+    counts = {CORRECT: view.correct, INCORRECT: view.incorrect, UNSURE: view.unsure, "disputed": view.conflict_count}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(
-        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({percent(n / total)})</span>' for k, n in counts.items() if n
+        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({format_percent(n / total)})</span>'
+        for k, n in counts.items()
+        if n
     )
     alt = ", ".join(f"{n} {k}" for k, n in counts.items())
     return f'<div class="as2-balance" role="img" aria-label="{alt}">{bar}</div><div class="as2-shares">{legend}</div>'
@@ -122,7 +125,7 @@ def _list_bases(wb: Workbench) -> list[str]:
 def draw_start(frame: Frame, view: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     why = frame.explain_refusal("retrain")
-    under_way = queue.list_active(frame.wb, "retrain")
+    under_way = queue.list_active(frame.wb, JobKind.RETRAIN)
     busy = any(j.corpus_id == frame.corpus.id for j in under_way)
     _draw_settings(_list_bases(frame.wb))
     if view.expectation:
@@ -185,7 +188,7 @@ def _describe_base(name: str, active: str) -> str:
     return f"{name} (in use)" if name == active else name
 
 
-@guarded
+@guard
 def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
     job = readiness.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)

@@ -5,7 +5,7 @@ import streamlit as st
 from app.adapt import schedule
 from app.jobs import retrain_rule
 from app.ui import url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from app.versions.outcome import MAX_FORGOTTEN_POINTS
@@ -49,7 +49,7 @@ def draw_rule(frame: Frame) -> None:
             st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")
 
 
-@guarded
+@guard
 def _set_rule(frame: Frame) -> None:
     form, corpus_id = st.session_state, frame.corpus.id
     after = int(form[f"adapt_auto_after_{corpus_id}"]) if form[f"adapt_auto_on_{corpus_id}"] else None

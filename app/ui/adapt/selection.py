@@ -5,7 +5,7 @@ from datetime import date
 
 import streamlit as st
 
-from app.adapt.label_selection import CONFLICTS, MAX_PRESUMED, PRESUMED, LabelSelection
+from app.adapt.label_selection import CONFLICTS, MAX_PRESUMED_COUNT, PRESUMED_COUNT, LabelSelection
 from app.adapt.label_selection import KINDS as LABEL_KINDS
 from app.adapt.settings import FITTED, KINDS, REPLAY, RetrainSettings
 from app.ui import url
@@ -27,7 +27,7 @@ def read_settings(corpus_id: int, base: str) -> RetrainSettings:
         since=since.isoformat() if isinstance(since, date) else "",
         conflicts=form.get("adapt_conflicts", "majority"),
         unsure_incorrect=form.get("adapt_unsure", False),
-        presumed=int(form.get("adapt_presumed", PRESUMED)),
+        presumed=int(form.get("adapt_presumed", PRESUMED_COUNT)),
         doubtful=not form.get("adapt_slips", True),
         questions=url.get_numbers("only"),
     )
@@ -74,7 +74,7 @@ def draw(corpus_id: int, by_annotator: Mapping[str, int]) -> None:
                 help="Only if an estimated one in twenty or more is wrong. The card lists those left out.",
             )  # fmt: skip
             st.number_input(
-                "Unlabelled sentences counted as incorrect, per question", 0, MAX_PRESUMED, PRESUMED,
+                "Unlabelled sentences counted as incorrect, per question", 0, MAX_PRESUMED_COUNT, PRESUMED_COUNT,
                 key="adapt_presumed",
                 help="Of questions with a correct sentence, and for training only. Some of them may be correct.",
             )  # fmt: skip

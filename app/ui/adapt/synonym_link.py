@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from app.corpora.synonyms import read_synonyms
 from app.ranking.synonym_proposals import propose_from_labels
-from app.ranking.synonyms import read_synonyms
 from app.ui import navigation
 from app.ui.page import Frame
 from app.ui.text import count

@@ -9,7 +9,7 @@ from app.adapt.settings import CALIBRATION
 from app.compare import promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
-from app.ui.errors import boundary, guarded
+from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
 from app.versions import management, promotion, registry
@@ -131,7 +131,7 @@ def draw_list(frame: Frame) -> None:
     active = next((v for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
     under_way = promotions.list_under_way(frame.wb)
-    for version, depth in tree(of_kind):
+    for version, depth in sort_as_tree(of_kind):
         other = version.parent if version.parent in usable else active.name if active else None
         _draw_version(frame, version, depth, _against(version.name, other), active)
         if version.name in under_way:
@@ -147,7 +147,7 @@ def _update_kind(kinds: Sequence[str]) -> None:
         form["_adapt_followed"] = form["adapt_kind_shown"] = kind
 
 
-def tree(views: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
+def sort_as_tree(views: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     """Each version with how deep it stands, parents before their children, the newest branch first."""
     names = {v.name for v in views}
     newest = sorted(views, key=lambda v: v.created, reverse=True)
@@ -219,7 +219,7 @@ def _open_card(name: str) -> None:
     url.put(version=name)
 
 
-def dialogs(frame: Frame) -> None:
+def draw_dialogs(frame: Frame) -> None:
     """Open the dialog of the last click; called once, at the page's end."""
     kind, name = st.session_state.get(DIALOG, ("", ""))
     version = next((v for v in registry.list_versions(frame.wb, kind=None) if v.name == name), None)
@@ -247,7 +247,7 @@ def _edit(frame: Frame, version: VersionView) -> None:
     note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
-            with boundary():
+            with catch_errors():
                 current = version.name
                 if name.strip() != version.name:
                     current = management.rename(frame.wb, version.name, name, by=frame.annotator.id).name
@@ -260,7 +260,7 @@ def _edit(frame: Frame, version: VersionView) -> None:
     if st.session_state.get(DIALOG) == ("delete", version.name):
         st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
         if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
-            with boundary():
+            with catch_errors():
                 management.delete(frame.wb, version.name, by=frame.annotator.id)
                 url.put(version=None)
                 _finish(f"{version.name} is deleted.")
@@ -289,7 +289,7 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
     promote.offer_exception(frame, version, DIALOG_CHOICE)  # below what the click says
 
 
-@guarded
+@guard
 def _confirm_use(frame: Frame, version: VersionView) -> None:
     """Closes the dialog; where gates have to be measured first, the card shows it."""
     if promote.promote(frame, version, st.session_state.get("adapt_use_reason", ""), choice=DIALOG_CHOICE) is not None:
@@ -297,12 +297,12 @@ def _confirm_use(frame: Frame, version: VersionView) -> None:
     _close()
 
 
-@guarded
+@guard
 def _promote(frame: Frame, version: VersionView) -> None:
     promote.promote(frame, version, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
 
 
-@guarded
+@guard
 def _reject(frame: Frame, name: str) -> None:
     promotion.reject(frame.wb, name, by=frame.annotator.id)
     announce(f"{name} is rejected; it can still be promoted from the list.")

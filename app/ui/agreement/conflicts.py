@@ -8,9 +8,9 @@ from app.labels import agreement
 from app.labels.agreement import ConflictView, VerdictView
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.ui.ask.notes.document_link import draw_document_link
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import show_context, tag
+from app.ui.label.item import render_tag, show_context
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain
 from as2core.types import LABELS
@@ -58,7 +58,7 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
     """`number`: its place on the page, which tells its controls from those of the others where they are read out."""
     pair = "_".join(map(str, _get_pair(conflict)))
     before, after = agreement.find_neighbours(frame.wb, conflict.sentence_id)
-    labels = " ".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in conflict.labels)
+    labels = " ".join(f"<span>{escape(name)}: {render_tag(label)}</span>" for name, label in conflict.labels)
     with st.container(border=True):
         st.html(
             f'<div class="as2-item" data-testid="as2-conflict">'
@@ -104,7 +104,7 @@ def _make_note_key(conflict: ConflictView) -> str:
     return "agreement_note_{}_{}".format(*_get_pair(conflict))
 
 
-@guarded
+@guard
 def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
     key = _make_note_key(conflict)  # read now: what was typed last came with the click
     st.session_state[_SETTLED_HERE].add(_get_pair(conflict))  # also where somebody else has settled it

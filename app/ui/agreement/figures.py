@@ -6,23 +6,24 @@ import streamlit as st
 
 from app.adapt import label_noise
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.labels import agreement, prevalence
 from app.labels.agreement import AgreementView, AnchoringView, Estimate
 from app.labels.prevalence import PrevalenceView
 from app.labels.strategies import QUEUES
-from app.ui.charts.agreement import over_time
-from app.ui.errors import guarded
+from app.ui.charts.agreement import build_agreement_chart
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
-from app.ui.text import count, escape, percent, plain
+from app.ui.text import count, escape, format_percent, plain
 from app.workbench.workbench import Workbench
 
 
 def draw(frame: Frame) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
-    measured = _measure_agreement(wb, corpus_id)
-    if measured.annotators:
-        _draw_agreement(measured)
+    view = _measure_agreement(wb, corpus_id)
+    if view.annotators:
+        _draw_agreement(view)
     else:
         st.info(
             "No pair was labelled by two people yet. Under Rules, set two or more people per pair.",
@@ -57,7 +58,7 @@ def _draw_agreement(view: AgreementView) -> None:
     st.header("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in view.over_time if e.value is not None]
     if len(points) > 1:
-        st.altair_chart(over_time(points), width="stretch",
+        st.altair_chart(build_agreement_chart(points), width="stretch",
                         alt="Alpha by the day of the second label; the table below has the numbers")  # fmt: skip
     _draw_table("Day of the second label", "Alpha", list(view.over_time))
     st.header("By kind of question", anchor=False)
@@ -97,8 +98,8 @@ def _draw_anchoring(view: AnchoringView) -> None:
     _draw_number(
         "Shift",
         view.shift,
-        f"{percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
-        f"{percent(view.agree_blind)} of {view.blind:,} without{note}",
+        f"{format_percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
+        f"{format_percent(view.agree_blind)} of {view.blind:,} without{note}",
     )
 
 
@@ -109,14 +110,14 @@ def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
         "A model of all the other labels finds labels that look wrong. Review them in the queue Second look: "
         f"{count(waiting, 'label')} now."
     )
-    job = queue.find_newest(wb, "doubt", corpus_id)
+    job = queue.find_newest(wb, JobKind.DOUBT, corpus_id)
     if job is not None and job.error:
         st.warning(plain(job.error), icon=":material/info:")
     is_running = job is not None and job.is_active
     if job is not None and is_running:
         draw_live(wb, job, draw_progress, seconds=WAIT_SECONDS)
     st.button("Find suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=is_running,
-              on_click=guarded(label_noise.start_second_looks), args=(wb, corpus_id),
+              on_click=guard(label_noise.start_second_looks), args=(wb, corpus_id),
               kwargs={"by": by})  # fmt: skip
 
 

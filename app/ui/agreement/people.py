@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.ui.data.reasons import draw_reasons
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
@@ -70,13 +70,13 @@ def _draw_waiting(persons: Sequence[AnnotatorView]) -> None:
             st.info(f"{start} to be let in: {names}. Give a role to let them in.", icon=":material/person_add:")
 
 
-@guarded
+@guard
 def _give_role(frame: Frame, person: AnnotatorView, key: str) -> None:
     people.set_role(frame.wb, person.id, state[key], by=frame.annotator.id)
     announce(f"{person.name} is {TITLES[state[key]]} now.")
 
 
-@guarded
+@guard
 def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
     sessions.end_sessions(frame.wb, person.id, by=frame.annotator.id)
     announce(f"The sessions of {person.name} are ended.")

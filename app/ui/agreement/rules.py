@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.labels import guidelines
-from app.labels.guidelines import GuidelineView, Rules
-from app.ui.errors import boundary, guarded
+from app.labels import guidelines, rules
+from app.labels.guidelines import GuidelineView
+from app.labels.rules import Rules
+from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, percent, plain
+from app.ui.text import count, format_percent, plain
 from app.workbench import people
 
 state = st.session_state
@@ -34,7 +35,7 @@ def draw_rules(frame: Frame) -> None:
 
 
 def _draw_settings(frame: Frame) -> None:
-    now = guidelines.read_rules(frame.wb, frame.corpus.id)
+    now = rules.read_rules(frame.wb, frame.corpus.id)
     if frame.is_admin:
         _draw_form(frame, now)
     else:  # who must follow them: a field that is closed is hard to read
@@ -48,9 +49,9 @@ def describe_rules(rules: Rules) -> tuple[str, ...]:
     target = f"The target is {count(rules.target, 'pair')}." if rules.target else "There is no target number of pairs."
     return (
         f"{people_per_pair} each pair of question and sentence.",
-        f"Of an adaptive queue, {percent(rules.control)} is drawn at random, as a fair sample for estimates.",
-        f"Of random pairs, {percent(rules.blind)} is shown without model ranks, to measure how much ranks influence "
-        "labels.",
+        f"Of an adaptive queue, {format_percent(rules.control)} is drawn at random, as a fair sample for estimates.",
+        f"Of random pairs, {format_percent(rules.blind)} is shown without model ranks, to measure how much ranks "
+        "influence labels.",
         target,
     )
 
@@ -59,7 +60,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
     with st.form(f"agreement_rules_{corpus_id}", border=False):
         st.header("Labelling rules", anchor=False)
-        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap,
+        overlap = st.number_input("People per pair", 1, rules.MAX_OVERLAP, now.overlap,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
                                   help="A fair sample for estimates")  # fmt: skip
@@ -68,9 +69,9 @@ def _draw_form(frame: Frame, now: Rules) -> None:
         target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)
         is_sent = st.form_submit_button("Save", icon=":material/save:")
     if is_sent:
-        with boundary():
+        with catch_errors():
             shares = {"control": control / 100, "blind": blind / 100}
-            guidelines.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
+            rules.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
             st.toast("Saved. The rules apply from the next item on.", icon=":material/check:")
 
 
@@ -120,7 +121,7 @@ def _keep(slot: str, key: str) -> None:
         state[slot] = replace(state[slot], text=state[key])
 
 
-@guarded
+@guard
 def _write(frame: Frame, slot: str, key: str, base: int) -> None:
     wb, corpus_id, text = frame.wb, frame.corpus.id, state[key]
     try:

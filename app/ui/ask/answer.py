@@ -5,7 +5,7 @@ import streamlit as st
 from app.ask.asking import Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.score_words import render_summary, render_words
-from app.ui.text import count, escape, name_document, percent, plain
+from app.ui.text import count, escape, format_percent, name_document, plain
 from as2core.cascade.attribution import Attribution
 
 VERDICTS = (
@@ -35,13 +35,13 @@ def explain_probability(answer: Answer, probability: float) -> str:
     text = "About this share of answers with the same percentage were correct, on the questions it was fitted on."
     if not probability <= answer.max_probability < 1:
         return text
-    most = percent(answer.max_probability)
+    most = format_percent(answer.max_probability)
     return f"{text} At most {most} for this version: so many of these questions had an answer that was found."
 
 
 def render_percent(share: float) -> str:
     """Never broken over two lines."""
-    return percent(share).replace(" ", "\u00a0")
+    return format_percent(share).replace(" ", "\u00a0")
 
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
@@ -62,7 +62,7 @@ def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribu
 def render_meter(probability: float) -> str:
     """A bar, with a sentence for screen readers."""
     bar = f'<i style="width:{probability * 100:.1f}%"></i>'
-    return f'<div class="as2-meter" role="img" aria-label="probability {percent(probability)}">{bar}</div>'
+    return f'<div class="as2-meter" role="img" aria-label="probability {format_percent(probability)}">{bar}</div>'
 
 
 def draw_answer(

@@ -35,8 +35,8 @@ def draw_candidate(
         name = "Probability" if view.is_answer[best] else "Share among the candidates"
         parts.append(f"{name} {render_percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
-        rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
-        parts.append(f"Generative rank {rank} of {scored}.")
+        rank, total = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
+        parts.append(f"Generative rank {rank} of {total}.")
     elif is_pending and position in view.trace.entered:
         parts.append(f"Generative rank … of {len(view.trace.entered)}.")
     attribution = load_attribution(wb, view, position) if has_context else None
@@ -52,7 +52,7 @@ def render_standings(standings: list[Standing]) -> str:
     """The candidate's rank and score at every stage it reached, beside the last rank that stays and its score."""
     rows = "".join(
         f"<tr{'' if s.stays else ' class=as2-dropped'}><th scope=row>{s.title}</th><td>{s.rank:,} <small>of "
-        f"{s.entered:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
+        f"{s.candidates:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
         for s in standings
     )
     head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "stay", "score", "needed"))

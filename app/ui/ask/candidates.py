@@ -33,8 +33,8 @@ def rank_together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
     without drops. float `(n,)`, NaN where not scored -> positions, int `(m,)`."""
     last = run.exits[-1]
     scores = generative[last.alive]
-    scored = np.isfinite(scores)
-    return last.alive[scored][order(weigh_pair(last.scores[scored], scores[scored]))]
+    has_score = np.isfinite(scores)
+    return last.alive[has_score][order(weigh_pair(last.scores[has_score], scores[has_score]))]
 
 
 def make_table(
@@ -87,12 +87,12 @@ def order_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 def fill_columns(table: pd.DataFrame, view: AskView, *, is_pending: bool) -> pd.DataFrame:
     """The table without generative scores, with words in their columns, so that these are there from the start: "…"
     while the scores are computed, else "failed". Empty where no score will be."""
-    entered = table["position"].isin(view.trace.entered)
-    words = np.where(entered, "…" if is_pending else "failed", "")
+    is_in_cascade = table["position"].isin(view.trace.entered)
+    words = np.where(is_in_cascade, "…" if is_pending else "failed", "")
     return table.assign(**dict.fromkeys(WITH_GENERATIVE, words))
 
 
-def table_height(rows: int) -> int:
+def compute_table_height(rows: int) -> int:
     """Pixels: the head and every row; it scrolls from some ten rows on."""
     return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
 
@@ -117,7 +117,7 @@ def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callab
         hide_index=True,
         placeholder="",
         column_order=[c for c in COLUMNS if c not in hidden],
-        height=table_height(len(table)),
+        height=compute_table_height(len(table)),
         row_height=ROW_PIXELS,
         on_select=on_select,
         selection_mode="single-row",

@@ -7,7 +7,7 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import AskView, MeasuredTimes
 from app.ui import errors
-from app.ui.text import count, percent
+from app.ui.text import count, format_percent
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
@@ -29,7 +29,7 @@ class CostRow:
     stage."""
 
     title: str
-    entered: int
+    candidates: int
     survivors: int
     ms: float
     saved: float | None
@@ -60,21 +60,21 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     run = full if is_measured else run
     rows = list_costs(run)
     body = "".join(
-        f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.survivors:,}</td>"
+        f"<tr><th scope=row>{r.title}</th><td>{r.candidates:,}</td><td>{r.survivors:,}</td>"
         f"<td>{r.ms:,.0f} ms</td><td>{'' if r.saved is None else _render_bar(r.saved)}</td></tr>"
         for r in rows
     )
     total = (
-        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].entered:,}</td><td>{rows[-1].survivors:,}</td>"
+        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].candidates:,}</td><td>{rows[-1].survivors:,}</td>"
         f"<td>{run.seconds * 1000:,.0f} ms</td><td>{_render_bar(compute_saving(run))}</td></tr>"
     )
     time = f"time, {'measured' if is_measured else 'estimated'}"
     head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "in", "out", time, "compute saved"))
     st.html(f'<table class="as2-table as2-costs"><thead><tr>{head}</tr></thead><tbody>{body}{total}</tbody></table>')
-    entered = len(run.entered)
-    note = f"Savings are relative to one whole model that reads the {count(entered, 'sentence')} of the cascade."
+    number = len(run.entered)
+    note = f"Savings are relative to one whole model that reads the {count(number, 'sentence')} of the cascade."
     if run.first is not None:
-        note += f" The {run.first.title} spared it the other {run.candidates - entered:,}; that is not counted here."
+        note += f" The {run.first.title} spared it the other {run.candidates - number:,}; that is not counted here."
     note += CLASSIFIER_NOTE if compute_saving(run) <= -0.005 else ""
     note += RESCORING_NOTE if len(run.exits[-1].again) else ""
     if is_measured:
@@ -94,7 +94,7 @@ def _render_bar(share: float) -> str:
 
 def describe_share(share: float) -> str:
     """`30 %`; `1 % more` for a run that took more than the full model, because of its classifiers and its rescoring."""
-    return f"{-share * 100:.0f} % more" if share <= -0.005 else percent(max(0.0, share))
+    return f"{-share * 100:.0f} % more" if share <= -0.005 else format_percent(max(0.0, share))
 
 
 def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
@@ -108,7 +108,7 @@ def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
         on_click=_request_times, args=(key,),
     )  # fmt: skip
     if st.session_state.get(_REQUESTED_TIMES) == key:
-        with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
+        with errors.catch_errors(), st.spinner("Running the cascade with and without dropping …"):
             try:
                 cache[key] = asking.measure_times(wb, view, run.schedule)
             finally:

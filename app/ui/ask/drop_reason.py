@@ -14,7 +14,7 @@ class Standing:
 
     title: str
     rank: int
-    entered: int
+    candidates: int
     survivors: int
     score: float
     cut: float
@@ -54,7 +54,7 @@ def describe_drop(full: CascadeTrace, run: CascadeTrace, position: int) -> str:
     """`Dropped after layer 3: rank 52, the best 49 stay. It would survive at 20 %.`, or where it ended."""
     last = list_standings(run, position)[-1]
     if last.stays:
-        return f"Stayed to the end: rank {last.rank:,} of {last.entered:,}."
+        return f"Stayed to the end: rank {last.rank:,} of {last.candidates:,}."
     if run.first is not None and position in run.first.dropped:
         return (
             f"Dropped by the {last.title}: rank {last.rank:,}, the best {last.survivors:,} stay. The cascade never "

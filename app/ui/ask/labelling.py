@@ -36,7 +36,7 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
         )
 
 
-@errors.guarded
+@errors.guard
 def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
     question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
 

@@ -22,23 +22,23 @@ Record = dict[str, object]
 
 def make_record(view: AskView) -> Record:
     """`id` names the record: two of equal content are the same."""
-    trace, entered = view.trace, view.trace.entered
-    candidates = [view.candidates[i] for i in entered.tolist()]
+    trace, entry_positions = view.trace, view.trace.entered
+    candidates = [view.candidates[i] for i in entry_positions.tolist()]
     first = trace.first
     record: Record = {
         "question": view.question,
         "candidates": trace.candidates,
-        "entered": entered.tolist(),
+        "entered": entry_positions.tolist(),
         "exits": [
             {
                 "title": e.title,
                 "layer": e.layer,
                 "scores": e.scores[np.argsort(e.alive)].tolist(),
-                "again": np.searchsorted(entered, e.again).tolist(),
+                "again": np.searchsorted(entry_positions, e.again).tolist(),
             }
             for e in trace.exits
         ],
-        "costs": [layer_flops(trace.lengths[i : i + 1], trace.shape) for i in entered.tolist()],
+        "costs": [layer_flops(trace.lengths[i : i + 1], trace.shape) for i in entry_positions.tolist()],
         "head": head_flops(1, trace.shape),
         "texts": [shorten(c.text, MAX_TEXT_CHARS) for c in candidates],
         "sources": [f"{name_document(c.title)}, sentence {c.position + 1}" for c in candidates],

@@ -54,10 +54,10 @@ def _pool() -> ThreadPoolExecutor:
 def read_question() -> str:
     """The current question: the session's; the address's at first, and when the browser went back or forward to it."""
     state, address = st.session_state, url.get("q")
-    submitted = state.pop("_as2_submitted", False)  # takes precedence over an older address
+    submission = state.pop("_as2_submitted", False)  # takes precedence over an older address
     if "_as2_question" not in state:
         state["_as2_question"] = address
-    elif url.has_moved("q") and not submitted:
+    elif url.has_moved("q") and not submission:
         _set_question(address)
         renew_box()
     return state["_as2_question"]
@@ -68,7 +68,7 @@ def fits_link(text: str) -> bool:
     return len(quote_plus(text, errors="replace")) <= MAX_LINK_CHARS
 
 
-def box_key() -> str:
+def name_box() -> str:
     """The key of the text field. A field keeps what is typed in it, so a question from elsewhere needs another key."""
     return f"as2_question_{st.session_state.get('_as2_box', 0)}"
 

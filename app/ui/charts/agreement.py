@@ -9,7 +9,7 @@ from altair.typing import ChartType
 from app.ui.theme import BLUE, GREY
 
 
-def over_time(points: Sequence[tuple[str, float, float | None, float | None, int]]) -> ChartType:
+def build_agreement_chart(points: Sequence[tuple[str, float, float | None, float | None, int]]) -> ChartType:
     """`points`: (day as YYYY-MM-DD, alpha, low, high, pairs)."""
     frame = pd.DataFrame(points, columns=["day", "alpha", "low", "high", "pairs"]).astype({"low": float, "high": float})
     x = alt.X("day:O", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True))

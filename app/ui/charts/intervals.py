@@ -15,7 +15,7 @@ ROW_HEIGHT = 30  # pixels a line of a dot plot
 COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}
 
 
-def intervals(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
+def build_interval_chart(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
     """A dot a ranker with the 95 % interval of its metric. Best first, and in the accent."""
     by_value = sorted(results, key=lambda r: -r.figures[metric].value)
     frame = pd.DataFrame([{"ranker": r.ranker, **asdict(r.figures[metric])} for r in by_value])
@@ -48,7 +48,7 @@ class Change:
     high: float | None = None
 
 
-def before_after(rows: Sequence[Change], outcome: Outcome) -> ChartType:
+def build_before_after_chart(rows: Sequence[Change], outcome: Outcome) -> ChartType:
     """A line a row, all in the colour of the outcome, whatever a single row did."""
     frame = pd.DataFrame([asdict(r) for r in rows])
     frame["difference"] = frame["after"] - frame["before"]
@@ -68,7 +68,7 @@ def before_after(rows: Sequence[Change], outcome: Outcome) -> ChartType:
     return alt.layer(spread, way, was, now, numbers).properties(height=max(70, 38 * len(frame) + 24), width="container")
 
 
-def differences(frame: pd.DataFrame, *, metric: str = "AP") -> ChartType:
+def build_difference_chart(frame: pd.DataFrame, *, metric: str = "AP") -> ChartType:
     """A bar a question, sorted: how far the second ranker is above (green) or below (orange) the first.
 
     `frame`: columns `question` (text) and `difference`.

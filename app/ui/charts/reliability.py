@@ -11,7 +11,7 @@ from app.ui.theme import BLUE, GREY
 from app.versions.evaluations import ReliabilityBin
 
 
-def reliability(before: Sequence[ReliabilityBin], after: Sequence[ReliabilityBin]) -> ChartType | None:
+def build_reliability_chart(before: Sequence[ReliabilityBin], after: Sequence[ReliabilityBin]) -> ChartType | None:
     """The diagonal is what perfect probabilities give. None without any point."""
     rows = [{**asdict(r), "when": when} for when, curve in (("before", before), ("after", after)) for r in curve]
     if not rows:

@@ -23,7 +23,7 @@ CORRECT, OTHER = "correct", "other"
 BEST, MOVE = "among the best", "moved most"
 
 
-def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> ChartType:
+def build_slope_chart(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> ChartType:
     """`ranks`: a row a candidate, columns `candidate` (text), `label` (1, 0 or None) and one rank column a ranker.
 
     A candidate among the `best` first of any ranker is drawn in blue; of the others at most `MAX_LINES`, the highest
@@ -37,9 +37,9 @@ def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> Char
     return _draw(pd.concat([wide[wide["kind"] != OTHER], others]), rankers, BEST)
 
 
-def slope_moves(ranks: pd.DataFrame, rankers: tuple[str, str], *, highest: int) -> ChartType:
-    """As `slope`, of two rankers: the candidates among the `highest` of either and the correct ones, in blue those
-    that moved most."""
+def build_move_chart(ranks: pd.DataFrame, rankers: tuple[str, str], *, highest: int) -> ChartType:
+    """As `build_slope_chart`, of two rankers: the candidates among the `highest` of either and the correct ones, in
+    blue those that moved most."""
     first, second = rankers
     wide = ranks[(ranks[[first, second]].min(axis=1) <= highest) | (ranks["label"] == 1)].reset_index(drop=True)
     move = (wide[first] - wide[second]).abs().where(wide["label"] != 1, 0)

@@ -18,7 +18,9 @@ COST_TITLES = {"relative_cost": "compute, as a share of the whole model", "secon
 Cost = Literal["relative_cost", "seconds"]
 
 
-def tradeoff(results: Sequence[RankerResult], *, metric: str = "AP", cost: Cost = "relative_cost") -> ChartType | None:
+def build_tradeoff_chart(
+    results: Sequence[RankerResult], *, metric: str = "AP", cost: Cost = "relative_cost"
+) -> ChartType | None:
     """Rankers without the cost are left out; None if no ranker has it."""
     points = [
         {"ranker": r.ranker, "cost": getattr(r, cost), **asdict(r.figures[metric])}

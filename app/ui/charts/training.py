@@ -18,7 +18,7 @@ HEIGHT_PIXELS = 220
 Event = Mapping[str, Any]
 
 
-def loss_curve(events: Sequence[Event]) -> ChartType | None:
+def build_loss_chart(events: Sequence[Event]) -> ChartType | None:
     """Loss by step: every reported value in grey, their running mean (a tenth of the run) in blue; None without any."""
     steps = [(e["step"], e["loss"]) for e in events if e.get("loss") is not None and e.get("step") is not None]
     if not steps:
@@ -32,7 +32,7 @@ def loss_curve(events: Sequence[Event]) -> ChartType | None:
     return alt.layer(raw, mean).properties(height=HEIGHT_PIXELS, width="container")
 
 
-def dev_curve(events: Sequence[Event]) -> ChartType | None:
+def build_dev_chart(events: Sequence[Event]) -> ChartType | None:
     """Dev AP by step, a line an exit, the last exit strongest; one line and no legend for a ranker without exits; None
     before the first evaluation."""
     rows = [

@@ -11,8 +11,8 @@ from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import CorpusView
 from app.labels.strategies import TOPS
 from app.ui import navigation
-from app.ui.errors import boundary
-from app.ui.text import count, percent, plain
+from app.ui.errors import catch_errors
+from app.ui.text import count, format_percent, plain
 from app.workbench.workbench import Workbench
 from as2core.error_slices import OWN, SliceResult
 from as2core.slice_rules import SliceRule
@@ -38,7 +38,7 @@ def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
     if not total:
         st.caption("No question was evaluated.")
         return
-    rows = [(TITLES[loss.kind], len(loss.qids), percent(len(loss.qids) / total)) for loss in losses]
+    rows = [(TITLES[loss.kind], len(loss.qids), format_percent(len(loss.qids) / total)) for loss in losses]
     st.dataframe(pd.DataFrame(rows, columns=["questions", "number", "share"]), hide_index=True,
                  key="compare_losses")  # fmt: skip
     st.caption(
@@ -56,7 +56,7 @@ def draw(wb: Workbench, view: ComparisonView, corpus: CorpusView) -> None:
 
 def _load_rules(wb: Workbench) -> tuple[SliceRule, ...]:
     """Of the user's own slices; a file with a mistake is reported, and the others are shown."""
-    with boundary():
+    with catch_errors():
         return findings.load_slice_rules(wb)
     return ()
 
@@ -66,8 +66,8 @@ def _draw_slices(slices: tuple[SliceResult, ...], own_names: Sequence[str]) -> N
     if not slices:
         return
     frame = pd.DataFrame(
-        [(r.group, r.name, r.questions, 100 * r.share, f"{percent(r.low)} – {percent(r.high)}", len(r.errors))
-         for r in slices],
+        [(r.group, r.name, r.questions, 100 * r.share, f"{format_percent(r.low)} – {format_percent(r.high)}",
+          len(r.errors)) for r in slices],
         columns=["group", "slice", "questions", "answered", "95 %", "errors"],
     )  # fmt: skip
     config = {"answered": st.column_config.NumberColumn(format="%.0f %%")}

@@ -9,12 +9,12 @@ import streamlit as st
 from app.compare.comparison import WANTED_DIFFERENCE, ComparisonView, PairedResult, RankerResult
 from app.compare.sweeps import parse_ratio
 from app.ui import navigation, url
-from app.ui.charts.intervals import differences, intervals
-from app.ui.charts.slope import slope
-from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
+from app.ui.charts.intervals import build_difference_chart, build_interval_chart
+from app.ui.charts.slope import build_slope_chart
+from app.ui.charts.tradeoff import COST_TITLES, Cost, build_tradeoff_chart
 from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
-from app.ui.compare.sweep import describe_sweep, split_sweeps, sweep_chart
+from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, join, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
 from as2core.evaluation import is_clear
@@ -89,7 +89,7 @@ def _choose_pairs(pairs: Sequence[PairedResult]) -> Sequence[PairedResult]:
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
     st.header(f"{metric} with its 95 % interval", anchor=False)
-    st.altair_chart(intervals(results, metric=metric), width="stretch", key="compare_intervals",
+    st.altair_chart(build_interval_chart(results, metric=metric), width="stretch", key="compare_intervals",
                     height=38 * len(results) + 72,
                     alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
     st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
@@ -98,7 +98,7 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
     st.header(f"Drop ratio of {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
-    st.altair_chart(sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
+    st.altair_chart(build_sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
                     key=f"compare_sweep_chart_{cascade}",
                     alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
@@ -159,10 +159,10 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
             format_func=COSTS.__getitem__,
             label_visibility="collapsed",
         )
-    chart = tradeoff(results, metric=metric, cost=cost)
-    costed = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
-    if chart is None or len(costed) < 2:
-        who = f"Of these rankers, only {costed[0]}" if costed else "None of these rankers"
+    chart = build_tradeoff_chart(results, metric=metric, cost=cost)
+    names = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
+    if chart is None or len(names) < 2:
+        who = f"Of these rankers, only {names[0]}" if names else "None of these rankers"
         other = f" Choose {COSTS[options[1 - options.index(cost)]].lower()} instead." if len(options) > 1 else ""
         st.caption(f"{who} counts its compute.{other}")
         return
@@ -185,15 +185,15 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     )
     visible = _choose_pairs(pairs)[:VISIBLE_PAIRS]
     rest = [p for p in pairs if p not in visible]
-    st.html(paired_table(visible))
+    st.html(render_pairs(visible))
     first = visible[0]
     navigation.to("label", "Decide with few labels on your own questions", queue="decide", a=first.a, b=first.b)
     if rest:
         with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):
-            st.html(paired_table(rest))
+            st.html(render_pairs(rest))
 
 
-def paired_table(pairs: Sequence[PairedResult]) -> str:
+def render_pairs(pairs: Sequence[PairedResult]) -> str:
     """The tests as an HTML table whose sentences wrap; names are escaped."""
     rows = "".join(
         f"<tr><th>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
@@ -240,11 +240,11 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
     if first == second:
         st.caption("Choose two different rankers.")
         return
-    frame = by_question(view.per_question, first, second, metric)
+    frame = sort_by_difference(view.per_question, first, second, metric)
     if not (frame["difference"].abs() > 1e-9).any():
         st.caption("No question changed.")
         return
-    st.altair_chart(differences(frame, metric=metric), width="stretch", key="compare_differences",
+    st.altair_chart(build_difference_chart(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     key = f"compare_questions_{first}_{second}_{metric}"
@@ -263,7 +263,7 @@ def _select(key: str, qids: Sequence[str]) -> None:
         st.session_state["_compare_selected"] = qids[rows[0]]
 
 
-def by_question(per_question: pd.DataFrame, first: str, second: str, metric: str) -> pd.DataFrame:
+def sort_by_difference(per_question: pd.DataFrame, first: str, second: str, metric: str) -> pd.DataFrame:
     """Columns qid, question, from, to, difference; the largest gain first."""
     wide = per_question.pivot_table(index=["qid", "question"], columns="ranker", values=metric, sort=False)
     wide = wide[[first, second]].set_axis(["from", "to"], axis=1).reset_index()
@@ -283,7 +283,7 @@ def _draw_slope(view: ComparisonView, names: Sequence[str]) -> None:
     url.put(q=qid)
     frame = view.ranks[qid]
     columns = [n for n in names if n in frame.columns]
-    st.altair_chart(slope(frame, columns, best=3), width="stretch", key="compare_slope",
+    st.altair_chart(build_slope_chart(frame, columns, best=3), width="stretch", key="compare_slope",
                     alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
     with st.expander("As a table", icon=":material/table:", key="compare_rank_table"):
         table = frame.assign(label=frame["label"].map({1: "correct", 0: "incorrect"}).fillna(""))

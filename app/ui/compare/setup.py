@@ -21,13 +21,13 @@ from app.ui.compare.names import (
     name_setting,
 )
 from app.ui.data.reasons import draw_reasons
-from app.ui.errors import guarded
-from app.ui.text import format_time, percent, plain
+from app.ui.errors import guard
+from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
 
 
-def rankers_in_url() -> list[str]:
+def read_rankers() -> list[str]:
     return [name for name in url.get("rankers").split(",") if name]
 
 
@@ -47,7 +47,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         rankers = st.multiselect(
             "Rankers",
             all_rankers,
-            default=[n for n in rankers_in_url() or suggest_rankers(wb) if n in all_rankers],
+            default=[n for n in read_rankers() or suggest_rankers(wb) if n in all_rankers],
             key="compare_rankers",
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
@@ -60,7 +60,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
-                          help=f"Adds the cascade in use with {', '.join(map(percent, SWEEP_RATIOS))} of the "
+                          help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
         st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
@@ -88,7 +88,7 @@ def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
     return [*rankers, *(make_spec("active", ratio) for ratio in SWEEP_RATIOS)] if sweep else list(rankers)
 
 
-@guarded
+@guard
 def _start(wb: Workbench, by: int) -> None:
     """Reads the form at the click: a choice made just before it had no run of its own."""
     form = st.session_state
@@ -111,14 +111,14 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
         for job in others:
             with st.container(horizontal=True, vertical_alignment="center"):
                 settings = ComparisonSettings.of(job)
-                st.markdown(plain(title(job)), width="stretch",
+                st.markdown(plain(name_job(job)), width="stretch",
                             help=describe_raw_names(settings.data, settings.setting))  # fmt: skip
                 st.caption(format_time(job.created))
                 st.button("Open", key=f"compare_open_{job.id}", on_click=url.put,
                           kwargs={"job": job.id, "prepared": None})  # fmt: skip
 
 
-def title(job: JobView) -> str:
+def name_job(job: JobView) -> str:
     """`Labels of handbook: cascade, bm25 (failed)`."""
     end = "" if job.state == "done" else job.state
     if job.state == "done" and job.started and job.finished:

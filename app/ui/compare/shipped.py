@@ -9,7 +9,7 @@ from app.compare.comparison import ComparisonSettings, ComparisonView
 from app.corpora.corpora import CORPUS_PREFIX, STARTER
 from app.jobs.queue import JobView
 from app.ui import url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.text import plain
 from app.workbench.workbench import Workbench
 
@@ -72,7 +72,7 @@ def draw_note(wb: Workbench, corpus_name: str, *, by: int) -> None:
                       kwargs={"prepared": None, "q": None, "metric": None})  # fmt: skip
 
 
-@guarded
+@guard
 def _compute(wb: Workbench, by: int) -> None:
     settings = shipped_comparison.SETTINGS
     job = comparison_job.start_compare(wb, settings.rankers, settings.data, settings.setting, by=by)

@@ -12,8 +12,8 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
-from app.compare.sweeps import find_swept, parse_ratio
-from app.ui.text import percent
+from app.compare.sweeps import find_sweep_rankers, parse_ratio
+from app.ui.text import format_percent
 from app.ui.theme import BLUE
 from as2core.cost import pareto
 
@@ -25,19 +25,19 @@ Results = list[RankerResult]
 
 def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Results]]:
     """(rankers chosen by name, those of each swept cascade); a single ratio is no sweep and stays with the others."""
-    swept, sweeps = find_swept([r.ranker for r in results]), dict[str, Results]()
+    in_sweeps, sweeps = find_sweep_rankers([r.ranker for r in results]), dict[str, Results]()
     for r in results:
-        if r.ranker in swept and (ratio := parse_ratio(r.ranker)):
+        if r.ranker in in_sweeps and (ratio := parse_ratio(r.ranker)):
             sweeps.setdefault(ratio[0], []).append(r)
-    return [r for r in results if r.ranker not in swept], sweeps
+    return [r for r in results if r.ranker not in in_sweeps], sweeps
 
 
-def sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collection[str] = ()) -> ChartType:
+def build_sweep_chart(sweep: Sequence[RankerResult], *, metric: str, defaults: Collection[str] = ()) -> ChartType:
     """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
     both is pale. `defaults`: the rankers whose ratio is their cascade's own."""
     rows = [
         {"ratio": _ratio(r), "compute": r.relative_cost, **asdict(r.figures[metric])}
-        | {"label": percent(_ratio(r)), "note": "default" if r.ranker in defaults else ""}
+        | {"label": format_percent(_ratio(r)), "note": "default" if r.ranker in defaults else ""}
         for r in sweep
     ]
     frame = pd.DataFrame(rows).sort_values("ratio")
@@ -84,7 +84,7 @@ def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
     if best is full or saving < 0.005:
         return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
     return (
-        f"Dropping {percent(_ratio(best))} at each exit saves {percent(saving)} of the compute "
+        f"Dropping {format_percent(_ratio(best))} at each exit saves {format_percent(saving)} of the compute "
         f"and changes {metric} by {best.figures[metric].value - full.figures[metric].value:+.3f}."
     )
 

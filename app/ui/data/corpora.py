@@ -12,7 +12,7 @@ from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
-from app.ui.errors import boundary
+from app.ui.errors import catch_errors
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, use_corpus
 from app.ui.signin import fragment
@@ -87,7 +87,7 @@ def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:
     return None
 
 
-def dialogs(frame: Frame) -> None:
+def draw_dialogs(frame: Frame) -> None:
     """Open the dialog of a clicked button; called once, at the end of the page."""
     for key, draw_dialog in ((DELETING, _draw_delete), (RENAMING, _draw_rename)):
         corpus_id = st.session_state.get(key)
@@ -113,7 +113,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
         if confirmation.strip() != corpus.name:
             st.error("The name does not match. Type it exactly as shown above.", icon=":material/edit:")
             return
-        with boundary():
+        with catch_errors():
             with st.spinner("Deleting …"):
                 corpora.delete_corpus(frame.wb, corpus.id, by=frame.annotator.id)
             _close()
@@ -130,7 +130,7 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
     with st.form("data_rename", border=False):
         name = st.text_input("New name", corpus.name, max_chars=corpora.MAX_NAME_CHARS, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
-            with boundary():
+            with catch_errors():
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
@@ -149,7 +149,7 @@ def _draw_create(frame: Frame) -> None:
         )
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create:
-            with boundary():
+            with catch_errors():
                 corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
                 use_corpus(corpus.name)
                 result.submit("")  # the question on Ask was of another corpus
@@ -180,7 +180,7 @@ def _draw_handbook(frame: Frame) -> None:
 
 def _load(frame: Frame, name: str, title: str) -> None:
     """Bring a shipped corpus back and use it."""
-    with boundary(), show_progress(f"Loading the {title} …") as on_progress:
+    with catch_errors(), show_progress(f"Loading the {title} …") as on_progress:
         corpus = starter.bring_back(frame.wb, name, on_progress, by=frame.annotator.id)
         if corpus is None:
             st.warning(
@@ -219,7 +219,7 @@ def _draw_ingest(frame: Frame) -> None:
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
         st.session_state.pop(REPORT, None)
-        with boundary(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
+        with catch_errors(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
             contents = [(f.name, f.getvalue()) for f in files]
             report = documents.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
             st.session_state[REPORT] = (corpus.name, report)

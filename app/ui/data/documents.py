@@ -10,12 +10,12 @@ import streamlit as st
 from app.corpora import documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.ui import navigation, url
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from app.ui.text import count, escape, plain, shorten
 
-MAX_LISTED = 100
+MAX_LISTED_DOCUMENTS = 100
 MAX_SENTENCES = 300  # drawn at once: a page of a whole book takes long, and its end is out of reach
 MAX_NUMBER_DIGITS = 9
 MAX_NAME_CHARS = 60
@@ -42,8 +42,10 @@ def draw(frame: Frame) -> None:
     left, right = st.columns([1, 1.35], gap="large")
     with left:
         document = _choose(matches)
-        if len(matches) == MAX_LISTED < corpus.documents:
-            st.caption(f"Showing the first {MAX_LISTED} of {corpus.documents:,} documents. Search to find others.")
+        if len(matches) == MAX_LISTED_DOCUMENTS < corpus.documents:
+            st.caption(
+                f"Showing the first {MAX_LISTED_DOCUMENTS} of {corpus.documents:,} documents. Search to find others."
+            )
         else:
             st.caption(count(len(matches), "document"))
     with right:
@@ -67,12 +69,12 @@ def _draw_way_back(frame: Frame) -> None:
 
 def _list_matches(frame: Frame, search: str) -> list[DocumentView]:
     """The documents that the search finds; first the one that a link names, if it is not among the first of all."""
-    matches = documents.list_documents(frame.wb, frame.corpus.id, search=search, limit=MAX_LISTED)
+    matches = documents.list_documents(frame.wb, frame.corpus.id, search=search, limit=MAX_LISTED_DOCUMENTS)
     name = url.get("doc")
     if search or not name or any(d.external_id == name for d in matches):
         return matches
-    linked = documents.find_document_by_name(frame.wb, frame.corpus.id, name)
-    return matches if linked is None else [linked, *matches[: MAX_LISTED - 1]]
+    document = documents.find_document_by_name(frame.wb, frame.corpus.id, name)
+    return matches if document is None else [document, *matches[: MAX_LISTED_DOCUMENTS - 1]]
 
 
 def _draw_text(frame: Frame, document: DocumentView) -> None:
@@ -129,7 +131,7 @@ def _describe_labels(labels: int) -> str:
     )
 
 
-@guarded
+@guard
 def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
     documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
     url.put(doc=None)

@@ -10,7 +10,7 @@ from app.labels.consensus import count_annotators
 from app.labels.label_list import LabelRecord, LabelsView
 from app.ui import url
 from app.ui.data import pages
-from app.ui.errors import guarded, show_pending
+from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, format_time, name_document, plain
@@ -47,7 +47,7 @@ def draw(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
-            _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).listed)
+            _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).page)
         pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
         _draw_history(frame, selection[0])
@@ -74,14 +74,14 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
                 "document": name_document(r.title),
                 "given": format_time(r.created),
             }
-            for r in view.listed
+            for r in view.page
         ],
-        key=f"data_labels {key} {hash(tuple(r.created for r in view.listed))}",  # other rows: another selection
+        key=f"data_labels {key} {hash(tuple(r.created for r in view.page))}",  # other rows: another selection
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
     )
-    return [view.listed[i] for i in table.selection.rows if i < len(view.listed)]
+    return [view.page[i] for i in table.selection.rows if i < len(view.page)]
 
 
 def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple[LabelRecord, ...]]) -> None:
@@ -139,7 +139,7 @@ def _confirm(frame: Frame) -> None:
         st.button("Keep them", key="data_labels_withdraw_cancel", on_click=_close)
 
 
-@guarded
+@guard
 def _withdraw(frame: Frame, records: tuple[LabelRecord, ...]) -> None:
     n = label_list.withdraw_labels(frame.wb, frame.corpus.id, records, by=frame.annotator.id)
     _close()

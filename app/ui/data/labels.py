@@ -6,12 +6,12 @@ from functools import partial
 import streamlit as st
 
 from app.corpora import corpora
+from app.corpora.synonyms import read_synonyms
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
-from app.ranking.synonyms import read_synonyms
 from app.ui import signin
 from app.ui.data.reasons import draw_reasons
-from app.ui.errors import boundary
+from app.ui.errors import catch_errors
 from app.ui.page import Frame, use_corpus
 from app.ui.text import capitalize, count, plain
 from app.ui.uploads import offer_upload
@@ -76,7 +76,7 @@ def _draw_import(frame: Frame) -> None:
     is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
     if is_clicked and file is not None:
         st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
-        with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+        with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = imports.import_labels(
                 frame.wb,
                 corpus.id if corpus and target == corpus.name else None,
@@ -181,7 +181,7 @@ def _draw_export(frame: Frame) -> None:
 
 def _read_login() -> Login | None:
     """Of whoever is at the page; None where no log-in is configured."""
-    return Login.from_claims(signin.read_claims()) if signin.provider_configured() else None
+    return Login.from_claims(signin.read_claims()) if signin.has_provider() else None
 
 
 def _export(frame: Frame, fmt: str, login: Login | None) -> bytes:
@@ -189,8 +189,7 @@ def _export(frame: Frame, fmt: str, login: Login | None) -> bytes:
     that drew the button. Raises SessionEnded, NotAllowed."""
     if login is not None:
         sessions.admit(frame.wb, login)
-    synonyms = read_synonyms(frame.wb, frame.corpus.id)
-    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, synonyms=synonyms)
+    return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
 
 
 def _draw_run_export(frame: Frame) -> None:

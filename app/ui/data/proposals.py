@@ -7,8 +7,9 @@ import streamlit as st
 from app.ask import proposals
 from app.ask.proposals import ProposalsView, ProposalView
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
 from app.ui.page import Frame
 from app.ui.text import count, name_document, plain
@@ -29,7 +30,7 @@ def draw(frame: Frame) -> None:
         return
     st.header("Propose questions", anchor=False)
     st.caption(ABOUT)
-    job = queue.find_newest(wb, "propose", corpus.id)
+    job = queue.find_newest(wb, JobKind.PROPOSE, corpus.id)
     if job is not None and job.is_active:
         draw_live(wb, job, partial(_draw_running, person=frame.annotator), seconds=WAIT_SECONDS)
     else:
@@ -53,12 +54,12 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
 
 def _describe_run(job: JobView) -> str:
     """What it did, and why it proposed fewer questions than it was to."""
-    proposed, tried, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
-    run = f"The last run tried {count(tried, 'sentence')} and proposed {count(proposed, 'question')}."
-    if tried >= sentences:
+    number, attempts, sentences = (int(job.result.get(name, 0)) for name in ("proposed", "tried", "sentences"))
+    run = f"The last run tried {count(attempts, 'sentence')} and proposed {count(number, 'question')}."
+    if attempts >= sentences:
         return run
-    share = f"Only {tried:,}" if tried else "None"
-    has = "have" if tried > 1 else "has"
+    share = f"Only {attempts:,}" if attempts else "None"
+    has = "have" if attempts > 1 else "has"
     return (
         f"{run} {share} of {count(sentences, 'sentence')} without a proposal {has} a form that can be turned into a "
         "question."
@@ -70,19 +71,19 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_progress(wb, job)
         st.button("Stop", key="data_propose_stop", icon=":material/stop_circle:", disabled=job.cancelling or bool(why),
-                  help=why or "Keeps what was proposed so far", on_click=guarded(queue.cancel), args=(wb, job.id),
+                  help=why or "Keeps what was proposed so far", on_click=guard(queue.cancel), args=(wb, job.id),
                   kwargs={"by": person.id})  # fmt: skip
 
 
 def _draw_waiting(frame: Frame, view: ProposalsView) -> None:
-    counts = f"{view.waiting:,} waiting, {view.accepted:,} accepted, {view.rejected:,} rejected."
-    if not view.listed:
-        if view.accepted or view.rejected:
+    counts = f"{view.waiting:,} waiting, {view.accepted_count:,} accepted, {view.rejected_count:,} rejected."
+    if not view.page:
+        if view.accepted_count or view.rejected_count:
             st.info(f"No proposals to review: {counts}", icon=":material/check:")
         return
     st.caption(f"{counts} An accepted proposal becomes a question, with its sentence labelled correct by you. Its "
                "other candidates appear in Label.")  # fmt: skip
-    for proposal in view.listed:
+    for proposal in view.page:
         _draw_proposal(frame, proposal)
 
 
@@ -101,18 +102,18 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
                       help=why, on_click=_accept, args=(frame, proposal.id))  # fmt: skip
 
 
-@guarded
+@guard
 def _start(frame: Frame) -> None:
     number = int(st.session_state["data_propose_wanted"])
     proposals.start(frame.wb, frame.corpus.id, number=number, by=frame.annotator.id)
 
 
-@guarded
+@guard
 def _accept(frame: Frame, proposal_id: int) -> None:
     text = st.session_state.get(f"data_proposal_{proposal_id}_text")
     proposals.accept(frame.wb, proposal_id, annotator_id=frame.annotator.id, text=text)
 
 
-@guarded
+@guard
 def _reject(frame: Frame, proposal_id: int) -> None:
     proposals.reject(frame.wb, proposal_id, annotator_id=frame.annotator.id)

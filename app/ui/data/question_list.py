@@ -9,7 +9,7 @@ from app.ask.question_management import DeletionView, QuestionsView, QuestionVie
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import pages
-from app.ui.errors import guarded, show_pending
+from app.ui.errors import guard, show_pending
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_time, plain, shorten
 from app.workbench.people import Gone
@@ -57,7 +57,7 @@ def draw(frame: Frame) -> None:
     )
     if not search and not state and origin in ("", FROM_ASK):
         _draw_leftovers(frame)
-    for question in view.listed:
+    for question in view.page:
         _draw_question(frame, question)
     pages.draw_buttons(NAME, key, number, total)
 
@@ -114,7 +114,7 @@ def _draw_leftovers(frame: Frame) -> None:
                   on_click=st.session_state.__setitem__, args=(LEFTOVERS, leftovers))  # fmt: skip
 
 
-@guarded
+@guard
 def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
     question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
 
@@ -149,7 +149,7 @@ def _confirm_leftovers(frame: Frame) -> None:
         st.button("Keep them", key="data_question_leftovers_cancel", on_click=_close)
 
 
-@guarded
+@guard
 def _delete_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
     """Those of which the dialog told; what has a label by now stays."""
     by = frame.annotator.id
@@ -181,7 +181,7 @@ def _confirm(frame: Frame, question_id: int) -> None:
         st.button("Keep it", key="data_question_delete_cancel", on_click=_close)
 
 
-@guarded
+@guard
 def _delete(frame: Frame, view: DeletionView) -> None:
     """With the labels that the dialog told of: a callback gets what the click was made on."""
     question_management.delete_question(frame.wb, view.id, labels=view.labels, by=frame.annotator.id)

@@ -12,12 +12,12 @@ from app.ask.questions import AddedQuestionsView
 from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame
 from app.ui.text import capitalize, count, plain, shorten
 from as2core.errors import BadSetting
 
-MAX_LISTED = 5  # of the questions that existed already
+MAX_LISTED_QUESTIONS = 5  # of the questions that existed already
 _REPORT = "_data_added_questions"
 _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each line of a pasted list
 
@@ -44,23 +44,23 @@ def _draw_adding(frame: Frame) -> None:
 
 
 def _draw_report(report: AddedQuestionsView) -> None:
-    sentences = [f"{count(report.added, 'question')} added."]
-    if report.added:
+    sentences = [f"{count(report.new_count, 'question')} added."]
+    if report.new_count:
         sentences.append("Their candidates are being ranked; then they appear in Label.")
-    if report.repeated:
-        sentences.append(f"{count(report.repeated, 'repeated line')} skipped.")
-    if existing := report.existing:
-        texts = "; ".join(plain(shorten(text, 80)) for text in existing[:MAX_LISTED])
-        more = f"; and {len(existing) - MAX_LISTED:,} more" if len(existing) > MAX_LISTED else ""
-        sentences.append(f"{count(len(existing), 'question')} existed already: {texts}{more}.")
-    if report.entered:
-        only = "Some of them had" if report.entered > 1 else "One of them had"
+    if report.repeat_count:
+        sentences.append(f"{count(report.repeat_count, 'repeated line')} skipped.")
+    if old_texts := report.existing_questions:
+        texts = "; ".join(plain(shorten(text, 80)) for text in old_texts[:MAX_LISTED_QUESTIONS])
+        more = f"; and {len(old_texts) - MAX_LISTED_QUESTIONS:,} more" if len(old_texts) > MAX_LISTED_QUESTIONS else ""
+        sentences.append(f"{count(len(old_texts), 'question')} existed already: {texts}{more}.")
+    if report.queued_count:
+        only = "Some of them had" if report.queued_count > 1 else "One of them had"
         sentences.append(f"{only} only been asked, and entered the label queue now.")
     st.info(" ".join(sentences), icon=":material/playlist_add_check:")
     navigation.to("label", "Label them")
 
 
-@guarded
+@guard
 def _add(frame: Frame, key: str) -> None:
     st.session_state.pop(_REPORT, None)
     lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]

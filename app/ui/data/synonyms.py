@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from app.corpora.synonyms import read_prepared, read_synonyms
 from app.ranking.synonym_proposals import dismiss_proposals, propose_from_labels
-from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.ui import navigation
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, plain
 from as2core.synonym_proposals import SynonymProposal
@@ -110,14 +111,14 @@ def _add(key: str, proposals: list[SynonymProposal]) -> None:
     announce(f"{count(len(proposals), 'line')} added. Check them, then press Save.")
 
 
-@guarded
+@guard
 def _dismiss(frame: Frame, proposals: list[SynonymProposal]) -> None:
     words = [p.word for p in proposals]
     dismiss_proposals(frame.wb, frame.corpus.id, words, by=frame.annotator.id)
     announce(f"{count(len(words), 'proposal')} dismissed. You can still write them into the list.")
 
 
-@guarded
+@guard
 def _save(frame: Frame, key: str) -> None:
     text, before = st.session_state[key], st.session_state[_FIRST]
     try:

@@ -20,7 +20,7 @@ LAST_LABELLED_ID = "_as2_labelled"  # of the session: the question that got a la
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
 
-def label_buttons(
+def draw_label_buttons(
     frame: Frame, view: AskView, sentence: int, *, rank: int | None, mine: str | None, where: str
 ) -> None:
     """Draw them for the sentence of that id. Keys are static a place: per-candidate ones replay old clicks when a rerun
@@ -63,7 +63,7 @@ def draw_label_state(
                   on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
 
 
-@errors.guarded
+@errors.guard
 def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: str) -> None:
     annotation.give_label(
         frame.wb,
@@ -82,6 +82,6 @@ def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: s
     st.session_state[LAST_LABELLED_ID] = view.question_id
 
 
-@errors.guarded
+@errors.guard
 def _withdraw(frame: Frame, view: AskView, sentence: int) -> None:
     annotation.withdraw(frame.wb, question_id=view.question_id, sentence_id=sentence, annotator_id=frame.annotator.id)

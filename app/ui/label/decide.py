@@ -18,9 +18,9 @@ from app.labels import queues
 from app.labels.queues import Seat
 from app.labels.strategies import DECIDE, Assignment
 from app.ui import url
-from app.ui.errors import guarded
-from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_linked
-from app.ui.label.desk import Desk, Display, Pair
+from app.ui.errors import guard
+from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link
+from app.ui.label.desk import DESK_KEY, Desk, Display, Pair
 from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import escape, plain
@@ -59,7 +59,7 @@ class DecideDesk(Desk):
         for ahead in () if course is None else deciding.list_ahead(wb, course):
             assert ahead.pair is not None  # or it would not be listed
             assignment = Assignment(DECIDE, chance=ahead.chance if ahead is course else None)
-            item = queues.item_at(
+            item = queues.open_item(
                 wb, *ahead.pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment
             )
             if not item.is_locked:
@@ -107,9 +107,9 @@ def find_job(frame: Frame) -> JobView | None:
     None for a new one."""
     if url.get("job") == "new":
         return None
-    job = load_linked(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
+    job = load_job_of_link(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
     if job is None and not (url.get("a") or url.get("b")):
-        desk = st.session_state.get("_label_desk")
+        desk = st.session_state.get(DESK_KEY)
         if (
             isinstance(desk, DecideDesk)
             and desk.course
@@ -185,7 +185,7 @@ def _choose(side: str, names: list[str], default: str) -> None:
     st.selectbox(side, names, names.index(default), key=f"label_decide_{side.lower()}", accept_new_options=True)
 
 
-@guarded
+@guard
 def _start(frame: Frame, measure: str) -> None:
     form = st.session_state
     request = DecisionRequest(

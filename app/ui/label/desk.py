@@ -15,6 +15,7 @@ from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 from app.workbench.workbench import Workbench
 
+DESK_KEY = "_label_desk"  # of the session
 Pair = tuple[int, int]  # question id, sentence id
 Key = TypeVar("Key")
 Item = TypeVar("Item", bound=QueueItem | QuestionItem)
@@ -161,7 +162,7 @@ class Desk(BaseDesk[Pair, QueueItem]):
         return (self.item.question_id, self.item.sentence_id) if self.item else None
 
     def draw_next(self, wb: Workbench) -> Self:
-        item, trail = queues.next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
+        item, trail = queues.find_next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
         if item is None:
             return replace(self, item=None, trail=trail.go_to_end())
         return replace(self, item=item, trail=trail.add((item.question_id, item.sentence_id), item.assignment))
@@ -198,6 +199,6 @@ class Desk(BaseDesk[Pair, QueueItem]):
 
     def _show(self, wb: Workbench, key: Pair, assignment: Assignment | None) -> Self:
         seat, (at, before) = self.seat, self.trail.find(key)
-        item = queues.item_at(wb, *key, seat.annotator_id, holder=seat.holder, assignment=before or assignment)
+        item = queues.open_item(wb, *key, seat.annotator_id, holder=seat.holder, assignment=before or assignment)
         trail = replace(self.trail, at=at) if before else self.trail.add(key, item.assignment)
         return replace(self, item=item, trail=trail)

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from app.labels import annotation
+from app.labels import flags
 from app.labels.consensus import MAX_NOTE_CHARS
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.label import undo
-from app.ui.label.desk import Pair
+from app.ui.label.desk import DESK_KEY, Pair
 from app.ui.label.shortcuts import close_overlay
 from app.ui.page import Frame, announce
 
@@ -14,7 +14,7 @@ NOTE = "label_flag_note"
 
 
 @st.dialog("Flag for others", on_dismiss=close_overlay)
-def flag_overlay(frame: Frame, pair: Pair) -> None:
+def draw_flag_dialog(frame: Frame, pair: Pair) -> None:
     """While it is open the keys are off; Enter sends it, Escape closes it."""
     with st.form("label_flag_form", border=False):
         st.text_input("What should others check?", key=NOTE, max_chars=MAX_NOTE_CHARS)
@@ -24,17 +24,17 @@ def flag_overlay(frame: Frame, pair: Pair) -> None:
         st.rerun()
 
 
-@guarded
+@guard
 def _send(frame: Frame, pair: Pair) -> None:
     close_overlay()
     question, sentence = pair
-    flag = annotation.flag(
+    flag = flags.add_flag(
         frame.wb,
         question_id=question,
         sentence_id=sentence,
         annotator_id=frame.annotator.id,
         note=st.session_state[NOTE],
     )
-    undo.remember(frame.wb, st.session_state["_label_desk"], flag)
+    undo.remember(frame.wb, st.session_state[DESK_KEY], flag)
     more = " Its question is in the label queues again." if flag.brings_back else ""
     announce(f"Flagged. It is now in the queue Flagged.{more}")

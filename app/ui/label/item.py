@@ -11,12 +11,12 @@ from app.ui.text import escape, name_document
 _CSS = Path(__file__).with_name("label.css")
 
 
-def style() -> None:
+def draw_style() -> None:
     """The style sheet of the label page's markup; once a run."""
     st.html(_CSS)
 
 
-def tag(label: str) -> str:
+def render_tag(label: str) -> str:
     return f'<span class="as2-tag {escape(label)}">{escape(label.capitalize())}</span>'
 
 
@@ -49,11 +49,11 @@ def explain_choice(reason: str, description: str, *, of: str = "one") -> str:
 
 def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     """`description`: of the queue, as it stands above the item."""
-    own = f"<span>Your label:</span> {tag(item.label)}" if item.label else ""
+    own = f"<span>Your label:</span> {render_tag(item.label)}" if item.label else ""
     show_scores = scores_visible and not item.assignment.is_blind
     why = item.why if show_scores else item.why_unscored
     scores = f'<p class="scores">{_scores(item)}</p>' if show_scores else ""
-    others = "".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in item.peers)
+    others = "".join(f"<span>{escape(name)}: {render_tag(label)}</span>" for name, label in item.peers)
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">

@@ -66,7 +66,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def draw_next(self, wb: Workbench) -> Self:
         """With the queue's next question. A review starts at the row it asks about."""
-        item = queues.next_question(wb, self.seat, (*self.question_skips, *self.skips))
+        item = queues.find_next_question(wb, self.seat, (*self.question_skips, *self.skips))
         return replace(self, item=None, row=0, trail=self.trail.go_to_end()) if item is None else self._place(item)
 
     def _place(self, item: QuestionItem) -> Self:
@@ -160,7 +160,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def _show(self, wb: Workbench, key: int, assignment: Assignment | None) -> Self:
         at, before = self.trail.find(key)
-        item = queues.question_at(wb, self.seat, key, before or assignment)
+        item = queues.open_question(wb, self.seat, key, before or assignment)
         trail = replace(self.trail, at=at) if before else self.trail.add(key, item.assignment)
         return replace(self, item=item, row=0, trail=trail)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, tag
+from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, render_tag
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 from as2core.types import LABELS
@@ -28,10 +28,10 @@ def draw(
     scores_visible: bool,
     on_row: Callable[[str, str, int], None],
     on_find: Callable[[str, str], None],
-    closed: bool = False,
+    is_closed: bool = False,
 ) -> None:
     """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for,
-    `on_find("find", showing)` when words were typed; `closed`: nothing may be labelled. Keys of the buttons are those
+    `on_find("find", showing)` when words were typed; `is_closed`: for reading alone. Keys of the buttons are those
     of the place in the window: keys of the row would replay old clicks when a rerun interrupts the run."""
     item = desk.item
     if item is None:
@@ -57,7 +57,7 @@ def draw(
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
-                    disabled=closed or not row.is_open,
+                    disabled=is_closed or not row.is_open,
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )
@@ -95,7 +95,7 @@ def _describe_extent(item: QuestionItem) -> str:
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
     row, here = item.rows[place], place == desk.row
-    own = tag(row.label) if row.label else ""
+    own = render_tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""

@@ -64,7 +64,7 @@ MORE_PRINTED = {"undo": ("ctrl+z",), "help": ("?",)}  # keys that only the overl
 BY_NAME = {a.name: a for a in ACTIONS}
 
 
-def keymap(mode: str, without: Collection[str] = ()) -> dict[str, str]:
+def map_keys(mode: str, without: Collection[str] = ()) -> dict[str, str]:
     """`without`: names of actions whose keys are off."""
     return {key: a.name for a in list_actions(mode) if a.name not in without for key in a.keys}
 
@@ -78,7 +78,7 @@ def open_overlay(name: str) -> None:
     st.session_state[_OVERLAY] = name
 
 
-def overlay() -> str:
+def get_overlay() -> str:
     return st.session_state.get(_OVERLAY, "")
 
 
@@ -87,6 +87,6 @@ def close_overlay() -> None:
 
 
 @st.dialog("Keys", on_dismiss=close_overlay)
-def help_overlay(mode: str) -> None:
+def draw_help_dialog(mode: str) -> None:
     """The overlay; while it is open the keys are off, Escape closes it."""
     draw_keys([Key((a.printed, *MORE_PRINTED.get(a.name, ())), a.button, a.does) for a in list_actions(mode)])

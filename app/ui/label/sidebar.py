@@ -5,13 +5,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.adapt import readiness
-from app.labels.annotation import ActView, ProgressView
+from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
+from app.labels.progress import ProgressView
 from app.labels.strategies import QUEUES, REVIEWS
 from app.ui import navigation
-from app.ui.figures import figures
+from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair
-from app.ui.label.item import tag
+from app.ui.label.item import render_tag
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
 from as2core.types import LABELS
@@ -26,14 +27,14 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     target = 0 if queue in REVIEWS else progress.target or 0
     if queue in QUEUES:
         left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
-        figures((left,), name="as2-left")
+        draw_figures((left,), name="as2-left")
     st.markdown("**Labels in this corpus**")
     rows = (
         ("Mine today", progress.today, "Your labels since midnight, in all queues of this corpus"),
         ("Mine", progress.mine, f"Sentences labelled by {name}, in all queues of this corpus"),
         ("Everyone’s", progress.all, "Sentences labelled by anyone, including labels imported with the corpus"),
     )
-    figures(rows, name="as2-progress", even=True)
+    draw_figures(rows, name="as2-progress", even=True)
     if target:
         missing = max(0, target - progress.all)
         text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
@@ -70,9 +71,9 @@ def draw_acts(
     *,
     on_undo: Callable[[], None],
     on_open: Callable[[Pair], None],
-    closed: str | None = None,
+    why_closed: str | None = None,
 ) -> None:
-    """Newest first. The newest can be undone unless `closed` says why not, the others opened to change them."""
+    """Newest first. The newest can be undone unless `why_closed` says why not, the others opened to change them."""
     st.header("Your last actions", anchor=False)
     if not acts:
         st.caption("Your last labels appear here. You can undo or change them.")
@@ -81,12 +82,13 @@ def draw_acts(
         more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escape(shorten(act.text, 70))}{more}'
+                f'<div class="as2-act" data-testid="as2-act">{render_tag(act.label)} {escape(shorten(act.text, 70))}'
+                f"{more}"
                 f'<span class="asked">{escape(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
-                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=bool(closed),
-                          help=closed, on_click=on_undo)  # fmt: skip
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:",
+                          disabled=bool(why_closed), help=why_closed, on_click=on_undo)  # fmt: skip
             else:
                 pair = (act.question_id, act.sentence_id)
                 st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,

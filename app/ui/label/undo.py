@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from app.ask import question_management
-from app.labels import annotation
-from app.labels.annotation import ActView, FlagView
+from app.labels import annotation, flags
+from app.labels.annotation import ActView
+from app.labels.flags import FlagView
 from app.labels.queues import Seat
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
@@ -72,7 +73,7 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
     st.session_state[_KEY] = tuple(a for a in st.session_state[_KEY] if a is not act)
     pair = (act.view.question_id, act.view.sentence_id)
     if act.flag is not None:
-        annotation.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
+        flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
         return desk if desk.pair == pair else desk.open_pair(wb, pair)
     question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])

@@ -10,14 +10,15 @@ import streamlit as st
 
 from app.ask import question_management
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import queues
 from app.labels.strategies import QUEUES, TOPS
 from app.ranking import score_job
 from app.ui import navigation
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
-from app.ui.label.desk import Desk
+from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.ui.page import Frame
@@ -25,7 +26,6 @@ from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 
-KEY = "_label_desk"
 RANK_FIRST = (
     "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
     "the first appear here as soon as they are ranked."
@@ -46,7 +46,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     if QUEUES[desk.seat.queue].is_review:
         _draw_message("Nothing to review", _explain_empty_review(wb, desk))
         return
-    job = queue.find_newest(wb, "score", corpus.id)
+    job = queue.find_newest(wb, JobKind.SCORE, corpus.id)
     if job is None or not job.is_active:
         _draw_narrow(frame, desk) if desk.seat.questions else _draw_finished(frame, desk, job)
         return
@@ -57,7 +57,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def draw_ranking(frame: Frame) -> None:
     """Beside an item: how far the job is that ranks more questions meanwhile."""
-    job = queue.find_newest(frame.wb, "score", frame.corpus.id)
+    job = queue.find_newest(frame.wb, JobKind.SCORE, frame.corpus.id)
     if job is None or not job.is_active:
         return
     with st.container(key="label_ranking"):
@@ -86,10 +86,10 @@ def _draw_without_questions(frame: Frame) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             navigation.to("data", "Open Corpora", view="corpora")
         return
-    typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
+    advice = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
     _draw_message(
         "Nothing to label yet",
-        f"No question is in the label queues. {typed}Type or import your own, label an answer on Ask, or accept "
+        f"No question is in the label queues. {advice}Type or import your own, label an answer on Ask, or accept "
         "questions proposed from the sentences. Their candidates then appear here.",
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
@@ -103,9 +103,9 @@ def _draw_without_questions(frame: Frame) -> None:
 def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, check whether it has brought something; then the whole page is drawn again."""
     job = queue.load_job(wb, job_id)
-    desk = st.session_state[KEY].draw_next(wb)
+    desk = st.session_state[DESK_KEY].draw_next(wb)
     if desk.item is not None or not job.is_active:
-        st.session_state[KEY] = desk.next_turn()
+        st.session_state[DESK_KEY] = desk.next_turn()
         st.rerun()
     _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
     draw_progress(wb, job)
@@ -136,7 +136,7 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
     if unranked:
         with st.container(horizontal=True, horizontal_alignment="center"):
             st.button("Rank these questions", key="label_rank_these", icon=":material/playlist_add:",
-                      on_click=guarded(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
+                      on_click=guard(score_job.start_scoring), args=(frame.wb, frame.corpus.id, len(questions)),
                       kwargs={"questions": questions, "by": frame.annotator.id})  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
-                      icon=":material/playlist_add:", on_click=guarded(score_job.start_scoring),
+                      icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
         elif desk.seat.queue != NEXT:
             st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue",

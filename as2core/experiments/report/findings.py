@@ -19,7 +19,7 @@ from as2core.uncertainty import LEVEL, Estimate, estimate_mean
 HOLDS, UNDECIDED, FAILS, NOT_RUN = "holds", "undecided", "does not hold", "not run"
 VERDICTS = (HOLDS, UNDECIDED, FAILS, NOT_RUN)
 
-Measured = Mapping[str, Mapping[str, float]]  # measure -> qid -> value
+ValuesByMeasure = Mapping[str, Mapping[str, float]]  # measure -> qid -> value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Row:
 class Samples:
     """What every system reached: by its name and seed (None: nothing was drawn), each measure by question."""
 
-    systems: dict[str, dict[int | None, Measured]] = field(default_factory=dict)
+    systems: dict[str, dict[int | None, ValuesByMeasure]] = field(default_factory=dict)
 
-    def add(self, system: str, seed: int | None, values: Measured) -> None:
+    def add(self, system: str, seed: int | None, values: ValuesByMeasure) -> None:
         self.systems.setdefault(system, {})[seed] = values
 
     def table(self, system: str, measure: str, seeds: Sequence[int | None]) -> np.ndarray:

@@ -141,12 +141,12 @@ def _paper_tables(name: str, records: Sequence[Record]) -> Iterator[str]:
         for i, (target, measure) in enumerate(paper.columns):
             figure = figures[i] if i < len(figures) else None
             yield "" if figure is None else f"{figure:.3f}".lstrip("0")
-            yield _find_measured(records, target, measure, system) or NOT_RUN
+            yield _find_intervals(records, target, measure, system) or NOT_RUN
 
     return (write(paper) for paper in TABLES[name])
 
 
-def _find_measured(records: Iterable[Record], target: str, measure: str, system: str | None) -> str | None:
+def _find_intervals(records: Iterable[Record], target: str, measure: str, system: str | None) -> str | None:
     """Of several reports on a set, those with another encoder or size: each with its command."""
     by_command = {
         r.command: r.report.measured.get(measure, {}).get(system or "") for r in records if r.target == target

@@ -289,13 +289,13 @@ GENERATION = (
     ),
 )
 
-_TUNED, _TANDA = "fine-tuned", "transferred and adapted"
+_FINE_TUNING, _TANDA = "fine-tuned", "transferred and adapted"
 _ONE = ("AP", "RR")
 
 
 def _tanda_rows(figures: Sequence[tuple[str, str, Figures]]) -> tuple[tuple[str, str | None, Figures], ...]:
     """Systems stand for BERT-base's rows."""
-    systems = {"FT target": _TUNED, "FT ASNQ": "transferred", "TandA": _TANDA}
+    systems = {"FT target": _FINE_TUNING, "FT ASNQ": "transferred", "TandA": _TANDA}
     return tuple((f"{m} {way}", systems[way] if m == "BERT-B" else None, f) for m, way, f in figures)
 
 
@@ -323,9 +323,9 @@ TANDA = (
         "Table 5: noisy labels",
         _columns(("wikiqa", "trecqa"), _ONE),
         (
-            ("no noise, fine-tuning", _TUNED, (0.813, 0.828, 0.857, 0.937)),
-            ("10 % noise, fine-tuning", f"{_TUNED}, 10% noise", (0.775, 0.793, 0.826, 0.902)),
-            ("20 % noise, fine-tuning", f"{_TUNED}, 20% noise", (0.629, 0.645, 0.738, 0.843)),
+            ("no noise, fine-tuning", _FINE_TUNING, (0.813, 0.828, 0.857, 0.937)),
+            ("10 % noise, fine-tuning", f"{_FINE_TUNING}, 10% noise", (0.775, 0.793, 0.826, 0.902)),
+            ("20 % noise, fine-tuning", f"{_FINE_TUNING}, 20% noise", (0.629, 0.645, 0.738, 0.843)),
             ("no noise, TandA", _TANDA, (0.893, 0.903, 0.912, 0.951)),
             ("10 % noise, TandA", f"{_TANDA}, 10% noise", (0.876, 0.889, 0.896, 0.941)),
             ("20 % noise, TandA", f"{_TANDA}, 20% noise", (0.870, 0.886, 0.891, 0.937)),

@@ -25,9 +25,9 @@ def upgrade() -> None:
     by = sa.func.coalesce(RUN.c.settings["by"].as_string(), "ask")  # the first programs did not write it down
     was_asked = sa.exists().where(RUN.c.question_id == QUESTION.c.id, by == "ask")
     is_labelled = sa.exists().where(LABEL.c.question_id == QUESTION.c.id)
-    typed = sa.update(QUESTION).where(QUESTION.c.origin == "asked")
-    op.execute(typed.where(~was_asked).values(origin="listed"))
-    op.execute(typed.where(~is_labelled).values(queued=sa.false()))
+    change = sa.update(QUESTION).where(QUESTION.c.origin == "asked")
+    op.execute(change.where(~was_asked).values(origin="listed"))
+    op.execute(change.where(~is_labelled).values(queued=sa.false()))
 
 
 def _add_asker() -> None:

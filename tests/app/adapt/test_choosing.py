@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.adapt import label_selection, readiness, snapshot, splitting
-from app.adapt.label_selection import LabelSelection, add_presumed
+from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
@@ -65,12 +65,12 @@ def test_a_selection_of_an_older_program_presumes_nothing():
 
 def test_presumed_negatives_are_drawn_once_and_only_beside_a_correct_sentence():
     q = Question("q", "who", tuple(Candidate(str(i), f"t{i}", {0: 1, 1: 0}.get(i)) for i in range(10)))
-    made = add_presumed(q, 3, seed=1)
+    made = presume_incorrect(q, 3, seed=1)
     assert (made.positives, made.negatives) == (1, 4)
-    assert made == add_presumed(q, 3, seed=1)
-    assert add_presumed(q, 0).negatives == 1
+    assert made == presume_incorrect(q, 3, seed=1)
+    assert presume_incorrect(q, 0).negatives == 1
     without = Question("q", "who", q.candidates[1:])
-    assert add_presumed(without, 3).negatives == 1
+    assert presume_incorrect(without, 3).negatives == 1
 
 
 QUESTIONS = [

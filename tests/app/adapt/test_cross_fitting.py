@@ -28,11 +28,11 @@ def test_every_training_question_is_judged_once_by_a_copy_that_did_not_see_it(n,
     train = [ask(i) for i in range(n)]
     made = plan_folds(train, [], trained_on=())
     assert len(made) == folds
-    assert sorted(q.qid for fold in made for q in fold.judged) == sorted(q.qid for q in train)
+    assert sorted(q.qid for fold in made for q in fold.judged_questions) == sorted(q.qid for q in train)
     for fold in made:
-        assert not {q.qid for q in fold.train} & {q.qid for q in fold.judged}
-        assert len(fold.train) + len(fold.judged) == n
-    sizes = [len(fold.judged) for fold in made]
+        assert not {q.qid for q in fold.train} & {q.qid for q in fold.judged_questions}
+        assert len(fold.train) + len(fold.judged_questions) == n
+    sizes = [len(fold.judged_questions) for fold in made]
     assert max(sizes) - min(sizes) <= 1
 
 
@@ -49,7 +49,7 @@ def test_near_duplicates_are_on_one_side_by_their_words_and_by_their_vectors():
     folds = plan_folds(train, [], trained_on=(), vectors=vectors)
     assert len(folds) > 1
     for fold in folds:
-        judged = {q.qid for q in fold.judged}
+        judged = {q.qid for q in fold.judged_questions}
         assert ("q0" in judged) == ("q1" in judged)
         assert ("q2" in judged) == ("q3" in judged)
 
@@ -57,7 +57,7 @@ def test_near_duplicates_are_on_one_side_by_their_words_and_by_their_vectors():
 def test_what_the_base_knows_and_what_lacks_a_kind_of_label_is_learnt_from_and_not_judged():
     train = [ask(0), ask(1, labels=(1,)), *(ask(i) for i in range(2, 10))]
     made = plan_folds(train, [], trained_on={train[0].text})
-    assert {q.qid for fold in made for q in fold.judged} == {f"q{i}" for i in range(2, 10)}
+    assert {q.qid for fold in made for q in fold.judged_questions} == {f"q{i}" for i in range(2, 10)}
     for known in ("q0", "q1"):
         assert sum(known in {q.qid for q in fold.train} for fold in made) == len(made) - 1
 
@@ -72,9 +72,9 @@ def test_before_and_after_are_over_the_judged_and_the_held_out_questions():
     result = cross_fit(
         folds,
         lambda questions: evaluation({q.qid: 0.5 for q in questions}),
-        lambda fold, number: evaluation({q.qid: float(number) for q in fold.judged}),
+        lambda fold, number: evaluation({q.qid: float(number) for q in fold.judged_questions}),
     )
-    assert [q.qid for q in result.questions] == [q.qid for fold in folds for q in fold.judged]
+    assert [q.qid for q in result.questions] == [q.qid for fold in folds for q in fold.judged_questions]
     held_out = BeforeAfter(evaluation({"h": 0.0}), evaluation({"h": 1.0}))
     both = result.add_to(held_out)
     assert both.before.questions == both.after.questions == 25

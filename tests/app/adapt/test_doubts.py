@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from fake_models import FakeCascade
 
-from app.adapt.label_noise import TooFewLabels, cross_validate, extract_features, probability_of_other
+from app.adapt.label_noise import TooFewLabels, cross_validate, estimate_other_probability, extract_features
 from as2core.cascade.schedule import DropSchedule
 from as2core.types import Candidate
 
@@ -36,7 +36,7 @@ def test_where_few_are_correct_the_first_quarter_holds_most_labels_turned_round_
     for kind, n in ((1, 30), (0, 270)):
         turned[draw.choice(np.flatnonzero(right == kind), n, replace=False)] = True
     given = np.where(turned, 1 - right, right)
-    doubt = probability_of_other(cross_validate(features, given, questions.tolist()), given)
+    doubt = estimate_other_probability(cross_validate(features, given, questions.tolist()), given)
     first = np.zeros(1500, dtype=bool)
     first[np.argsort(-doubt)[:375]] = True
     assert (first & turned).sum() / turned.sum() >= 0.6

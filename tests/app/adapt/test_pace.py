@@ -149,7 +149,7 @@ def test_the_plan_counts_what_each_stage_reads_and_what_is_measured_already():
         return tuple(Question(str(i), "?", (Candidate("a", "x", 1), Candidate("b", "y", 0))) for i in range(n))
 
     parts = Split(make(100), make(10), make(30))
-    work = Work(20, evaluations=3, mean_evaluations=2, judge_questions=make(80), measured=["frozen"],
+    work = Work(20, evaluations=3, mean_evaluations=2, judge_questions=make(80), measured_sets=["frozen"],
                 anchor_questions=make(5), copies=3, copy_steps=40, judged_questions=make(90))  # fmt: skip
     plan = plan_stages(parts, {"frozen": make(50)}, work)
     assert plan["base held-out"] == plan["new held-out"] == pytest.approx(60 * COMPLETE_WEIGHT)

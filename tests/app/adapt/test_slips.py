@@ -57,7 +57,7 @@ def test_right_labels_are_all_believed():
     asked = questions()
     found = label_noise.filter_labels(Judge(), asked)
     assert found.questions == tuple(asked)
-    assert found.left_out == ()
+    assert found.excluded_labels == ()
     assert found.rate < label_noise.MIN_WRONG_SHARE
 
 
@@ -66,10 +66,10 @@ def test_of_many_wrong_labels_most_are_left_out_and_few_right_ones():
     found = label_noise.filter_labels(Judge(), asked)
     assert found.rate == pytest.approx(0.2, abs=0.05)
     wrong = sum(is_wrong(c) for q in asked for c in q.candidates)
-    hit = sum(is_wrong(c) for _, c in found.left_out)
+    hit = sum(is_wrong(c) for _, c in found.excluded_labels)
     assert hit / wrong > 0.8
-    assert hit / len(found.left_out) > 0.9
-    left = {c.id for _, c in found.left_out}
+    assert hit / len(found.excluded_labels) > 0.9
+    left = {c.id for _, c in found.excluded_labels}
     assert left.isdisjoint(c.id for q in found.questions for c in q.candidates)
     assert sum(len(q.candidates) for q in found.questions) + len(left) == 600
 
@@ -85,20 +85,20 @@ def test_of_many_wrong_labels_most_are_left_out_and_few_right_ones():
 )
 def test_where_it_cannot_be_told_every_label_is_believed(judge, asked):
     found = label_noise.filter_labels(judge, asked)
-    assert (found.questions, found.rate, found.left_out) == (tuple(asked), None, ())
+    assert (found.questions, found.rate, found.excluded_labels) == (tuple(asked), None, ())
 
 
 def test_labels_of_hard_pairs_alone_are_no_sign_of_slips():
     """What an adaptive queue asks about: nothing is easy, so chance looks like slips to a model of the labels."""
     found = label_noise.filter_labels(Judge(error=3.0, lift=3.0), questions())
-    assert found.left_out == ()
+    assert found.excluded_labels == ()
 
 
 def test_the_probability_that_a_label_is_right_is_bayes_rule():
     p, rate = np.array([0.2, 0.5, 0.8]), 0.2  # before: 0, 1/2, 1
-    assert label_noise.probability_right(p, np.ones(3), rate) == pytest.approx([0, 0.8, 1])
-    assert label_noise.probability_right(p, np.zeros(3), rate) == pytest.approx([1, 0.8, 0])
-    assert label_noise.probability_right(p, np.ones(3), 0.0) == pytest.approx(np.ones(3))
+    assert label_noise.estimate_right_probability(p, np.ones(3), rate) == pytest.approx([0, 0.8, 1])
+    assert label_noise.estimate_right_probability(p, np.zeros(3), rate) == pytest.approx([1, 0.8, 0])
+    assert label_noise.estimate_right_probability(p, np.ones(3), 0.0) == pytest.approx(np.ones(3))
 
 
 def test_the_share_of_wrong_labels_is_the_smaller_of_two_looks():
@@ -131,7 +131,9 @@ def test_where_many_are_wrong_each_half_is_judged_by_one_that_learnt_from_the_ot
     assert judged == {0: [q.text for q in asked[1::2]], 1: [q.text for q in asked[::2]]}
 
     def hits(found):
-        return sum(is_wrong(c) for _, c in found.left_out) - sum(not is_wrong(c) for _, c in found.left_out)
+        return sum(is_wrong(c) for _, c in found.excluded_labels) - sum(
+            not is_wrong(c) for _, c in found.excluded_labels
+        )
 
     assert hits(helped) > hits(alone)
 
@@ -212,5 +214,5 @@ def test_judge_and_copies_read_the_questions_with_the_synonyms_and_the_labels_st
         Reader(error=3.0), asked, synonyms=Synonyms((("which", "what"),)), train_judge=learn
     )
     assert len(read) > 2 * len(asked) and all(text.startswith("Which (what) ") for text in read)
-    assert found.left_out
-    assert {q.text for q in (*found.questions, *(q for q, _ in found.left_out))} == {q.text for q in asked}
+    assert found.excluded_labels
+    assert {q.text for q in (*found.questions, *(q for q, _ in found.excluded_labels))} == {q.text for q in asked}

@@ -27,7 +27,7 @@ def make_question(
     known = {"+": 1, "-": 0, "?": None}
     candidates = tuple(Candidate(f"{number}-{i}", f"text {i}", known[x]) for i, x in enumerate(labels))
     return LabelledQuestion(
-        number, Question(f"q{number}", text, candidates, split=given), origin, own=True, disputed=0, unsure=0
+        number, Question(f"q{number}", text, candidates, split=given), origin, own=True, conflict_count=0, unsure=0
     )
 
 
@@ -150,14 +150,14 @@ def test_a_given_division_is_kept_and_its_test_part_not_used_beside_questions_of
     assert {f"q{i}" for i in range(24) if i % 3 == 1} == qids(parts.dev)
     assert {"q100"} <= used
     assert qids(parts.held_out) <= {f"q{100 + i}" for i in range(12)}
-    assert not parts.borrowed
+    assert not parts.borrowed_part
 
 
 def test_without_questions_of_ones_own_the_given_dev_part_is_held_out():
     texts = [a.format(t) for t in THINGS for a in ASKED]
     given = [make_question(i, texts[i], given=("train", "dev")[i % 2], origin="starter") for i in range(24)]
     parts = split(given)
-    assert parts.borrowed == "dev"
+    assert parts.borrowed_part == "dev"
     assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 2 == 1}
     assert qids(parts.train) | qids(parts.dev) == {f"q{i}" for i in range(24) if i % 2 == 0}
 
@@ -166,7 +166,7 @@ def test_without_questions_of_ones_own_the_given_test_part_is_held_out_before_th
     texts = [a.format(t) for t in THINGS for a in ASKED]
     given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="listed") for i in range(24)]
     parts = split(given)
-    assert parts.borrowed == "test"
+    assert parts.borrowed_part == "test"
     assert [qids(part) for part in (parts.train, parts.dev, parts.held_out)] == [
         {f"q{i}" for i in range(24) if i % 3 == part} for part in range(3)
     ]
@@ -176,7 +176,7 @@ def test_the_frozen_benchmark_is_not_held_out_for_lack_of_others():
     texts = [a.format(t) for t in THINGS for a in ASKED]
     given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="starter") for i in range(24)]
     parts = split(given, benchmarks=[texts[i] for i in range(2, 24, 3)])
-    assert parts.borrowed == "dev"
+    assert parts.borrowed_part == "dev"
     assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 3 == 1}
 
 

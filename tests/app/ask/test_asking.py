@@ -35,24 +35,26 @@ def test_the_answer_is_on_top_in_its_context(wb, towers):
     best = asked.candidates[asked.best]
     assert best.text == "The Eiffel Tower was finished on 31 March 1889."
     assert (best.title, best.before, best.after) == ("tower", "", "It stands in Paris.")
-    assert asked.answered
+    assert asked.is_answered
     assert asked.version == "cascade"
     assert set(asked.seconds) == {"load", "retrieve", "rank", "store", "total"}
 
 
 def test_a_slip_of_the_finger_is_mended_before_the_search_and_told(wb, towers):
     asked = asking.ask(wb, towers.id, "When was the Eifel Tower finihsed")
-    assert (asked.question, asked.typed) == (QUESTION, "When was the Eifel Tower finihsed")
+    assert (asked.question, asked.spelling_before) == (QUESTION, "When was the Eifel Tower finihsed")
     assert asked.candidates[asked.best].text == "The Eiffel Tower was finished on 31 March 1889."
     assert asked.question_id == asking.ask(wb, towers.id, QUESTION).question_id
-    assert asking.ask(wb, towers.id, "when was the tower finished").typed == ""  # a mark alone is not worth a word
+    assert (
+        asking.ask(wb, towers.id, "when was the tower finished").spelling_before == ""
+    )  # a mark alone is not worth a word
 
 
 def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann):
     there = asking.ask(wb, towers.id, QUESTION).question_id
     lines = ["  Who baked   the bread? ", "", QUESTION, "Who baked the bread?", "How tall is the tower?"]
     report = questions.add_questions(wb, towers.id, lines, by=ann.id)
-    assert (report.added, report.repeated, report.existing) == (2, 1, (QUESTION,))
+    assert (report.new_count, report.repeat_count, report.existing_questions) == (2, 1, (QUESTION,))
     with wb.read() as s:
         found = {q.text: (q.id, q.origin) for q in rows.list_questions(s, towers.id)}
     assert {text: origin for text, (_, origin) in found.items()} == {
@@ -60,7 +62,7 @@ def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann
     assert found[QUESTION][0] == there
     run_queued(wb, RUNNERS)
     offered, passed = set(), []
-    while item := queues.next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
+    while item := queues.find_next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
         passed.append((item.question_id, item.sentence_id))
         offered.add(item.question)
     assert offered == set(found)
@@ -70,7 +72,12 @@ def test_a_question_of_a_list_is_not_added_again_for_its_case_punctuation_or_art
     there = asking.ask(wb, towers.id, "Who baked the bread?").question_id
     lines = ["Where is the tower?", "who baked bread", "where is the tower", "Where is the bread?"]
     report = questions.add_questions(wb, towers.id, lines, by=ann.id)
-    assert (report.added, report.repeated, report.existing, report.entered) == (2, 1, ("Who baked the bread?",), 1)
+    assert (report.new_count, report.repeat_count, report.existing_questions, report.queued_count) == (
+        2,
+        1,
+        ("Who baked the bread?",),
+        1,
+    )
     with wb.read() as s:
         texts = [(q.text, q.queued) for q in rows.list_questions(s, towers.id)]
         assert s.get_one(Question, there).queued
@@ -78,7 +85,7 @@ def test_a_question_of_a_list_is_not_added_again_for_its_case_punctuation_or_art
 
 
 def test_a_list_of_questions_known_already_starts_no_job(wb, scored, ann):
-    assert questions.add_questions(wb, scored.id, [QUESTION], by=ann.id).added == 0
+    assert questions.add_questions(wb, scored.id, [QUESTION], by=ann.id).new_count == 0
     assert queue.find_newest(wb, "score", scored.id) is None
 
 
@@ -100,7 +107,7 @@ def test_a_list_of_questions_comes_in_whole_or_not_at_all(wb, towers, ann, bob):
 def test_a_question_is_read_as_typed_if_that_is_wanted_or_somebody_asked_it_so_before(wb, towers):
     typed = "When was the Eifel Tower finihsed"
     asked = asking.ask(wb, towers.id, typed, as_typed=True)
-    assert (asked.question, asked.typed) == (typed, "")
+    assert (asked.question, asked.spelling_before) == (typed, "")
     assert asking.ask(wb, towers.id, typed).question == typed
 
 
@@ -280,7 +287,7 @@ def test_a_question_that_shares_no_word_finds_nothing_and_says_so(wb, towers):
     asked = asking.ask(wb, towers.id, "xylophone ¿?")
     assert asked.candidates == ()
     assert asked.best is None
-    assert not asked.answered
+    assert not asked.is_answered
     assert len(asking.score_generative(wb, asked)) == 0
 
 
@@ -331,7 +338,7 @@ def test_words_alone_serve_when_the_embedder_is_damaged(wb, towers, models):
 
     models.embedder = damaged
     asked = asking.ask(wb, towers.id, QUESTION)
-    assert asked.answered
+    assert asked.is_answered
     assert any("the backbone is missing" in n for n in asked.notes)
 
 
@@ -390,7 +397,7 @@ def test_retrieval_looks_at_no_label(wb, towers):
 
 def test_retrieval_counts_what_it_left_out(wb, towers):
     got = retrieval.retrieve(wb, towers.id, "tower", documents=30, candidates=2)
-    assert (len(got.candidates), got.left_out) == (2, 4)
+    assert (len(got.candidates), got.omitted_count) == (2, 4)
     assert FakeCascade().schedule.exits == 5
 
 

@@ -25,7 +25,11 @@ def test_the_early_answer_is_that_of_the_complete_trace_under_the_same_schedule(
     assert answer.best == replay.ranking()[0]
     assert answer.candidates[answer.best].text == "The Eiffel Tower was finished on 31 March 1889."
     assert answer.probability[answer.best] == view.probability[answer.best]
-    assert (answer.question, answer.hints, answer.typed) == (view.question, view.hints, view.typed)
+    assert (answer.question, answer.hints, answer.spelling_before) == (
+        view.question,
+        view.hints,
+        view.spelling_before,
+    )
 
 
 def test_a_cached_trace_has_no_early_run(wb, towers):

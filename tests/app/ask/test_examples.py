@@ -51,15 +51,15 @@ def test_the_shipped_examples_are_answered_rightly_and_with_confidence(fresh_hom
     examples = list_examples(wb, corpus.id).questions
     assert len(examples) == 6
     views = [asking.ask(wb, corpus.id, q) for q in examples]
-    assert [v.question for v in views if v.typed or best_text(v, 0.3) not in answers[v.question]] == []
-    assert all(v.answered and v.probability[v.best] > 0.6 for v in views)
+    assert [v.question for v in views if v.spelling_before or best_text(v, 0.3) not in answers[v.question]] == []
+    assert all(v.is_answered and v.probability[v.best] > 0.6 for v in views)
 
 
 def test_the_shipped_question_without_an_answer_gets_none(fresh_home, answers):
     wb, corpus = fresh_home
     question = list_examples(wb, corpus.id).unanswerable
     assert answers[question] == set()
-    assert not asking.ask(wb, corpus.id, question).answered
+    assert not asking.ask(wb, corpus.id, question).is_answered
 
 
 def test_the_shipped_lesson_is_answered_until_most_is_dropped_at_each_exit(fresh_home, answers):

@@ -60,7 +60,7 @@ def test_a_ranker_without_calibration_claims_no_probability_and_drops_nothing(wb
     side = rank_side(wb, view, "bm25")
     run = side.replay([0.3])
     assert (side.view.is_calibrated, side.list_cuts(run)) == (False, [])
-    assert not side.view.answered
+    assert not side.view.is_answered
 
 
 def test_a_ranker_that_drops_by_itself_says_what_it_dropped(wb, view):

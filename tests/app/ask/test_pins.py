@@ -119,7 +119,7 @@ def test_an_even_disagreement_moves_nothing_and_is_reported(wb, towers, label, b
     arrangement = arranged(wb, view)
     assert arrangement.order == tuple(view.trace.ranking().tolist())
     assert (arrangement.top, arrangement.bottom) == ((), ())
-    assert [x.sentence.text for x in arrangement.disputed] == ["Its lifts were replaced in 1897."]
+    assert [x.sentence.text for x in arrangement.conflicts] == ["Its lifts were replaced in 1897."]
 
 
 def test_unsure_moves_nothing(wb, towers, label):

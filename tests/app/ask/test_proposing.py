@@ -38,12 +38,12 @@ def propose(wb, corpus, write=write_two, **settings):
 def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers):
     result = propose(wb, towers, number=5)
     found = proposals.list_waiting(wb, towers.id)
-    assert result["proposed"] == found.waiting == len(found.listed) == 5
-    for p in found.listed:
+    assert result["proposed"] == found.waiting == len(found.page) == 5
+    for p in found.page:
         assert 1 <= p.place <= 3
         own = f"{p.sentence.rstrip('.')}?"
         assert p.text == own or p.title == "bread"  # the first question leads to bread alone
-    assert len({p.title for p in found.listed}) > 1
+    assert len({p.title for p in found.page}) > 1
 
 
 def test_a_run_that_reads_all_sentences_knows_how_many_there_are(wb, towers):
@@ -54,9 +54,9 @@ def test_a_run_that_reads_all_sentences_knows_how_many_there_are(wb, towers):
 
 def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(wb, towers):
     propose(wb, towers, number=3, seed=4)
-    first = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]
+    first = [p.sentence for p in proposals.list_waiting(wb, towers.id).page]
     propose(wb, towers, number=3, seed=4)
-    both = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]
+    both = [p.sentence for p in proposals.list_waiting(wb, towers.id).page]
     assert both[:3] == first
     assert len(set(both)) == len(both)
 
@@ -76,25 +76,25 @@ def test_a_sentence_deleted_while_its_question_is_ranked_is_passed_over(wb, towe
     own_words = lambda passages, each: [[(f"{p.rstrip('.')}?", -2.0)] for p in passages]  # noqa: E731
     result = propose(wb, towers, own_words, number=5)
     found = proposals.list_waiting(wb, towers.id)
-    assert result["proposed"] == found.waiting and {p.title for p in found.listed} <= {"bread"}
+    assert result["proposed"] == found.waiting and {p.title for p in found.page} <= {"bread"}
 
 
 def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_correct(wb, towers, ann):
     propose(wb, towers, number=2)
-    first = proposals.list_waiting(wb, towers.id).listed[0]
+    first = proposals.list_waiting(wb, towers.id).page[0]
     question_id = proposals.accept(wb, first.id, annotator_id=ann.id)
     held = next(q for q in consensus.load_questions(wb, towers.id) if q.id == question_id)
     assert (held.question.text, held.origin, held.own) == (first.text, "proposed", True)
     assert [(c.text, c.label) for c in held.question.candidates] == [(first.sentence, 1)]
     after = proposals.list_waiting(wb, towers.id)
-    assert (after.waiting, after.accepted, after.rejected) == (1, 1, 0)
-    assert first.id not in [p.id for p in after.listed]
+    assert (after.waiting, after.accepted_count, after.rejected_count) == (1, 1, 0)
+    assert first.id not in [p.id for p in after.page]
     assert annotation.undo_last(wb, ann.id, towers.id) is not None
 
 
 def test_a_proposal_whose_label_cannot_be_stored_still_waits(wb, towers, ann, monkeypatch):
     propose(wb, towers, number=1)
-    one = proposals.list_waiting(wb, towers.id).listed[0]
+    one = proposals.list_waiting(wb, towers.id).page[0]
 
     def killed(*_, **__):
         raise KeyboardInterrupt
@@ -103,16 +103,16 @@ def test_a_proposal_whose_label_cannot_be_stored_still_waits(wb, towers, ann, mo
         broken.setattr("db.repositories.labels.add_event", killed)
         with pytest.raises(KeyboardInterrupt):
             proposals.accept(wb, one.id, annotator_id=ann.id)
-    assert [p.id for p in proposals.list_waiting(wb, towers.id).listed] == [one.id]
+    assert [p.id for p in proposals.list_waiting(wb, towers.id).page] == [one.id]
     assert consensus.load_questions(wb, towers.id) == []
     proposals.accept(wb, one.id, annotator_id=ann.id)
-    assert proposals.list_waiting(wb, towers.id).accepted == 1
+    assert proposals.list_waiting(wb, towers.id).accepted_count == 1
 
 
 def test_the_label_of_an_accepted_proposal_keeps_the_guidelines_in_force(wb, towers, ann):
     propose(wb, towers, number=1)
     guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id)
-    proposals.accept(wb, proposals.list_waiting(wb, towers.id).listed[0].id, annotator_id=ann.id)
+    proposals.accept(wb, proposals.list_waiting(wb, towers.id).page[0].id, annotator_id=ann.id)
     with wb.read() as s:
         [(guideline, visible)] = s.execute(select(LabelEvent.guideline, LabelEvent.scores_visible)).all()
     assert (guideline, visible) == (1, False)
@@ -120,19 +120,19 @@ def test_the_label_of_an_accepted_proposal_keeps_the_guidelines_in_force(wb, tow
 
 def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, towers, ann):
     propose(wb, towers, number=2)
-    for p in proposals.list_waiting(wb, towers.id).listed:
+    for p in proposals.list_waiting(wb, towers.id).page:
         proposals.accept(wb, p.id, annotator_id=ann.id)
     assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued"]
-    assert queues.next_item(wb, Seat(towers.id, ann.id, "tops")) is None
+    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is None
     while any(j.state == "queued" for j in queue.list_jobs(wb, "score")):
         run_queued(wb, RUNNERS)
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 2}
-    assert queues.next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
+    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
 
 
 def test_the_words_may_be_corrected_first(wb, towers, ann):
     propose(wb, towers, number=1)
-    proposal = proposals.list_waiting(wb, towers.id).listed[0]
+    proposal = proposals.list_waiting(wb, towers.id).page[0]
     with pytest.raises(BadSetting, match="the question is empty"):
         proposals.accept(wb, proposal.id, annotator_id=ann.id, text="   ")
     question_id = proposals.accept(wb, proposal.id, annotator_id=ann.id, text=" How high is\n it? ")
@@ -142,7 +142,7 @@ def test_the_words_may_be_corrected_first(wb, towers, ann):
 
 def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
     propose(wb, towers, number=4)
-    for p in proposals.list_waiting(wb, towers.id).listed:
+    for p in proposals.list_waiting(wb, towers.id).page:
         proposals.reject(wb, p.id, annotator_id=ann.id)
     with wb.read() as s:
         before = rows.list_texts(s, towers.id)
@@ -151,12 +151,12 @@ def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
         return [[(text.upper(), -1.0) for text in before] for _ in passages]
 
     assert propose(wb, towers, again, number=4)["proposed"] == 0
-    assert proposals.list_waiting(wb, towers.id).rejected == 4
+    assert proposals.list_waiting(wb, towers.id).rejected_count == 4
 
 
 def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
     propose(wb, towers, number=1)
-    one = proposals.list_waiting(wb, towers.id).listed[0]
+    one = proposals.list_waiting(wb, towers.id).page[0]
     proposals.reject(wb, one.id, annotator_id=ann.id)
     with pytest.raises(AlreadyDecided, match="already decided"):
         proposals.accept(wb, one.id, annotator_id=bob.id)
@@ -164,7 +164,7 @@ def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
 
 def test_two_people_who_accept_the_same_words_at_once_share_a_question(wb, towers, ann, bob, monkeypatch):
     propose(wb, towers, number=2)
-    shown, reading, made = proposals.list_waiting(wb, towers.id).listed, question_rows.find_question, []
+    shown, reading, made = proposals.list_waiting(wb, towers.id).page, question_rows.find_question, []
 
     def slowly(*of):
         found = reading(*of)
@@ -185,7 +185,7 @@ def test_two_people_who_accept_the_same_words_at_once_share_a_question(wb, tower
 
 def test_a_viewer_decides_nothing(wb, towers, ann, bob):
     propose(wb, towers, number=1)
-    one = proposals.list_waiting(wb, towers.id).listed[0]
+    one = proposals.list_waiting(wb, towers.id).page[0]
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(people.NotAllowed):
         proposals.reject(wb, one.id, annotator_id=bob.id)

@@ -11,7 +11,7 @@ from app.ask.question_management import LabelsChanged
 from app.exchange import exports, imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, queues
+from app.labels import agreement, annotation, flags, progress, queues
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking.retrieval import EmptyQuestion
@@ -30,7 +30,7 @@ TOWER, BRIDGE, BREAD = QUESTIONS
 def list_offers(wb, corpus, person, name="random"):
     """The questions of a queue."""
     met, passed = set(), []
-    while item := queues.next_item(wb, Seat(corpus.id, person.id, name), passed):
+    while item := queues.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
         passed.append((item.question_id, item.sentence_id))
         met.add(item.question)
     return met
@@ -49,7 +49,7 @@ def label(wb, view, who, label="correct", position=None, **shown):
 
 def list_rows(wb, corpus, **which):
     view = question_management.list_questions(wb, corpus.id, limit=50, **which)
-    return [(q.text, q.origin, q.labels, q.queued) for q in view.listed]
+    return [(q.text, q.origin, q.labels, q.queued) for q in view.page]
 
 
 def count(wb, table):
@@ -60,10 +60,10 @@ def count(wb, table):
 def test_a_question_from_ask_is_no_label_work_until_one_of_its_candidates_is_labelled(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
     assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "unlabelled") == set()
-    assert annotation.measure_progress(wb, towers.id, ann.id).remaining == 0
+    assert progress.measure_progress(wb, towers.id, ann.id).remaining == 0
     label(wb, view, ann, queue="ask")
     assert list_offers(wb, towers, ann) == {TOWER}
-    assert annotation.measure_progress(wb, towers.id, ann.id).remaining == len(view.candidates) - 1
+    assert progress.measure_progress(wb, towers.id, ann.id).remaining == len(view.candidates) - 1
 
 
 def test_a_label_from_a_queue_does_not_bring_back_what_was_removed(wb, towers, ask_queued, ann):
@@ -82,7 +82,7 @@ def test_a_question_is_added_and_taken_back_and_its_labels_stay(wb, towers, ann)
     label(wb, view, ann, queue="tops")
     question_management.set_queued(wb, [view.question_id], queued=False, by=ann.id)
     assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "own") == set()
-    [exported] = exports.labelled_questions(wb, towers.id)
+    [exported] = exports.load_labelled_questions(wb, towers.id)
     assert [c.label for c in exported.candidates] == [1]
 
 
@@ -106,7 +106,7 @@ def test_scoring_leaves_alone_what_was_only_asked(wb, towers, ann):
 def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb, towers, ann):
     views = [asking.ask(wb, towers.id, q) for q in QUESTIONS]
     report = questions.add_questions(wb, towers.id, [TOWER], by=ann.id)
-    assert (report.added, report.existing, report.entered) == (0, (TOWER,), 1)
+    assert (report.new_count, report.existing_questions, report.queued_count) == (0, (TOWER,), 1)
     with wb.write() as s:
         sentence = views[1].candidates[views[1].best].sentence_id
         made = proposal_rows.add_proposal(s, towers.id, sentence, BRIDGE, log_p=-1, place=1, now=wb.clock()).id
@@ -144,9 +144,9 @@ def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_an
     assert list_rows(wb, towers, search="100 %_") == []
     assert [q[0] for q in list_rows(wb, towers, origin="imported")] == [TOWER]
     view = question_management.list_questions(wb, towers.id, limit=1, offset=1)
-    assert (len(view.listed), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
+    assert (len(view.page), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
     run_queued(wb, RUNNERS)  # ranked by a job is not asked
-    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).listed}
+    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).page}
     assert asked == {BREAD: None, TOWER: None, BRIDGE: clock.now}
 
 
@@ -215,7 +215,7 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
     flagged = asking.ask(wb, towers.id, "Is this one odd?", as_typed=True)
     sentence_id = flagged.candidates[0].sentence_id
     wb.later.finish()
-    annotation.flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
+    flags.add_flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
     assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(NotAllowed):
@@ -227,11 +227,11 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):
     seat = Seat(scored.id, ann.id, "tops")
-    first = queues.next_item(wb, seat)
-    second = queues.next_item(wb, seat, skips=(first.question_id,))
+    first = queues.find_next_item(wb, seat)
+    second = queues.find_next_item(wb, seat, skips=(first.question_id,))
     assert second.question != first.question
     met, passed = set(), [first.question_id, (second.question_id, second.sentence_id)]
-    while item := queues.next_item(wb, seat, passed):
+    while item := queues.find_next_item(wb, seat, passed):
         met.add(item.question)
         passed.append((item.question_id, item.sentence_id))
     assert met == set(QUESTIONS) - {first.question}

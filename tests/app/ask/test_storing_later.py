@@ -112,7 +112,7 @@ settings = Settings(home=Path(home), models_dir=Path(models), database_url=datab
 wb = bootstrap.open(settings, FakeModels())
 wb.later.delay = 3600.0
 view = asking.ask(wb, corpora.list_corpora(wb)[0].id, question, store_later=True)
-assert view.answered
+assert view.is_answered
 os._exit(9)  # as kill -9 does: nothing is written any more
 """
 
@@ -178,7 +178,7 @@ def test_texts_are_read_of_the_candidates_and_their_neighbours_only(wb, towers):
     assert c.sentence_id in texts
     assert len(texts) == 1 + bool(c.before) + bool(c.after)
     whole = retrieval.retrieve(wb, towers.id, "Eiffel tower", documents=9, candidates=999)
-    assert found.left_out == len(whole.candidates) - 1
+    assert found.omitted_count == len(whole.candidates) - 1
     [same] = [w for w in whole.candidates if w.sentence_id == c.sentence_id]
     assert (same.text, same.before, same.after) == (c.text, c.before, c.after)
 

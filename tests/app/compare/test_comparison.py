@@ -14,7 +14,7 @@ from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, guidelines
+from app.labels import annotation, rules
 from app.versions import evaluations
 from app.workbench import people
 from app.workbench.people import NotAllowed
@@ -239,7 +239,7 @@ def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data
 
 def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
     corpus = next(iter(queue.list_jobs(wb, "embed"))).corpus_id
-    guidelines.set_rules(wb, corpus, by=ann.id, overlap=2)
+    rules.set_rules(wb, corpus, by=ann.id, overlap=2)
     asked = asking.ask(wb, corpus, QUESTIONS[0].text)
     open_one = next(c for c in asked.candidates if c.text == "A tower.")
     pair = {"question_id": asked.question_id, "sentence_id": open_one.sentence_id}

@@ -11,7 +11,7 @@ from app.compare.deciding import DecisionRequest
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, queues, rules
 from app.labels.annotation import OverlapReached, Presentation
 from app.labels.queues import LEASE, Seat
 from app.labels.strategies import DECIDE
@@ -123,7 +123,7 @@ def test_who_labels_an_item_whose_lease_is_over_after_somebody_else_is_told_and_
 
 
 def test_labels_that_contradict_each_other_count_once_and_as_incorrect(wb, job, desks, ann, bob):
-    guidelines.set_rules(wb, job.corpus_id, by=ann.id, overlap=2)
+    rules.set_rules(wb, job.corpus_id, by=ann.id, overlap=2)
     mine = give(wb, desks[0], "correct")
     pair = desks[0].pair
     before = mine.course

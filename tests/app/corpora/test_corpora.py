@@ -16,7 +16,7 @@ from app.exchange import exports
 from app.exchange import starter as starter_module
 from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, ensure_starter
 from app.jobs import queue
-from app.labels import annotation
+from app.labels import annotation, consensus
 from app.ranking import retrieval
 from app.workbench import audit_log, people
 from as2core.errors import As2Error
@@ -337,7 +337,7 @@ def test_the_starter_is_brought_in_once_and_again_when_it_changed(wb, starter):
     again = ensure_starter(wb)
     assert (again.documents, again.labels) == (1, 3)
     [question] = [a.question_id for a in [asking.ask(wb, again.id, "What is tea?")]]
-    assert sorted(annotation.read_labels(wb, question).values()) == ["correct", "correct", "incorrect"]
+    assert sorted(consensus.read_labels(wb, question).values()) == ["correct", "correct", "incorrect"]
 
 
 def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
@@ -360,7 +360,7 @@ def test_the_handbook_comes_second_with_its_labels(wb, handbook):
         ("starter", 1, 1, 3),
         ("handbook", 1, 1, 3),
     ]
-    question = exports.labelled_questions(wb, corpora.find_corpus(wb, "handbook").id)[0]
+    question = exports.load_labelled_questions(wb, corpora.find_corpus(wb, "handbook").id)[0]
     assert (question.text, question.kind) == ("What is tea?", "definition")
 
 
@@ -413,12 +413,12 @@ def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towe
     hits = wb.index(towers.id).search_words("Eiffel Tower bread bridge", 100)
     assert hits and str(tower.id) not in {hit.doc_id for hit in hits}
     assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
-    assert exports.labelled_questions(wb, towers.id)[0].positives == 1
+    assert exports.load_labelled_questions(wb, towers.id)[0].positives == 1
 
     assert documents.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
     assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
     again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
-    assert annotation.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}
+    assert consensus.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}
 
 
 def test_a_corpus_whose_documents_are_all_deleted_is_empty_and_one_that_is_gone_says_so(wb, towers):

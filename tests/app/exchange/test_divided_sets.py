@@ -64,7 +64,7 @@ def test_two_parts_that_number_their_questions_alike_both_go_in_once(wb):
     assert split_of(wb, corpus) == {
         "Q1": "train", "Q2": "train", "Q3": "train", "Q1-2": "dev", "Q2-2": "dev", "Q3-2": "dev"
     }  # fmt: skip
-    texts = {c.text for q in exports.labelled_questions(wb, corpus) for c in q.candidates}
+    texts = {c.text for q in exports.load_labelled_questions(wb, corpus) for c in q.candidates}
     assert {"The oak 1 it is.", "The ash 1 it is."} <= texts
 
 

@@ -15,8 +15,9 @@ from app.corpora import corpora, documents
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, storage
 from app.jobs import queue
-from app.labels import agreement, annotation, guidelines
+from app.labels import agreement, annotation, consensus, rules
 from app.labels import consensus as labels
+from app.ranking.synonyms import write_synonyms
 from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
 from as2core.data.source import read_all
@@ -63,7 +64,7 @@ def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
 
 def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
-    assert exports.labelled_questions(wb, done.corpus_id) == QUESTIONS
+    assert exports.load_labelled_questions(wb, done.corpus_id) == QUESTIONS
     assert exports.export_labels(wb, done.corpus_id, "jsonl").decode() == jsonl.dumps(QUESTIONS)
 
 
@@ -80,12 +81,12 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
 @pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table"])
 def test_importing_what_was_exported_changes_nothing(wb, fmt):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
-    before = exports.labelled_questions(wb, corpus)
+    before = exports.load_labelled_questions(wb, corpus)
     done = imports.import_labels(wb, corpus, f"again.{fmt}", exports.export_labels(wb, corpus, fmt))
     assert (done.new, done.conflicting, done.malformed) == (0, 0, ())
     assert done.same == (4 if fmt == "triplets" else 6)  # a question without a correct sentence makes no triplet
     assert {x.outcome for x in done.lines} == {"same"}
-    assert exports.labelled_questions(wb, corpus) == before
+    assert exports.load_labelled_questions(wb, corpus) == before
 
 
 @pytest.mark.parametrize("fmt", ["pairs", "triplets", "table"])
@@ -238,7 +239,7 @@ def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     assert (done.new, done.questions) == (2, 2)
     assert [line for line, _ in done.malformed] == [4]
     assert "tower-99" in done.malformed[0][1]
-    assert list(annotation.read_labels(wb, asked.question_id).values()) == ["correct"]
+    assert list(consensus.read_labels(wb, asked.question_id).values()) == ["correct"]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_candidates_without_a_text_are_counted_and_never_land_on_a_sentence_of_t
     assert (done.new, done.textless, done.malformed) == (1, 1, ())
     again = imports.import_labels(wb, done.corpus_id, "other.jsonl", jsonl.dumps(other).encode())
     assert (again.new, again.textless, again.malformed) == (1, 2, ())
-    read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.labelled_questions(wb, done.corpus_id)}
+    read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.load_labelled_questions(wb, done.corpus_id)}
     assert read == {"a": [("2-1", 1)], "b": [("2-0", 1)]}
 
 
@@ -352,7 +353,7 @@ def test_jsonl_and_beir_keep_grades(wb):
         done = import_new(wb, f"set{number}.jsonl", jsonl.dumps(graded))
         out = exports.export_labels(wb, done.corpus_id, fmt)
         again = import_new(wb, f"again{number}.{'zip' if fmt == 'beir' else fmt}", out)
-        assert exports.labelled_questions(wb, again.corpus_id) == graded
+        assert exports.load_labelled_questions(wb, again.corpus_id) == graded
 
 
 @pytest.mark.parametrize("fmt", ["csv", "qrels", "wikiqa", "beir", "pairs"])
@@ -395,11 +396,10 @@ def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
 
 def test_a_run_ranks_with_the_synonyms_that_every_ranker_reads(wb):
     done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
-    meaning = Synonyms((("it", "the fresco"),))
-    runs = [
-        pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run", synonyms=synonyms).decode().splitlines())
-        for synonyms in (Synonyms(), meaning)
-    ]
+    runs = []
+    for synonyms in (Synonyms(), Synonyms((("it", "the fresco"),))):
+        write_synonyms(wb, done.corpus_id, str(synonyms), by=None)
+        runs.append(pytrec_eval.parse_run(exports.export_labels(wb, done.corpus_id, "run").decode().splitlines()))
     assert runs[1]["Q1"] == runs[0]["Q1"]  # it has no such word
     assert runs[1]["Q2"]["D2-0"] != runs[0]["Q2"]["D2-0"]
 
@@ -482,7 +482,7 @@ def test_asnqs_rows_are_recognised_and_only_label_four_is_correct(wb):
     rows = b"who built it\tIt is tall .\t1\nwho built it\tEiffel built it .\t4\nwho built it\tno label\t9\n"
     done = import_new(wb, "dev.tsv", rows)
     assert (done.format, done.new, done.malformed) == ("asnq", 2, ((3, "label '9' is not 1, 2, 3, 4"),))
-    (question,) = exports.labelled_questions(wb, done.corpus_id)
+    (question,) = exports.load_labelled_questions(wb, done.corpus_id)
     assert [(c.text, c.label) for c in question.candidates] == [("It is tall .", 0), ("Eiffel built it .", 1)]
 
 
@@ -521,7 +521,7 @@ def test_unknown_formats_and_empty_exports_say_what_to_do(wb, towers):
 def test_characters_no_database_takes_are_left_out_of_an_import(wb):
     line = '{"qid": "q", "question": "What?\\u0000", "candidates": [{"id": "a-0", "text": "x\\u0000y", "label": 1}]}'
     done = import_new(wb, "odd.jsonl", line)
-    [question] = exports.labelled_questions(wb, done.corpus_id)
+    [question] = exports.load_labelled_questions(wb, done.corpus_id)
     assert (question.text, question.candidates[0].text) == ("What?", "xy")
 
 
@@ -561,7 +561,7 @@ def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers,
 
 @pytest.mark.parametrize("fmt", ["jsonl", "csv"])
 def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever_exports(wb, towers, ann, bob, fmt):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pairs = [{"question_id": asked.question_id, "sentence_id": c.sentence_id} for c in asked.candidates[:3]]
     for pair, *who in zip(pairs, (ann, bob, ann), (None, ann, None), strict=True):
@@ -579,7 +579,7 @@ def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever
 
 
 def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, towers, ann, bob):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
@@ -691,7 +691,7 @@ def test_a_sentence_whose_id_an_import_used_for_another_leaves_and_comes_back_be
         wb, question_id=asked.question_id, sentence_id=welcome.sentence_id, annotator_id=ann.id, label="incorrect"
     )
     comes_back(wb, corpus.id, fmt, 2)
-    [found] = exports.labelled_questions(wb, corpus.id)
+    [found] = exports.load_labelled_questions(wb, corpus.id)
     assert {c.text: (c.id, c.label) for c in found.candidates} == {
         "It opens at nine.": ("guide-0", 1),
         "Welcome to the museum.": ("guide-0 2", 0),

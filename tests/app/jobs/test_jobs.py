@@ -11,6 +11,7 @@ from app.ask import asking
 from app.corpora import corpora, documents
 from app.jobs import attempt, process, queue, retrain_rule, supervisor
 from app.jobs.attempt import run_queued
+from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
 from app.worker import RUNNERS
@@ -371,7 +372,7 @@ def test_after_three_lost_attempts_a_job_is_lost_and_can_still_be_run_again(wb, 
 
 
 def test_a_dead_worker_of_this_machine_is_noticed_without_waiting(wb, runners):
-    host, _, born = process.worker_name().split(":")
+    host, _, born = process.name_worker().split(":")
     made = queue.enqueue(wb, "compare", {})
     die_in(wb, made.id, worker=f"{host}:999999999:{born}")
     supervisor.reap(wb)
@@ -380,7 +381,7 @@ def test_a_dead_worker_of_this_machine_is_noticed_without_waiting(wb, runners):
 
 def test_a_living_worker_is_left_alone(wb, runners):
     made = queue.enqueue(wb, "compare", {})
-    die_in(wb, made.id, worker=process.worker_name())
+    die_in(wb, made.id, worker=process.name_worker())
     supervisor.reap(wb)
     assert queue.load_job(wb, made.id).state == "running"
 
@@ -673,5 +674,5 @@ def test_a_single_job_runs_again_only_when_no_other_of_its_kind_and_corpus_waits
 
 def test_every_kind_of_job_has_a_runner_and_one_slot():
     assert set(queue.SINGLE_KINDS) <= queue.PRIORITIES.keys()
-    assert set(RUNNERS) == set(queue.PRIORITIES)
+    assert set(RUNNERS) == set(queue.PRIORITIES) == set(JobKind)
     assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.PRIORITIES)

@@ -8,9 +8,9 @@ from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, queues
+from app.labels import agreement, annotation, consensus, progress, queues
 from app.labels import consensus as labels
-from app.labels.agreement import AC1, ac1, alpha, infer_question_kind, kappa
+from app.labels.agreement import AC1, compute_ac1, compute_alpha, compute_kappa, infer_question_kind
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking import scoring
@@ -27,22 +27,22 @@ def units(a: str, b: str) -> list:
 
 def test_alpha_of_krippendorffs_two_observers_is_point_095():
     # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example A
-    assert alpha(units("0100000010", "1110010000")) == pytest.approx(0.095, abs=5e-4)
+    assert compute_alpha(units("0100000010", "1110010000")) == pytest.approx(0.095, abs=5e-4)
 
 
 def test_kappa_of_fifty_proposals_is_point_4():
     # 20 both yes, 15 both no, 5 and 10 mixed: observed 0.7, by chance 0.5
     left, right = "1" * 25 + "0" * 25, "1" * 20 + "0" * 5 + "1" * 10 + "0" * 15
-    assert kappa(units(left, right), "a", "b") == pytest.approx(0.4)
+    assert compute_kappa(units(left, right), "a", "b") == pytest.approx(0.4)
 
 
 def test_ac1_stays_high_where_nearly_all_labels_are_the_same():
     # 118 both yes, 5 and 2 mixed: observed 118/125; yes 243/250, so by chance 2 (243/250) (7/250)
     lopsided = units("1" * 123 + "00", "1" * 118 + "0" * 5 + "11")
     chance = 2 * 243 / 250 * 7 / 250
-    assert ac1(lopsided) == pytest.approx((118 / 125 - chance) / (1 - chance)) == pytest.approx(0.941, abs=5e-4)
-    assert kappa(lopsided, "a", "b") < 0
-    assert ac1(units("111", "111")) == 1.0 and ac1([]) is None
+    assert compute_ac1(lopsided) == pytest.approx((118 / 125 - chance) / (1 - chance)) == pytest.approx(0.941, abs=5e-4)
+    assert compute_kappa(lopsided, "a", "b") < 0
+    assert compute_ac1(units("111", "111")) == 1.0 and compute_ac1([]) is None
 
 
 def test_ac1_of_three_people_who_need_not_all_label():
@@ -50,14 +50,14 @@ def test_ac1_of_three_people_who_need_not_all_label():
     three = [(0, {"a": 1, "b": 1}), (1, {"a": 1, "b": 0, "c": 0}), (2, {"a": 0, "b": 0, "c": 0})]
     observed, yes = (1 + 1 / 3 + 1) / 3, (1 + 1 / 3) / 3
     chance = 2 * yes * (1 - yes)
-    assert ac1(three) == pytest.approx((observed - chance) / (1 - chance))
+    assert compute_ac1(three) == pytest.approx((observed - chance) / (1 - chance))
     sums = np.array([[sum(x) for x in zip(*(AC1.parts(votes) for _, votes in three), strict=True)]])
-    assert AC1.of_sums(sums)[0] == pytest.approx(ac1(three))
+    assert AC1.of_sums(sums)[0] == pytest.approx(compute_ac1(three))
 
 
 def test_agreement_is_undefined_where_everybody_always_says_the_same_one_thing():
-    assert alpha(units("111", "111")) is None
-    assert kappa(units("111", "111"), "a", "b") is None
+    assert compute_alpha(units("111", "111")) is None
+    assert compute_kappa(units("111", "111"), "a", "b") is None
 
 
 def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, towers, give_signs, ann, bob):
@@ -107,18 +107,18 @@ def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towe
     give_signs(bob, "-")
     [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
-    assert annotation.read_labels(wb, asked.question_id) == {}
+    assert consensus.read_labels(wb, asked.question_id) == {}
     key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
     agreement.adjudicate(wb, **key, label="incorrect", note="the date is of the opening")
     [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (settled.verdict, settled.by, settled.note) == ("incorrect", "ann", "the date is of the opening")
     assert settled.labels == conflict.labels
-    assert annotation.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
-    assert annotation.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
+    assert consensus.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
+    assert progress.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
     [question] = [x.question for x in labels.load_questions(wb, towers.id) if x.own]
     assert [c.label for c in question.candidates] == [0]
     agreement.adjudicate(wb, **key, label=None)
-    assert annotation.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
+    assert progress.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def settled_pair(wb, towers, asked, give_signs, ann, bob):
 
 
 def count_labels(wb, corpus, who):
-    return {label: n for label, n in annotation.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
+    return {label: n for label, n in progress.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
 
 
 def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, settled_pair, ann, bob):
@@ -152,7 +152,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
 ):
     for who in (ann, bob):
         annotation.withdraw(wb, **settled_pair, annotator_id=who.id)
-    assert annotation.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
+    assert consensus.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
     assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
     learnt = []
     monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
@@ -160,7 +160,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     run_queued(wb, RUNNERS)
     assert learnt == []
     annotation.give_label(wb, **settled_pair, annotator_id=bob.id, label="incorrect")
-    assert annotation.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
+    assert consensus.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
     [found] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
 
@@ -219,10 +219,10 @@ def resample(units, measure, seed=0):
 @pytest.mark.parametrize(
     ("units", "measure", "told"),
     [
-        (make_units(), alpha, agreement.ALPHA),
-        (make_units(2, 2), alpha, agreement.ALPHA),  # resamples in which it is undefined
-        (make_units(), lambda us: kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
-        (make_units(3, 2), lambda us: kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
+        (make_units(), compute_alpha, agreement.ALPHA),
+        (make_units(2, 2), compute_alpha, agreement.ALPHA),  # resamples in which it is undefined
+        (make_units(), lambda us: compute_kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
+        (make_units(3, 2), lambda us: compute_kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
         ([(q, (i % 2 == 0, q % 3 > 0)) for q in range(9) for i in range(q % 3 + 1)], agreement._shift, agreement.SHIFT),
     ],
     ids=["alpha", "alpha, few", "kappa", "kappa, few", "shift"],
@@ -316,7 +316,7 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
     run_queued(wb, RUNNERS)
     assert queue.load_job(wb, job.id).state == "done", queue.load_job(wb, job.id).error
     assert label_noise.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
-    item = queues.next_item(wb, Seat(towers.id, ann.id, "second"))
+    item = queues.find_next_item(wb, Seat(towers.id, ann.id, "second"))
     assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
     assert "labelled incorrect" in item.why
     annotation.give_label(
@@ -349,7 +349,7 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pai
     for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
         settle(verdict)
         assert label_noise.count_second_looks(wb, towers.id) == waiting
-        item = queues.next_item(wb, Seat(towers.id, ann.id, "second"))
+        item = queues.find_next_item(wb, Seat(towers.id, ann.id, "second"))
         assert (item is not None) == bool(waiting)
     assert "labelled correct" in item.why
 

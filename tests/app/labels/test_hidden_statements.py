@@ -9,7 +9,7 @@ from tower_texts import QUESTIONS
 
 from app.adapt import label_selection
 from app.compare import findings
-from app.labels import annotation, consensus, guidelines
+from app.labels import annotation, consensus, rules
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def labelled_by_ann(wb, towers, asked, ann):
 
 @pytest.mark.parametrize(("overlap", "reader"), [(2, "ann"), (1, "bob"), (2, None)])
 def test_no_label_is_read_where_none_can_be_hidden(wb, towers, labelled_by_ann, ann, bob, overlap, reader):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=overlap)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=overlap)
     by = {"ann": ann.id, "bob": bob.id, None: None}[reader]
     with record_statements() as statements:
         assert consensus.find_hidden_labels(wb, towers.id, by) == set()
@@ -42,7 +42,7 @@ def test_no_label_is_read_where_none_can_be_hidden(wb, towers, labelled_by_ann, 
 
 
 def test_what_waits_for_a_second_label_is_hidden_from_whom_it_waits_for(wb, towers, labelled_by_ann, ann, bob):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     assert consensus.find_hidden_labels(wb, towers.id, bob.id) == labelled_by_ann
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.labels import agreement, guidelines
+from app.labels import agreement, rules
 from app.labels.judgements import Judgement, read_judgements
 from app.workbench import people
 
@@ -36,7 +36,7 @@ def test_people_who_disagree_evenly_come_to_nothing_until_a_verdict_decides(wb, 
 
 
 def test_where_two_are_to_label_a_pair_only_those_who_did_see_what_others_said(wb, towers, asked, ann, bob, give_signs):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     give_signs(ann, "+-")
     assert judged(wb, asked, bob) == {}
     give_signs(bob, "+")
@@ -46,7 +46,7 @@ def test_where_two_are_to_label_a_pair_only_those_who_did_see_what_others_said(w
 
 def test_beside_a_question_that_was_deleted_others_labels_stay_hidden_too(wb, towers, asked, ann, bob, give_signs):
     """It may be among those found alike, which are in memory."""
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     give_signs(ann, "+-")
     no_longer_there = asked.question_id + 1000
     seen = read_judgements(wb, towers.id, [no_longer_there, asked.question_id], bob.id)

@@ -43,7 +43,7 @@ def find(wb, corpus_id, by, **which):
 
 
 def test_an_admin_finds_everyones_labels_and_others_their_own(wb, corpus_id, admin, cy, bob):
-    assert [(r.annotator, r.label) for r in find(wb, corpus_id, admin).listed] == [
+    assert [(r.annotator, r.label) for r in find(wb, corpus_id, admin).page] == [
         ("bob", "incorrect"),
         ("cy", "incorrect"),
         ("cy", "correct"),
@@ -56,14 +56,14 @@ def test_labels_are_found_by_label_person_and_words_in_any_order(wb, corpus_id, 
     assert find(wb, corpus_id, admin, label="incorrect").total == 2
     assert find(wb, corpus_id, admin, annotator=cy.name, label="incorrect").total == 1
     words = " ".join([asked.candidates[1].text.split()[-2].upper(), asked.question.split()[0]])
-    assert {r.sentence for r in find(wb, corpus_id, admin, search=words).listed} >= {asked.candidates[1].text}
+    assert {r.sentence for r in find(wb, corpus_id, admin, search=words).page} >= {asked.candidates[1].text}
     assert find(wb, corpus_id, admin, search="% nowhere").total == 0
     page = label_list.list_labels(wb, corpus_id, by=admin.id, limit=1, offset=2)
-    assert (page.total, [r.label for r in page.listed]) == (3, ["correct"])
+    assert (page.total, [r.label for r in page.page]) == (3, ["correct"])
 
 
 def test_labels_are_withdrawn_at_once_with_an_entry_in_the_log_and_a_history(wb, corpus_id, admin, cy):
-    records = find(wb, corpus_id, admin).listed
+    records = find(wb, corpus_id, admin).page
     assert label_list.withdraw_labels(wb, corpus_id, records, by=admin.id) == 3
     assert find(wb, corpus_id, admin).total == 0
     [event] = audit_log.list_events(wb, by=None, act=label_list.WITHDRAW)
@@ -77,15 +77,15 @@ def test_labels_are_withdrawn_at_once_with_an_entry_in_the_log_and_a_history(wb,
 
 
 def test_what_was_changed_meanwhile_stays(wb, corpus_id, admin, cy, give):
-    records = find(wb, corpus_id, admin, annotator=cy.name).listed
+    records = find(wb, corpus_id, admin, annotator=cy.name).page
     give(cy, 0, "unsure")
     assert label_list.withdraw_labels(wb, corpus_id, records, by=admin.id) == 1
-    assert [r.label for r in find(wb, corpus_id, cy).listed] == ["unsure"]
+    assert [r.label for r in find(wb, corpus_id, cy).page] == ["unsure"]
 
 
 def test_undo_takes_back_ones_own_withdrawal_and_no_admins(wb, corpus_id, admin, cy, bob):
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).listed, by=cy.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).page, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).page, by=cy.id)
     assert find(wb, corpus_id, admin).total == 0
     for _ in range(2):
         annotation.undo_last(wb, cy.id, corpus_id)
@@ -96,7 +96,7 @@ def test_undo_takes_back_ones_own_withdrawal_and_no_admins(wb, corpus_id, admin,
 
 def test_what_an_admin_withdrew_does_not_come_back_in_an_earlier_form(wb, corpus_id, admin, bob, give):
     give(bob, 0, "correct")  # was "incorrect"
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).page, by=admin.id)
     annotation.undo_last(wb, bob.id, corpus_id)
     assert find(wb, corpus_id, bob).total == 0
 
@@ -108,11 +108,11 @@ def test_however_many_undos_bring_back_nothing_that_an_admin_withdrew(
     give(bob, 0, "correct")  # was "incorrect"
     give(bob, 0, "unsure")
     give(bob, 1, "correct")
-    records = [r for r in find(wb, corpus_id, bob).listed if r.label == "unsure"]
+    records = [r for r in find(wb, corpus_id, bob).page if r.label == "unsure"]
     with monkeypatch.context() as patch:
         patch.setattr(labels, "BY_ADMIN", queue)
         label_list.withdraw_labels(wb, corpus_id, records, by=admin.id)
-    assert [r.label for r in find(wb, corpus_id, bob).listed] == ["correct"]
+    assert [r.label for r in find(wb, corpus_id, bob).page] == ["correct"]
     for _ in range(4):
         assert annotation.undo_last(wb, bob.id, corpus_id) is not None
         assert find(wb, corpus_id, bob).total == 0
@@ -120,27 +120,27 @@ def test_however_many_undos_bring_back_nothing_that_an_admin_withdrew(
 
 
 def test_labels_given_after_an_admin_withdrew_are_undone_as_any(wb, corpus_id, admin, bob, give):
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).page, by=admin.id)
     given = ["correct", "unsure", "incorrect"]
     for label in given:
         give(bob, 0, label)
     states = []
     for _ in range(4):  # the fourth is of what was withdrawn
         annotation.undo_last(wb, bob.id, corpus_id)
-        states.append([r.label for r in find(wb, corpus_id, bob).listed])
+        states.append([r.label for r in find(wb, corpus_id, bob).page])
     assert states == [["unsure"], ["correct"], [], []]
 
 
 def test_a_withdrawal_says_whether_an_admin_or_the_person_made_it(wb, corpus_id, admin, cy, bob):
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).listed, by=admin.id)
-    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).listed, by=cy.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, bob).page, by=admin.id)
+    label_list.withdraw_labels(wb, corpus_id, find(wb, corpus_id, cy).page, by=cy.id)
     with wb.read() as s:
         events = s.execute(select(LabelEvent.annotator_id, LabelEvent.queue).where(LabelEvent.label == "withdrawn"))
         assert set(map(tuple, events)) == {(bob.id, labels.BY_ADMIN), (cy.id, "")}
 
 
 def test_nobody_but_an_admin_withdraws_others_labels(wb, corpus_id, admin, cy, bob):
-    records = find(wb, corpus_id, admin).listed
+    records = find(wb, corpus_id, admin).page
     with pytest.raises(NotAllowed):
         label_list.withdraw_labels(wb, corpus_id, records, by=bob.id)
     assert find(wb, corpus_id, admin).total == 3

@@ -7,7 +7,7 @@ from tower_texts import QUESTIONS
 
 from app.ask import asking
 from app.corpora import documents
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, consensus, flags, progress, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
@@ -45,18 +45,18 @@ def reject_rest(wb, who, item):
 
 
 def test_the_rest_are_incorrect_in_one_act_and_one_undo_takes_all_back(wb, scored, give, ann):
-    item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
+    item = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
     assert [r.rank for r in item.rows] == list(range(1, len(item.rows) + 1))
     give(ann, item, "correct", item.rows[0].sentence_id)
-    again = queues.question_at(wb, Seat(scored.id, ann.id, "tops"), item.question_id)
+    again = queues.open_question(wb, Seat(scored.id, ann.id, "tops"), item.question_id)
     assert len(reject_rest(wb, ann, again)) == len(item.rows) - 1
-    labels = annotation.read_labels(wb, item.question_id, ann.id)
+    labels = consensus.read_labels(wb, item.question_id, ann.id)
     assert sorted(labels.values()) == ["correct"] + ["incorrect"] * (len(item.rows) - 1)
     acts = annotation.list_acts(wb, ann.id, scored.id)
     assert [(a.label, a.pairs) for a in acts] == [("incorrect", len(item.rows) - 1), ("correct", 1)]
     undone = annotation.undo_last(wb, ann.id, scored.id)
     assert undone.pairs == len(item.rows) - 1
-    assert annotation.read_labels(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
+    assert consensus.read_labels(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
     assert annotation.undo_last(wb, ann.id, scored.id).pairs == 1
     assert annotation.list_acts(wb, ann.id, scored.id) == ()
 
@@ -66,13 +66,13 @@ def test_who_an_earlier_run_ranked_follows_those_of_the_newest(wb, scored, ann, 
     others = dataclasses.replace(everyone, candidates=everyone.candidates[-3:])
     monkeypatch.setattr(retrieval, "retrieve", lambda *_, **__: others)  # as when vectors came meanwhile
     asked = asking.ask(wb, scored.id, QUESTIONS[0])
-    rows = queues.question_at(wb, Seat(scored.id, ann.id, "tops"), asked.question_id).rows
+    rows = queues.open_question(wb, Seat(scored.id, ann.id, "tops"), asked.question_id).rows
     best_first = [asked.candidates[i].sentence_id for i in asked.trace.ranking()]
     assert [r.sentence_id for r in rows][:3] == best_first
     assert [r.rank for r in rows][:3] == [1, 2, 3]
     earlier = [r.rank for r in rows][3:]
     assert earlier and earlier == sorted(earlier)
-    of = [queues.item_at(wb, asked.question_id, r.sentence_id, ann.id).candidates for r in rows]
+    of = [queues.open_item(wb, asked.question_id, r.sentence_id, ann.id).candidates for r in rows]
     assert of == [3] * 3 + [len(everyone.candidates)] * len(earlier)
 
 
@@ -80,7 +80,7 @@ def test_an_act_on_a_long_list_is_told_whole(wb, scored, ann):
     noted = "\n\n".join(f"Note number {i} says {i}." for i in range(50))
     documents.ingest(wb, scored.id, [("notes.txt", noted.encode())])
     notes = next(d for d in documents.list_documents(wb, scored.id) if d.sentences == 50)
-    item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
+    item = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
     shown = {x.id: Presentation() for x in documents.list_sentences(wb, notes.id)}
     for label in ("incorrect", "unsure"):
         annotation.give_labels(wb, question_id=item.question_id, annotator_id=ann.id, label=label, presentations=shown)
@@ -91,10 +91,10 @@ def test_an_act_on_a_long_list_is_told_whole(wb, scored, ann):
 
 
 def test_a_question_that_one_person_has_before_them_is_not_given_to_another(wb, scored, ann, bob):
-    mine = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
-    other = queues.next_question(wb, Seat(scored.id, bob.id, "tops"))
+    mine = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
+    other = queues.find_next_question(wb, Seat(scored.id, bob.id, "tops"))
     assert mine.question_id != other.question_id
-    assert not any(r.free for r in queues.question_at(wb, Seat(scored.id, bob.id, "tops"), mine.question_id).rows)
+    assert not any(r.free for r in queues.open_question(wb, Seat(scored.id, bob.id, "tops"), mine.question_id).rows)
 
 
 def count_leases(wb):
@@ -103,27 +103,27 @@ def count_leases(wb):
 
 
 def test_a_viewer_sees_a_list_and_keeps_it_from_nobody(wb, scored, ann, bob):
-    mine = queues.next_question(wb, Seat(scored.id, bob.id, "tops"))
+    mine = queues.find_next_question(wb, Seat(scored.id, bob.id, "tops"))
     assert count_leases(wb) == len(mine.rows)
     people.set_role(wb, bob.id, "viewer", by=ann.id)
-    seen = queues.next_question(wb, Seat(scored.id, bob.id, "tops"))
+    seen = queues.find_next_question(wb, Seat(scored.id, bob.id, "tops"))
     assert seen.question_id == mine.question_id
     assert count_leases(wb) == 0
-    assert queues.next_question(wb, Seat(scored.id, ann.id, "tops")).question_id == mine.question_id
+    assert queues.find_next_question(wb, Seat(scored.id, ann.id, "tops")).question_id == mine.question_id
 
 
 def test_the_same_question_comes_until_it_is_passed(wb, scored, ann):
-    first = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
-    assert queues.next_question(wb, Seat(scored.id, ann.id, "tops")).question_id == first.question_id
-    second = queues.next_question(wb, Seat(scored.id, ann.id, "tops"), skips=[first.question_id])
+    first = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
+    assert queues.find_next_question(wb, Seat(scored.id, ann.id, "tops")).question_id == first.question_id
+    second = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"), skips=[first.question_id])
     assert second.question_id != first.question_id
 
 
 def test_an_adaptive_queue_holds_its_share_of_random_picks_and_says_so_with_the_event(wb, scored, give, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=0.5, blind=0.5)
+    rules.set_rules(wb, scored.id, by=ann.id, control=0.5, blind=0.5)
     met = []
-    while (item := queues.next_item(wb, Seat(scored.id, ann.id, "uncertain"))) is not None:
-        again = queues.next_item(wb, Seat(scored.id, ann.id, "uncertain"))
+    while (item := queues.find_next_item(wb, Seat(scored.id, ann.id, "uncertain"))) is not None:
+        again = queues.find_next_item(wb, Seat(scored.id, ann.id, "uncertain"))
         assert (again.sentence_id, again.assignment.control) == (item.sentence_id, item.assignment.control)
         met.append(item)
         give(ann, item)
@@ -137,20 +137,20 @@ def test_an_adaptive_queue_holds_its_share_of_random_picks_and_says_so_with_the_
 
 
 def test_a_blind_item_does_not_give_its_rank_away(wb, scored, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1.0)
-    item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, "random"))
     assert item.assignment.arm == "blind"
     assert not any(c.isdigit() for c in item.why)
 
 
 def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1.0)
-    item = queues.next_question(wb, Seat(scored.id, ann.id, "random"))
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    item = queues.find_next_question(wb, Seat(scored.id, ann.id, "random"))
     ranks = [r.rank for r in item.rows]
     assert item.assignment.arm == "blind"
     assert sorted(ranks) == list(range(1, len(ranks) + 1))
     assert ranks != sorted(ranks)
-    again = queues.question_at(wb, Seat(scored.id, ann.id, "random"), item.question_id)
+    again = queues.open_question(wb, Seat(scored.id, ann.id, "random"), item.question_id)
     others = [r.rank for r in again.rows if r.sentence_id != item.assignment.first_id]
     assert others == ranks[1:]
 
@@ -158,8 +158,8 @@ def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann
 def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, give, ann):
     assert queues.list_pool(wb, scored.id) == ("generative", "cascade", "retrieval")
     pool = ("generative",)
-    left, met = annotation.measure_progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
-    while (item := queues.next_item(wb, Seat(scored.id, ann.id, "tops", pool=pool))) is not None:
+    left, met = progress.measure_progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
+    while (item := queues.find_next_item(wb, Seat(scored.id, ann.id, "tops", pool=pool))) is not None:
         met.append(item.generative_rank)
         give(ann, item)
     assert met == sorted(met)
@@ -171,7 +171,7 @@ def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, giv
 
 def test_unlabelled_offers_one_candidate_of_every_question_nobody_labelled(wb, scored, give, ann):
     met = []
-    while (item := queues.next_item(wb, Seat(scored.id, ann.id, "unlabelled"))) is not None:
+    while (item := queues.find_next_item(wb, Seat(scored.id, ann.id, "unlabelled"))) is not None:
         met.append((item.question, item.rank))
         give(ann, item)
     assert sorted(q for q, _ in met) == sorted(QUESTIONS)
@@ -179,64 +179,64 @@ def test_unlabelled_offers_one_candidate_of_every_question_nobody_labelled(wb, s
 
 
 def test_early_begins_where_the_first_exit_and_the_last_are_furthest_apart(wb, scored, give, ann):
-    first = queues.next_item(wb, Seat(scored.id, ann.id, "early"))
+    first = queues.find_next_item(wb, Seat(scored.id, ann.id, "early"))
     assert "layer 2 ranks it" in first.why
     assert f"layer 6 {first.rank}." in first.why
 
 
 def test_a_flag_brings_a_pair_back_with_its_note_until_somebody_labels_it(wb, scored, give, ann, bob):
-    item = queues.next_item(wb, Seat(scored.id, ann.id, "tops"))
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     give(ann, item, "unsure")
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
-    annotation.flag(wb, **pair, annotator_id=ann.id, note="  is a year\nan answer? ")
-    found = queues.next_item(wb, Seat(scored.id, bob.id, "flagged"))
+    flags.add_flag(wb, **pair, annotator_id=ann.id, note="  is a year\nan answer? ")
+    found = queues.find_next_item(wb, Seat(scored.id, bob.id, "flagged"))
     assert (found.sentence_id, found.flags) == (item.sentence_id, (("ann", "is a year an answer?"),))
     assert found.why == "Flagged by ann: is a year an answer?"
     give(bob, found, "correct")
-    assert queues.next_item(wb, Seat(scored.id, bob.id, "flagged")) is None
+    assert queues.find_next_item(wb, Seat(scored.id, bob.id, "flagged")) is None
 
 
 def test_own_shows_ones_labels_newest_first(wb, scored, give, ann, bob):
     given = []
     for who, queue in ((ann, "tops"), (bob, "tops"), (ann, "tops")):
-        item = queues.next_item(wb, Seat(scored.id, who.id, queue))
+        item = queues.find_next_item(wb, Seat(scored.id, who.id, queue))
         give(who, item)
         given.append((item.question_id, item.sentence_id))
-    newest = queues.next_item(wb, Seat(scored.id, ann.id, "own"))
+    newest = queues.find_next_item(wb, Seat(scored.id, ann.id, "own"))
     assert (newest.question_id, newest.sentence_id, newest.label) == (*given[2], "incorrect")
-    other = queues.next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2]])
+    other = queues.find_next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2]])
     assert (other.question_id, other.sentence_id) == given[0]
-    assert queues.next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2], given[0]]) is None
+    assert queues.find_next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2], given[0]]) is None
 
 
 def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, bob):
     from db.repositories import people as rows
 
-    everything = annotation.measure_progress(wb, scored.id, ann.id, "random").remaining
-    item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
+    everything = progress.measure_progress(wb, scored.id, ann.id, "random").remaining
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, "random"))
     with wb.write() as s:  # as the labels that come with a corpus
         starter = rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=starter.id, label="correct"
     )
-    assert annotation.measure_progress(wb, scored.id, ann.id, "random").remaining == everything - 1
-    assert annotation.measure_progress(wb, scored.id, ann.id, "flagged").remaining == 0
+    assert progress.measure_progress(wb, scored.id, ann.id, "random").remaining == everything - 1
+    assert progress.measure_progress(wb, scored.id, ann.id, "flagged").remaining == 0
 
 
 def test_pace_is_said_from_ten_labels_on(clock):
     times = [clock.now - timedelta(seconds=6 * i) for i in range(11)]
-    assert annotation._measure_pace(times) == pytest.approx(10.0)
-    assert annotation._measure_pace(times[:10]) is None
+    assert progress._measure_pace(times) == pytest.approx(10.0)
+    assert progress._measure_pace(times[:10]) is None
 
 
 def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_wanted(wb, scored, ann, bob):
     from db.repositories import people as rows
 
-    item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, "random"))
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
 
     def read_row(who):
-        view = queues.question_at(wb, Seat(scored.id, who.id, "tops"), item.question_id)
+        view = queues.open_question(wb, Seat(scored.id, who.id, "tops"), item.question_id)
         queues.leave(wb, Seat(scored.id, who.id, "tops"))
         return next(r for r in view.rows if r.sentence_id == item.sentence_id)
 
@@ -252,33 +252,33 @@ def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_w
 
 
 def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann, monkeypatch):
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     for seconds in (0, 3600, 10, 10, 10):
         clock.advance(seconds=seconds)
-        give(ann, queues.next_item(wb, Seat(scored.id, ann.id, "random")))
+        give(ann, queues.find_next_item(wb, Seat(scored.id, ann.id, "random")))
     clock.advance(seconds=10)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+    assert progress.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
     clock.advance(minutes=6)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace is None
+    assert progress.measure_progress(wb, scored.id, ann.id).pace is None
 
 
 def test_the_rest_are_no_labels_a_minute(wb, scored, give, clock, ann, monkeypatch):
-    monkeypatch.setattr(annotation, "MIN_PACE_LABELS", 3)
-    item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
+    monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
+    item = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
     give(ann, item, "correct", item.rows[0].sentence_id)
     clock.advance(seconds=2)
-    reject_rest(wb, ann, queues.question_at(wb, Seat(scored.id, ann.id, "tops"), item.question_id))
+    reject_rest(wb, ann, queues.open_question(wb, Seat(scored.id, ann.id, "tops"), item.question_id))
     clock.advance(seconds=2)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace is None
+    assert progress.measure_progress(wb, scored.id, ann.id).pace is None
     for _ in range(3):
         clock.advance(seconds=10)
-        give(ann, queues.next_item(wb, Seat(scored.id, ann.id, "random")))
+        give(ann, queues.find_next_item(wb, Seat(scored.id, ann.id, "random")))
     clock.advance(seconds=10)
-    assert annotation.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+    assert progress.measure_progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
 
 
 def test_undoing_the_rest_names_the_best_ranked_of_them(wb, scored, ann):
-    item = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
+    item = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
     best = max(item.rows, key=lambda r: r.sentence_id).sentence_id  # never the first by its number
     shown = {r.sentence_id: Presentation(rank=1 if r.sentence_id == best else 1 + r.rank) for r in item.rows}
     annotation.give_labels(

@@ -8,7 +8,7 @@ from tower_texts import BRIDGE, QUESTIONS, TOWER
 from app.ask import asking
 from app.corpora import corpora, documents
 from app.exchange import storage
-from app.labels import annotation, guidelines
+from app.labels import annotation, consensus, progress, rules
 from app.labels.annotation import CannotUndo, Presentation
 from app.workbench import people
 from app.workbench.people import Gone
@@ -39,7 +39,7 @@ def state(wb, asked):
     """state(annotator): candidate position -> label."""
 
     def read(who=None):
-        found = annotation.read_labels(wb, asked.question_id, who.id if who else None)
+        found = consensus.read_labels(wb, asked.question_id, who.id if who else None)
         places = {c.sentence_id: i for i, c in enumerate(asked.candidates)}
         return {places[s]: label for s, label in found.items()}
 
@@ -167,7 +167,7 @@ def test_a_withdrawn_label_comes_back_only_while_it_is_wanted(wb, towers, asked,
     give(ann, 0, "correct")
     annotation.withdraw(wb, **key, annotator_id=ann.id)
     give(bob, 0, "incorrect")
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     assert annotation.undo_last(wb, ann.id, towers.id).label == "correct"
     assert (state(ann), state(bob)) == ({0: "correct"}, {0: "incorrect"})
 
@@ -238,7 +238,7 @@ def test_progress_counts_days_people_and_what_is_left(wb, towers, asked, give, c
     give(ann, 2, "correct")
     give(bob, 2, "incorrect")
     give(bob, 3, "unsure")
-    mine = annotation.measure_progress(wb, towers.id, ann.id)
+    mine = progress.measure_progress(wb, towers.id, ann.id)
     assert (mine.today, mine.mine, mine.all, mine.labelled_questions, mine.remaining) == (2, 3, 4, 1, n - 4)
     assert mine.per_label == {"correct": 1, "incorrect": 1, "unsure": 1, "disputed": 1}
 
@@ -248,25 +248,23 @@ def test_today_begins_at_midnight_where_the_reader_is(wb, towers, asked, give, c
     give(ann, 0, "correct")  # at ten in the evening, UTC
     clock.advance(hours=5)
     give(ann, 1, "incorrect")  # at three in the morning
-    zones = {
-        h: annotation.measure_progress(wb, towers.id, ann.id, ahead=timedelta(hours=h)).today for h in (-5, 0, 1, 3)
-    }
+    zones = {h: progress.measure_progress(wb, towers.id, ann.id, ahead=timedelta(hours=h)).today for h in (-5, 0, 1, 3)}
     assert zones == {-5: 2, 0: 1, 1: 1, 3: 2}
 
 
 @pytest.mark.usefixtures("scored")
 def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers, give, monkeypatch, ann, bob):
-    monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", 0.0)  # everything takes long
-    monkeypatch.setattr(annotation, "CACHE_FACTOR", 1e9)
+    monkeypatch.setattr(progress, "SLOW_COUNT_SECONDS", 0.0)  # everything takes long
+    monkeypatch.setattr(progress, "CACHE_FACTOR", 1e9)
     counted = []
     count = annotation.rows.count_outcomes
     monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
-    n = annotation.measure_progress(wb, towers.id, ann.id).remaining
+    n = progress.measure_progress(wb, towers.id, ann.id).remaining
     wb.progress_counts.clear()
     counted.clear()
 
     def read_progress(who):
-        told = annotation.measure_progress(wb, towers.id, who.id)
+        told = progress.measure_progress(wb, towers.id, who.id)
         return told.today, told.mine, told.all, told.remaining
 
     assert read_progress(ann) == (0, 0, 0, n)
@@ -284,13 +282,13 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
 
 
 def test_counts_of_more_desks_than_are_kept_replace_the_oldest(wb, monkeypatch):
-    monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", -1.0)  # everything takes long
-    monkeypatch.setattr(annotation, "CACHE_FACTOR", 1e9)
-    counts = [annotation.count_cached(wb, (f"desk {n}",), 0, lambda n=n: n)[0] for n in range(500)]
+    monkeypatch.setattr(progress, "SLOW_COUNT_SECONDS", -1.0)  # everything takes long
+    monkeypatch.setattr(progress, "CACHE_FACTOR", 1e9)
+    counts = [progress.count_cached(wb, (f"desk {n}",), 0, lambda n=n: n)[0] for n in range(500)]
     assert counts == list(range(500))
     assert len(wb.progress_counts) == wb.progress_counts.size == 200
-    assert annotation.count_cached(wb, ("desk 499",), 3, lambda: -1) == (499, 3)
-    assert annotation.count_cached(wb, ("desk 0",), 3, lambda: -1) == (-1, 0)
+    assert progress.count_cached(wb, ("desk 499",), 3, lambda: -1) == (499, 3)
+    assert progress.count_cached(wb, ("desk 0",), 3, lambda: -1) == (-1, 0)
 
 
 def test_an_annotator_is_known_by_a_tidied_name(wb):
@@ -310,7 +308,7 @@ def test_a_sentence_that_was_never_a_candidate_can_be_labelled(wb, towers, asked
     annotation.give_label(
         wb, question_id=asked.question_id, sentence_id=sentence.id, annotator_id=ann.id, label="incorrect"
     )
-    assert annotation.read_labels(wb, asked.question_id)[sentence.id] == "incorrect"
+    assert consensus.read_labels(wb, asked.question_id)[sentence.id] == "incorrect"
 
 
 def test_a_sentence_whose_document_was_deleted_meanwhile_is_not_labelled(wb, towers, asked, give, state, ann, bob):

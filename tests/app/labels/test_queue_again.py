@@ -7,7 +7,7 @@ from tower_texts import QUESTIONS
 from app.adapt import label_noise
 from app.ask import asking
 from app.corpora import corpora, documents
-from app.labels import annotation, guidelines, queues, strategies
+from app.labels import annotation, flags, progress, queues, rules, strategies
 from app.labels.annotation import Presentation
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.question_list import ListDesk
@@ -39,7 +39,7 @@ def newest(wb):
 @DESKS
 @pytest.mark.parametrize(("control", "blind", "arm"), [(0, 1, "blind"), (1, 1, "blind"), (1, 0, "shown")])
 def test_a_label_given_after_an_undo_counts_as_it_was_dealt(wb, scored, sit, ann, kind, control, blind, arm):
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
+    rules.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
     queue = "uncertain" if control else "random"
     desk = sit(kind, ann, queue)
     desk = desk.give(wb, "correct", DISPLAY)
@@ -52,7 +52,7 @@ def test_a_label_given_after_an_undo_counts_as_it_was_dealt(wb, scored, sit, ann
 
 @DESKS
 def test_an_undo_on_another_day_shows_the_item_as_blind_as_it_was(wb, scored, sit, ann, kind):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
     sit(kind, ann, "random").give(wb, "correct", DISPLAY)
     desk, _ = sit(kind, ann, "flagged").undo(wb)  # empty
     assert dealt(desk.item) == ("random", False, "blind")
@@ -61,7 +61,7 @@ def test_an_undo_on_another_day_shows_the_item_as_blind_as_it_was(wb, scored, si
 
 @DESKS
 def test_the_arrow_left_brings_an_item_skipped_as_it_was_dealt(wb, scored, sit, ann, kind):
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=1, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, control=1, blind=1)
     first = sit(kind, ann, "uncertain")
     again = first.forward(wb).back(wb)
     assert again.pair == first.pair
@@ -69,7 +69,7 @@ def test_the_arrow_left_brings_an_item_skipped_as_it_was_dealt(wb, scored, sit, 
 
 
 def test_a_label_that_an_undo_restores_has_its_draw_again(wb, scored, sit, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
     item = sit(Desk, ann, "random").item
     desk = sit(Desk, ann, "random").give(wb, "correct", DISPLAY)
     annotation.give_label(
@@ -83,7 +83,7 @@ def test_what_no_queue_dealt_is_shown_again_as_such(wb, scored, ann):
     asked = asking.ask(wb, scored.id, QUESTIONS[0])
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    item = queues.item_at(wb, **pair, annotator_id=ann.id)
+    item = queues.open_item(wb, **pair, annotator_id=ann.id)
     assert dealt(item) == (strategies.AGAIN, False, "")
     assert "Ranked" in item.why
 
@@ -144,7 +144,7 @@ def test_an_item_that_went_on_to_another_is_closed_until_it_is_free(wb, scored, 
 
 
 def test_a_label_of_ones_own_may_be_changed_while_another_looks_at_the_pair(wb, scored, sit, ann, bob):
-    guidelines.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
     mine = sit(Desk, ann, "tops")
     desk = mine.give(wb, "correct", DISPLAY)
     assert sit(Desk, bob, "tops").pair == mine.pair
@@ -195,7 +195,7 @@ def test_a_flagged_pair_takes_the_label_of_whoever_looks(wb, sit, ann, bob):
 def wait_in(wb, queue, pair, who, label="correct"):
     """Put a pair that carries `label` into a review."""
     if queue == "flagged":
-        annotation.flag(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=who.id, note="is a year enough?")
+        flags.add_flag(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=who.id, note="is a year enough?")
     if queue == "second":
         with wb.write() as s:
             corpus_id = s.execute(text("SELECT corpus_id FROM question WHERE id = :q"), {"q": pair[0]}).scalar_one()
@@ -216,7 +216,7 @@ def test_to_confirm_a_label_is_an_act_and_its_undo_takes_back_nothing_else(wb, s
     clock.advance(minutes=1)
     desk, pairs = desk.undo(wb)
     assert (desk.pair, desk.item.label, pairs) == (pair, "correct", 1)
-    assert annotation.measure_progress(wb, scored.id, ann.id).mine == (1 if queue == "own" else 2)
+    assert progress.measure_progress(wb, scored.id, ann.id).mine == (1 if queue == "own" else 2)
 
 
 @DESKS
@@ -228,17 +228,17 @@ def test_an_undo_puts_a_pair_back_into_the_review_it_left(wb, scored, sit, clock
     wait_in(wb, queue, pair, ann)
     clock.advance(minutes=1)
     desk = sit(kind, ann, queue).give(wb, label, DISPLAY)
-    assert queues.next_item(wb, Seat(scored.id, bob.id, queue)) is None
+    assert queues.find_next_item(wb, Seat(scored.id, bob.id, queue)) is None
     clock.advance(minutes=1)
     desk.undo(wb)
     clock.advance(minutes=11)
-    back = queues.next_item(wb, Seat(scored.id, bob.id, queue))
+    back = queues.find_next_item(wb, Seat(scored.id, bob.id, queue))
     assert (back.question_id, back.sentence_id) == pair
     assert back.flags == ((("ann", "is a year enough?"),) if queue == "flagged" else ())
 
 
 def test_a_label_confirmed_stays_in_the_draw_it_came_from(wb, scored, sit, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
     sit(Desk, ann, "random").give(wb, "correct", DISPLAY)
     sit(Desk, ann, "own").give(wb, "correct", DISPLAY)
     assert newest(wb) == ("correct", ("own", False, "blind"))
@@ -259,7 +259,7 @@ def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, an
         assert sit(Desk, ann, "second").item is None
         assert (
             label_noise.count_second_looks(wb, scored.id)
-            == annotation.measure_progress(wb, scored.id, ann.id, "second").remaining
+            == progress.measure_progress(wb, scored.id, ann.id, "second").remaining
             == 0
         )
         annotation.undo_last(wb, ann.id, scored.id)
@@ -309,7 +309,7 @@ def test_the_row_that_brought_its_question_says_why_unless_chance_did(wb, scored
 
 @DESKS
 def test_what_others_say_of_a_doubted_pair_is_told_once_ones_own_label_is_in(wb, scored, sit, ann, bob, kind):
-    guidelines.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
     pair = sit(Desk, ann, "tops").pair
     put(wb, ann, pair, "correct")
     wait_in(wb, "second", pair, ann)
@@ -369,8 +369,8 @@ def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb
     other = sit(Desk, ann, "uncertain")
     assert other.pair != shown
     other.forward(wb)
-    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"))
+    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (item.question_id, item.sentence_id) != shown
     queues.leave(wb, Seat(scored.id, ann.id, "tops", holder=ann.name))
-    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
+    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
     assert (item.question_id, item.sentence_id) == shown

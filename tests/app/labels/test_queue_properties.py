@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labels import annotation, guidelines, prevalence, queues, strategies
+from app.labels import annotation, prevalence, queues, rules, strategies
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 
@@ -35,27 +35,27 @@ def give(wb, item, who):
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_all_that_a_queue_draws_at_random_is_in_the_fair_sample(wb, scored, ann, articles, name):
     for _ in range(4):
-        give(wb, queues.next_item(wb, Seat(scored.id, ann.id, name)), ann)
+        give(wb, queues.find_next_item(wb, Seat(scored.id, ann.id, name)), ann)
     estimate = prevalence.estimate_prevalence(wb, scored.id)
     assert (estimate.fair.value, estimate.fair.n, estimate.by_queue) == (1.0, 4, ())
 
 
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_a_share_of_what_a_queue_draws_at_random_is_blind(wb, scored, ann, articles, name):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
-    item = queues.next_item(wb, Seat(scored.id, ann.id, name))
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, name))
     assert (item.assignment.arm, item.why) == ("blind", f"A random pick. {strategies.BLIND}")
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=0)
-    item = queues.next_item(wb, Seat(scored.id, ann.id, name))
+    rules.set_rules(wb, scored.id, by=ann.id, blind=0)
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, name))
     assert item.assignment.arm == "shown"
-    again = queues.item_at(wb, item.question_id, item.sentence_id, ann.id, assignment=item.assignment)
+    again = queues.open_item(wb, item.question_id, item.sentence_id, ann.id, assignment=item.assignment)
     assert again.why == item.why == f"A random pick, ranked {item.rank} of {item.candidates}."
 
 
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_a_list_drawn_at_random_is_drawn_again_and_neither_narrowed_nor_reopened(wb, scored, ann, articles, name):
     seat = Seat(scored.id, ann.id, name, "here")
-    item = queues.next_question(wb, seat)
+    item = queues.find_next_question(wb, seat)
     assert item.assignment.first_id == item.rows[0].sentence_id
     assert queues.reopen_question(wb, seat, item.question_id) is None
     assert not queues.can_narrow(name)

@@ -1,6 +1,6 @@
 import pytest
 
-from app.labels import agreement, guidelines, prevalence
+from app.labels import agreement, prevalence, rules
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.question_list import ListDesk
 from as2core.metrics import wilson_interval
@@ -47,7 +47,7 @@ def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_sign
 @pytest.mark.parametrize(("queue", "control"), [("random", 0), ("uncertain", 1)])
 @pytest.mark.parametrize("blind", [0, 1])
 def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb, scored, ann, queue, control, blind):
-    guidelines.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
+    rules.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
     seat, seen = Seat(scored.id, ann.id, queue, "here"), Display(scores=True, guideline=0)
     alone = Desk.start(wb, seat)
     desk, ranks = ListDesk.start(wb, seat), []
@@ -65,7 +65,7 @@ def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb
 
 
 def test_what_came_along_stays_out_of_the_sample_when_it_is_labelled_anew(wb, scored, ann):
-    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
     seat, seen = Seat(scored.id, ann.id, "random", "here"), Display(scores=True, guideline=0)
     desk = ListDesk.start(wb, seat)
     desk = desk.pick(1).give(wb, "correct", seen)

@@ -7,10 +7,11 @@ from sqlalchemy import select
 from app.ask import asking, pair
 from app.ask.question_management import set_queued
 from app.compare import comparison, comparison_job, deciding
+from app.corpora.synonyms import read_prepared, read_synonyms
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.ranking.synonyms import read_prepared, read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -28,10 +29,10 @@ ASKED, READ = "When was the iron lady finished?", "When was the iron lady (Eiffe
 def test_a_question_is_searched_for_and_ranked_with_its_meaning_and_stored_as_asked(wb, towers, ann):
     write_synonyms(wb, towers.id, HOUSE, by=ann.id)
     view = asking.ask(wb, towers.id, ASKED)
-    assert (view.question, view.read) == (ASKED, READ)
+    assert (view.question, view.expanded_question) == (ASKED, READ)
     assert view.candidates[view.best].text == "The Eiffel Tower was finished on 31 March 1889."
     same = asking.ask(wb, towers.id, READ)  # what is in the question already is not added
-    assert same.read == READ
+    assert same.expanded_question == READ
     assert view.probability == pytest.approx(same.probability)
     assert asking.score_generative(wb, view) == pytest.approx(asking.score_generative(wb, same), nan_ok=True)
     assert pair.rank_side(wb, view, "cascade").view.probability == pytest.approx(view.probability)
@@ -43,12 +44,12 @@ def test_a_word_with_a_meaning_is_no_slip_of_the_finger(wb, towers, ann):
     write_synonyms(wb, towers.id, "towwer => Eiffel Tower", by=ann.id)
     view = asking.ask(wb, towers.id, "When was the towwer finihsed?")
     assert view.question == "When was the towwer finished?"
-    assert view.read == "When was the towwer (Eiffel Tower) finished?"
+    assert view.expanded_question == "When was the towwer (Eiffel Tower) finished?"
 
 
 def test_a_corpus_has_its_own_synonyms(wb, towers, ann):
     assert not read_synonyms(wb, towers.id)
-    assert asking.ask(wb, towers.id, ASKED).read == ASKED
+    assert asking.ask(wb, towers.id, ASKED).expanded_question == ASKED
     write_synonyms(wb, towers.id, HOUSE, by=ann.id)
     assert read_synonyms(wb, towers.id) == Synonyms((("iron lady", "Eiffel Tower"),))
     assert not read_synonyms(wb, towers.id + 1)

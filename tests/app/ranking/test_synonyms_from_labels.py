@@ -1,10 +1,11 @@
 import pytest
 
 from app.corpora import corpora, documents
+from app.corpora.synonyms import read_synonyms
 from app.exchange import imports
 from app.labels import annotation
 from app.ranking.synonym_proposals import SENTENCES_BEFORE, dismiss_proposals, propose_from_labels
-from app.ranking.synonyms import read_synonyms, write_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl

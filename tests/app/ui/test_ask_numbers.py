@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.ui.ask.answer import describe_probability, describe_seconds, percent
-from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
+from app.ui.ask.answer import describe_probability, describe_seconds, format_percent
+from app.ui.ask.candidates import compute_table_height, describe_disagreement, rank_together
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
 from app.ui.wording import describe_vectors
@@ -44,7 +44,7 @@ def test_a_probability_has_words(probability, words):
     ("share", "told"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.304, "30 %"), (0.996, "> 99 %"), (1.0, "100 %")]
 )
 def test_a_share_is_never_rounded_to_certainty(share, told):
-    assert percent(share) == told
+    assert format_percent(share) == told
 
 
 def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
@@ -74,7 +74,7 @@ def test_the_cost_table_tells_what_each_stretch_saved():
     full = a_trace([[4, 3, 2, 1]] * 3)
     run = full.replay(DropSchedule((0.5, 0.5)))
     rows = list_costs(run)
-    told = [(r.title, r.entered, r.survivors) for r in rows]
+    told = [(r.title, r.candidates, r.survivors) for r in rows]
     assert told == [("layer 2", 4, 2), ("layer 4", 2, 1), ("layer 6", 1, 1)]
     # equal lengths: half the candidates cost half, a quarter a quarter
     assert [r.saved for r in rows] == pytest.approx([0.0, 0.5, 0.75])
@@ -127,8 +127,8 @@ def test_a_run_that_took_more_than_the_whole_model_says_why(texts):
 
 
 def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
-    assert table_height(2) == 112
-    assert table_height(100) == table_height(400) == 388
+    assert compute_table_height(2) == 112
+    assert compute_table_height(100) == compute_table_height(400) == 388
 
 
 def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
@@ -137,7 +137,7 @@ def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
     full = with_first(inside, stage, [Candidate(str(i), "alike") for i in range(8)])
     run = full.replay(DropSchedule((0.5, 0.5)))
     rows = list_costs(run)
-    assert [(r.title, r.entered, r.survivors) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
+    assert [(r.title, r.candidates, r.survivors) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
     assert rows[0].saved is None
     assert [r.saved for r in rows[1:]] == pytest.approx([0.0, 0.5, 0.75])
     # as without the first stage: (2 + 1 + 0.5) of 6 layers' worth, whatever the first stage took

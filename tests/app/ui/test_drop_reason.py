@@ -31,8 +31,8 @@ def full():
 def test_a_candidate_stands_against_the_cut_at_every_exit_it_reached(full):
     run = full.replay(DropSchedule((0.3, 0.3)))  # 10, 7, 5
     assert list_standings(run, 6) == [
-        Standing("layer 2", rank=7, entered=10, survivors=7, score=4.0, cut=4.0),
-        Standing("layer 4", rank=7, entered=7, survivors=5, score=4.0, cut=6.0),
+        Standing("layer 2", rank=7, candidates=10, survivors=7, score=4.0, cut=4.0),
+        Standing("layer 4", rank=7, candidates=7, survivors=5, score=4.0, cut=6.0),
     ]
     assert [s.stays for s in list_standings(run, 6)] == [True, False]
 

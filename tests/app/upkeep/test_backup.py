@@ -17,7 +17,7 @@ from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.jobs.process import hold_worker_lock
-from app.labels import annotation
+from app.labels import annotation, consensus
 from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
@@ -77,7 +77,7 @@ def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
     elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
     restore(elsewhere, tmp_path / "monday.tar")
     with opened(elsewhere, models, clock) as other:
-        assert annotation.read_labels(other, asked.question_id) == annotation.read_labels(wb, asked.question_id) != {}
+        assert consensus.read_labels(other, asked.question_id) == consensus.read_labels(wb, asked.question_id) != {}
         assert {v.name for v in registry.list_versions(other) if not v.problem} == {"spring", "cascade"}
         assert not other.has_index(towers.id)
         again = asking.ask(other, towers.id, QUESTIONS[0])
@@ -139,7 +139,7 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     label_all(wb, asked, ann, "incorrect")
     corpora.create_corpus(wb, "later")
     restore(settings, tmp_path / "monday.tar")  # while the workbench is open
-    assert set(annotation.read_labels(wb, asked.question_id).values()) == {"correct"}
+    assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
     assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
     assert (settings.home / "as2.db.before-restore").exists()
 

@@ -90,7 +90,7 @@ def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
 
 
 def test_a_job_whose_worker_was_killed_is_named(wb, towers):
-    host, _, born = process.worker_name().split(":")
+    host, _, born = process.name_worker().split(":")
     job = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
     with wb.write() as s:
         jobs.claim_next(s, queue.PRIORITIES, f"{host}:999999999:{born}", wb.clock())

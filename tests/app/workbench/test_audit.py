@@ -12,7 +12,7 @@ from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
 from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue
-from app.labels import annotation, guidelines
+from app.labels import annotation, rules
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
 from app.workbench.people import NotAllowed
@@ -74,8 +74,8 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
 def test_a_change_of_the_labelling_rules_is_recorded_with_what_it_was_and_one_that_changes_nothing_is_not(
     wb, towers, ann
 ):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2, control=0.25, target=100)
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2, target=100)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2, control=0.25, target=100)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2, target=100)
     event, *others = audit_log.list_events(wb, by=None, act="rules")
     assert [e.detail for e in others] == ["control 0.1 to 0, blind 0.5 to 0"]  # of the corpus's fixture
     assert (event.actor, event.act, event.target) == ("ann", "change the labelling rules", "towers")

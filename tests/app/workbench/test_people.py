@@ -11,7 +11,7 @@ from app.adapt import readiness
 from app.corpora import corpora, documents
 from app.exchange import imports
 from app.jobs import retrain_rule
-from app.labels import annotation, guidelines, queues
+from app.labels import annotation, consensus, flags, guidelines, queues, rules
 from app.labels.annotation import OverlapReached, Presentation
 from app.labels.queues import Seat
 from app.workbench import people
@@ -105,9 +105,9 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: annotation.give_label(wb, **pair, label="correct"),
         lambda: annotation.withdraw(wb, **pair),
         lambda: annotation.undo_last(wb, bob.id, towers.id),
-        lambda: annotation.flag(wb, **pair, note="odd"),
+        lambda: flags.add_flag(wb, **pair, note="odd"),
         lambda: guidelines.write_guidelines(wb, towers.id, "Be kind.", by=bob.id),
-        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, overlap=2),
+        lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
         lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
         lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
         lambda: corpora.create_corpus(wb, "others", by=bob.id),
@@ -275,11 +275,11 @@ def test_the_command_line_gives_roles_without_being_anybody(wb, ann):
 
 def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, ask_queued, ann, bob):
     ask_queued(towers.id, QUESTIONS[0])
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     carol = people.sign_in(wb, "carol")
     dealt = []
     for who in (ann, bob, carol):
-        item = queues.next_item(wb, Seat(towers.id, who.id, "tops"))
+        item = queues.find_next_item(wb, Seat(towers.id, who.id, "tops"))
         dealt.append(item.sentence_id)
         annotation.give_label(
             wb,
@@ -306,14 +306,14 @@ def test_a_label_that_comes_after_enough_others_is_refused_and_a_change_is_not(w
 
 
 def test_peers_labels_are_hidden_until_ones_own_is_in(wb, towers, asked, ann, bob):
-    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    assert queues.item_at(wb, *pair.values(), bob.id).peers == ()
-    assert annotation.read_visible_labels(wb, asked.question_id, bob.id) == {}
+    assert queues.open_item(wb, *pair.values(), bob.id).peers == ()
+    assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {}
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="unsure")
-    assert queues.item_at(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
-    assert annotation.read_visible_labels(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
+    assert queues.open_item(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
+    assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
 
 
 def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, ann):
@@ -336,28 +336,28 @@ def test_guidelines_written_upon_a_version_that_is_not_in_force_are_refused(wb, 
 def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(wb, towers, ann, bob, monkeypatch):
     people.set_role(wb, bob.id, people.ADMIN, by=ann.id)
 
-    def slow_down(name):
-        read = getattr(guidelines, name)
+    def slow_down(module, name):
+        read = getattr(module, name)
 
         def slowly(*of):
             found = read(*of)
             time.sleep(0.3)
             return found
 
-        monkeypatch.setattr(guidelines, name, slowly)
+        monkeypatch.setattr(module, name, slowly)
 
     def do_together(*calls):
         with ThreadPoolExecutor(len(calls)) as pool:
             list(pool.map(lambda call: call(), calls))
 
-    for name in ("rules_of_corpus", "guidelines_of_corpus"):
-        slow_down(name)
+    slow_down(rules, "find_rules")
+    slow_down(guidelines, "find_guidelines")
     do_together(
-        lambda: guidelines.set_rules(wb, towers.id, by=ann.id, overlap=3),
-        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, target=90),
+        lambda: rules.set_rules(wb, towers.id, by=ann.id, overlap=3),
+        lambda: rules.set_rules(wb, towers.id, by=bob.id, target=90),
     )
-    rules = guidelines.read_rules(wb, towers.id)
-    assert (rules.overlap, rules.target) == (3, 90)
+    stored = rules.read_rules(wb, towers.id)
+    assert (stored.overlap, stored.target) == (3, 90)
     do_together(
         lambda: guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id),
         lambda: guidelines.write_guidelines(wb, towers.id, "- Names count.", by=bob.id),
@@ -368,4 +368,4 @@ def test_two_admins_who_change_the_rules_or_the_guidelines_at_once_lose_nothing(
 @pytest.mark.parametrize("wrong", [{"overlap": 0}, {"overlap": 21}, {"control": 1.5}, {"blind": -0.1}, {"target": 0}])
 def test_rules_out_of_range_are_refused(wb, towers, ann, wrong):
     with pytest.raises(BadSetting):
-        guidelines.set_rules(wb, towers.id, by=ann.id, **wrong)
+        rules.set_rules(wb, towers.id, by=ann.id, **wrong)

@@ -100,18 +100,18 @@ def test_every_annotation_with_both_answers_counts():
 def test_a_question_without_a_sentence_of_label_four_is_left_out_and_counted(annotations):
     questions, report = read_all(natural_questions.stream, example(*annotations).encode())
     assert questions == report == []
-    assert report.left_out == {"no sentence of a long answer holds a short one": 1}
+    assert report.omissions == {"no sentence of a long answer holds a short one": 1}
 
 
 def test_a_question_asked_twice_is_taken_once_as_asnq_has_no_ids():
     both = example(annotation(PARAGRAPH, BASEL)) + example(annotation(PARAGRAPH, BASEL), qid=6)
     questions, report = read_all(natural_questions.stream, both.encode())
-    assert [q.qid for q in questions] == ["5"] and report.left_out == {"its question came before": 1}
+    assert [q.qid for q in questions] == ["5"] and report.omissions == {"its question came before": 1}
 
 
 def paragraphs(*annotations):
     questions, report = read_all(natural_questions.stream_la, example(*annotations).encode())
-    return [(c.text, c.label) for q in questions for c in q.candidates], report.left_out
+    return [(c.text, c.label) for q in questions for c in q.candidates], report.omissions
 
 
 TEXTS = ["Ada Hart was born in Basel . She moved to Ulm in 1901 .", "She liked rain ."]

@@ -9,9 +9,10 @@ import streamlit as st
 from app.ask.asking import Answer
 from app.corpora import indexing
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.ranking import retrieval
 from app.ui.ask import result
-from app.ui.errors import guarded
+from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame
 from app.ui.signin import fragment
@@ -43,11 +44,11 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
     if state.is_used != was_used or state.is_complete:
         st.rerun()
     st.progress(state.done / max(1, state.total), text=describe_vectors(state.done, state.total))
-    jobs = [j for j in queue.list_active(wb) if j.kind == "embed" and j.corpus_id == corpus_id]
+    jobs = [j for j in queue.list_active(wb) if j.kind == JobKind.EMBED and j.corpus_id == corpus_id]
     if not jobs:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("No job is preparing the rest.", width="content")
             st.button("Prepare it now", key="as2_prepare", type="tertiary",
-                      on_click=guarded(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
+                      on_click=guard(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
     elif why := describe_wait(wb, jobs[0]):
         st.caption(why)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from app.ask.asking import AskView
-from app.ask.overlooked import OverlookedSentence, list_overlooked
+from app.ask.overlooked import OverlookedSentence, list_overlooked_sentences
 from app.labels.strategies import TOPS
 from app.ui import navigation
 from app.ui.ask import result
@@ -19,14 +19,14 @@ from as2core.types import INCORRECT
 MAX_TEXT_CHARS = 160
 
 
-def draw_overlooked(frame: Frame, view: AskView, run: CascadeTrace, best: int, labels: Mapping[int, str]) -> None:
+def draw_overlooked_note(frame: Frame, view: AskView, run: CascadeTrace, best: int, labels: Mapping[int, str]) -> None:
     """The container is there in any case, so that nothing below moves to another place."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-overlooked"):
-        sentences = list_overlooked(frame.wb, view, run, labels)
+        sentences = list_overlooked_sentences(frame.wb, view, run, labels)
         if not sentences:
             return
         was_rejected = labels.get(view.candidates[best].sentence_id) == INCORRECT
-        st.markdown(describe_overlooked(run, sentences, was_rejected=was_rejected), width="stretch")
+        st.markdown(describe_overlooked_sentences(run, sentences, was_rejected=was_rejected), width="stretch")
         first = sentences[0]
         if first.candidate is not None:
             st.button("Show details", key="as2_overlooked", type="tertiary", icon=":material/search:",
@@ -37,7 +37,9 @@ def draw_overlooked(frame: Frame, view: AskView, run: CascadeTrace, best: int, l
                       only=str(view.question_id))  # fmt: skip
 
 
-def describe_overlooked(run: CascadeTrace, sentences: Sequence[OverlookedSentence], *, was_rejected: bool) -> str:
+def describe_overlooked_sentences(
+    run: CascadeTrace, sentences: Sequence[OverlookedSentence], *, was_rejected: bool
+) -> str:
     """As Markdown: the best-ranked of them, and how many more there are. `was_rejected`: the answer is labelled
     incorrect."""
     first, others = sentences[0], len(sentences) - 1

@@ -51,7 +51,7 @@ def draw_switch(
     """The switch where there is something to switch; and a button where the labels at present, `present`, would change
     the arrangement that is shown."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-pins"):
-        if not (present or arrangement.top or arrangement.rejected):
+        if not (present or arrangement.top or arrangement.rejections):
             return
         is_on = read_is_on()
         st.session_state[_SWITCH] = is_on
@@ -111,7 +111,7 @@ def draw_arranged(
         draw_answer(answer, own, attribute(own), own_label=note, is_confirmed=is_confirmed, none=none)
     else:
         _draw_remaining(answer, arrangement, me, None if first is None else attribute(first), none)
-    for dispute in arrangement.disputed[:1]:
+    for dispute in arrangement.conflicts[:1]:
         text = plain(shorten(dispute.sentence.text, MAX_TEXT_CHARS))
         st.caption(f":material/group: People disagree on “{text}”: it stays where the model ranks it.")
     if not arrangement.is_own:
@@ -122,14 +122,14 @@ def _draw_remaining(
     answer: Answer, arrangement: Arrangement, me: str, attribution: Attribution | None, none: str
 ) -> None:
     """The best candidate that nobody labelled incorrect, if there is one."""
-    rejected = arrangement.rejected
+    rejections = arrangement.rejections
     if arrangement.answer is None:
-        note = f"All {len(rejected):,} candidates that reached the last exit are labelled incorrect."
+        note = f"All {len(rejections):,} candidates that reached the last exit are labelled incorrect."
         best = render_context(answer.candidates[arrangement.own], quiet=True)
         draw_card("as2-answer as2-answer-none", "No answer", none, "", best, note)
         return
-    better = "What the model ranks higher is" if len(rejected) > 1 else "The model’s own answer is"
-    note = f"{better} {describe_label(rejected[0].pin, me, lower=True)}.{render_source(rejected[0].pin)}"
+    better = "What the model ranks higher is" if len(rejections) > 1 else "The model’s own answer is"
+    note = f"{better} {describe_label(rejections[0].pin, me, lower=True)}.{render_source(rejections[0].pin)}"
     kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
     if answer.is_calibrated and not answer.is_answer[arrangement.answer]:
         kind, label, verdict = f"{kind} as2-answer-none", "No answer", none
@@ -142,7 +142,7 @@ def _draw_remaining(
 
 def _draw_own(answer: Answer, arrangement: Arrangement, me: str, none: str) -> None:
     own = answer.candidates[arrangement.own]
-    label = next((x.pin for x in arrangement.rejected if x.position == arrangement.own), None)
+    label = next((x.pin for x in arrangement.rejections if x.position == arrangement.own), None)
     with st.expander(f"The model’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
         mark = "" if label is None else f"<b>{describe_label(label, me)}</b>"
         draw_answer(answer, arrangement.own, name="the model’s own", mark=mark, none=none)

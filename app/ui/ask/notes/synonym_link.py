@@ -15,5 +15,5 @@ def draw_synonym_link(answer: Answer, arrangement: Arrangement, labels: Collecti
     answer was ranked. The container is there in any case, so that nothing below moves to another place."""
     is_answered = bool(arrangement.top) or CORRECT in labels or bool(answer.is_answer[arrangement.own])
     with st.container(key="as2-synonym"):
-        if answer.is_calibrated and answer.read == answer.question and not is_answered:
+        if answer.is_calibrated and answer.expanded_question == answer.question and not is_answered:
             navigation.to("data", "Does a word mean something else here? Add a synonym", view="synonyms")

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ask.pair import MAX_SHOWN_RANK, Move, PairSide, RankMoves, compare_orders
-from app.ui.charts.slope import slope_moves
+from app.ui.charts.slope import build_move_chart
 from app.ui.text import escape, shorten
 from as2core.types import CORRECT, INCORRECT
 
@@ -36,7 +36,7 @@ def draw_moves(
         }
     )
     st.altair_chart(
-        slope_moves(table, names, highest=MAX_SHOWN_RANK),
+        build_move_chart(table, names, highest=MAX_SHOWN_RANK),
         width="stretch",
         key="as2_pair_slope",
         alt=f"Ranks of the candidates by {names[0]} at the left and by {names[1]} at the right; correct ones in green",

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.ask.pair import PairSide, rank_side
-from app.labels import annotation
+from app.labels import consensus
 from app.ui import errors
 from app.ui.ask import drops
 from app.ui.ask.pair import choice
@@ -26,8 +26,8 @@ def draw_pair(frame: Frame, view: AskView) -> None:
     base, against = choice.read(choice.BASE) or view.version, choice.read(choice.AGAINST)
     options = choice.list_options(frame.wb, view)
     ratios = [percent / 100 for percent in drops.read_percents(len(view.trace.exits))]
-    mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
-    visible = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
+    mine = consensus.read_labels(frame.wb, view.question_id, frame.annotator.id)
+    visible = consensus.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
     st.button("Back to one answer", icon=":material/arrow_back:", key="as2_pair_close", type="tertiary",
               on_click=choice.leave)  # fmt: skip
     sides = []

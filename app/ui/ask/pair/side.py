@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.ask.pair import PairSide
 from app.ui.ask.answer import draw_answer
-from app.ui.label.buttons import draw_label_state, label_buttons
+from app.ui.label.buttons import draw_label_buttons, draw_label_state
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from as2core.cascade.trace import CascadeTrace, ExitRecord
@@ -20,7 +20,7 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     verdict, label = visible.get(sentence_id), mine.get(sentence_id)
     note = f"labelled {verdict}" if verdict in (CORRECT, INCORRECT) else ""
     draw_answer(view, best, name=f"{order}, {side.name}", own_label=note, is_confirmed=verdict == CORRECT)
-    label_buttons(frame, view, sentence_id, rank=1, mine=label, where=where)
+    draw_label_buttons(frame, view, sentence_id, rank=1, mine=label, where=where)
     draw_label_state(frame, view, sentence_id, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
     lines = [describe_cuts(side.list_cuts(run), correct), *side.notes]

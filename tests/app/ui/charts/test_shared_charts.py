@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from app.compare.comparison import Figure, RankerResult
-from app.ui.charts.intervals import Change, before_after, differences, intervals
-from app.ui.charts.slope import slope, slope_moves
-from app.ui.charts.tradeoff import tradeoff
-from app.ui.charts.training import dev_curve, loss_curve
+from app.ui.charts.intervals import Change, build_before_after_chart, build_difference_chart, build_interval_chart
+from app.ui.charts.slope import build_move_chart, build_slope_chart
+from app.ui.charts.tradeoff import build_tradeoff_chart
+from app.ui.charts.training import build_dev_chart, build_loss_chart
 from app.ui.theme import BLUE, GREEN, ORANGE
 from as2core.evaluation import Outcome
 
@@ -28,9 +28,9 @@ def data(chart, column):
 
 
 def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
-    assert set(data(tradeoff(ROWS), "ranker")) == {"cascade", "cross-encoder"}
-    assert tradeoff(ROWS[:1]) is None
-    assert set(data(tradeoff(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
+    assert set(data(build_tradeoff_chart(ROWS), "ranker")) == {"cascade", "cross-encoder"}
+    assert build_tradeoff_chart(ROWS[:1]) is None
+    assert set(data(build_tradeoff_chart(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
 
 
 def list_names(chart):
@@ -42,7 +42,7 @@ def list_names(chart):
 
 def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
     same = [replace(ROWS[1], ranker=f"cascade:drop_ratio=0.{i}") for i in range(4)]
-    drawn = list_names(tradeoff([*same, ROWS[2]]))
+    drawn = list_names(build_tradeoff_chart([*same, ROWS[2]]))
     offsets = sorted(dy for name, dy in drawn if name != "cross-encoder")
     assert len(drawn) == 5
     assert all(b - a >= 15 for a, b in pairwise(offsets))
@@ -51,55 +51,55 @@ def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
 
 def test_the_trade_off_draws_no_empty_data():
     for rows in (ROWS[1:2], ROWS[1:], [replace(ROWS[1], relative_cost=0.0)]):
-        assert all(tradeoff(rows).to_dict()["datasets"].values())
+        assert all(build_tradeoff_chart(rows).to_dict()["datasets"].values())
 
 
 def test_intervals_stand_best_first_and_mark_the_best():
-    chart = intervals(ROWS)
+    chart = build_interval_chart(ROWS)
     assert list(dict.fromkeys(data(chart, "ranker"))) == ["cascade", "cross-encoder", "bm25"]
     assert {r for r, c in zip(data(chart, "ranker"), data(chart, "best"), strict=True) if c} == {"cascade"}
 
 
 def test_before_and_after_say_the_difference_with_its_sign():
     rows = [Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)]
-    assert list(dict.fromkeys(data(before_after(rows, Outcome.UNCLEAR), "change"))) == ["+0.040", "-0.050"]
+    assert list(dict.fromkeys(data(build_before_after_chart(rows, Outcome.UNCLEAR), "change"))) == ["+0.040", "-0.050"]
 
 
 @pytest.mark.parametrize(
     ("outcome", "colour"), [(Outcome.BETTER, GREEN), (Outcome.WORSE, ORANGE), (Outcome.UNCLEAR, BLUE)]
 )
 def test_before_and_after_has_the_colour_of_the_outcome_whatever_a_row_did(outcome, colour):
-    spec = before_after([Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)], outcome).to_dict()
+    spec = build_before_after_chart([Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)], outcome).to_dict()
     colours = {layer["encoding"]["color"]["value"] for layer in spec["layer"] if "color" in layer["encoding"]}
     assert colours == {colour}
 
 
 def test_differences_are_sorted_from_most_gained():
     frame = pd.DataFrame({"question": ["a", "b", "c"], "difference": [-0.2, 0.3, 0.0]})
-    assert data(differences(frame), "question") == ["b", "c", "a"]
+    assert data(build_difference_chart(frame), "question") == ["b", "c", "a"]
 
 
 def test_the_loss_is_drawn_with_its_running_mean():
     events = [{"kind": "step", "step": i, "loss": float(i)} for i in range(1, 41)]
-    means = dict(zip(data(loss_curve(events), "step"), data(loss_curve(events), "mean"), strict=True))
+    means = dict(zip(data(build_loss_chart(events), "step"), data(build_loss_chart(events), "mean"), strict=True))
     assert means[40] == pytest.approx((37 + 38 + 39 + 40) / 4)
     assert means[1] == 1.0
 
 
 def test_nothing_is_drawn_before_the_first_event():
-    assert loss_curve([{"kind": "start", "steps": 10}]) is None
-    assert dev_curve([{"kind": "step", "step": 1, "loss": 1.0}]) is None
+    assert build_loss_chart([{"kind": "start", "steps": 10}]) is None
+    assert build_dev_chart([{"kind": "step", "step": 1, "loss": 1.0}]) is None
 
 
 def test_every_exit_has_its_line_of_dev_values():
     events = [{"kind": "eval", "step": s, "dev_ap": {"2": 0.6, "6": ap}} for s, ap in ((5, 0.75), (10, 0.8))]
-    chart = dev_curve(events)
+    chart = build_dev_chart(events)
     rows = set(zip(data(chart, "layer"), data(chart, "step"), data(chart, "AP"), strict=True))
     assert rows == {(2, 5, 0.6), (6, 5, 0.75), (2, 10, 0.6), (6, 10, 0.8)}
 
 
 def test_a_ranker_without_exits_has_one_line_and_no_legend():
-    chart = dev_curve([{"kind": "eval", "step": s, "dev_ap": {"lm": ap}} for s, ap in ((5, 0.75), (10, 0.8))])
+    chart = build_dev_chart([{"kind": "eval", "step": s, "dev_ap": {"lm": ap}} for s, ap in ((5, 0.75), (10, 0.8))])
     assert set(zip(data(chart, "step"), data(chart, "AP"), strict=True)) == {(5, 0.75), (10, 0.8)}
     assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"] is None
 
@@ -113,14 +113,14 @@ def format_ticks(chart, ticks):
 
 def test_ticks_of_a_small_range_have_labels_of_their_own():
     events = [{"kind": "eval", "step": s, "dev_ap": {"6": ap}} for s, ap in ((5, 0.750), (10, 0.756))]
-    assert len(format_ticks(dev_curve(events), (0.750, 0.752, 0.754, 0.756))) == 4
+    assert len(format_ticks(build_dev_chart(events), (0.750, 0.752, 0.754, 0.756))) == 4
     frame = pd.DataFrame({"question": ["a", "b"], "difference": [-0.04, 0.02]})
-    assert len(format_ticks(differences(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
+    assert len(format_ticks(build_difference_chart(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
 
 
 def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
     ranks = pd.DataFrame({"candidate": ["right", "high", "low"], "label": [1, 0, None], "a": [9, 1, 8], "b": [7, 6, 9]})
-    chart = slope(ranks, ["a", "b"], best=5)
+    chart = build_slope_chart(ranks, ["a", "b"], best=5)
     kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
     assert kinds == {"right": "correct", "high": "among the best", "low": "other"}
 
@@ -129,7 +129,7 @@ def test_the_slope_picture_draws_at_most_so_many_other_lines():
     n = 500
     ranks = pd.DataFrame({"candidate": [f"s{i}" for i in range(n)], "label": 0, "a": range(1, n + 1)})
     ranks["b"] = ranks["a"]
-    chart = slope(ranks, ["a", "b"], best=5)
+    chart = build_slope_chart(ranks, ["a", "b"], best=5)
     assert len(set(data(chart, "text"))) == 305
 
 
@@ -140,7 +140,7 @@ def test_the_slope_of_two_rankers_has_the_first_of_either_and_marks_those_that_m
     ranks.loc[[4, 39], "b[2]"] = [40, 5]  # s5 and s40 change places
     ranks.loc[[0, 1], "b[2]"] = [2, 1]  # a move of one rank is no move worth a colour
     ranks.loc[[54], "label"] = 1
-    chart = slope_moves(ranks, ("a.1", "b[2]"), highest=20)
+    chart = build_move_chart(ranks, ("a.1", "b[2]"), highest=20)
     kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
     assert kinds.keys() == {f"s{i}" for i in (*range(1, 21), 40, 55)}
     assert {text for text, kind in kinds.items() if kind == "moved most"} == {"s5", "s40"}
@@ -149,7 +149,7 @@ def test_the_slope_of_two_rankers_has_the_first_of_either_and_marks_those_that_m
 
 def test_a_line_of_the_slope_of_two_rankers_says_its_sentence_and_both_ranks():
     ranks = pd.DataFrame({"candidate": ["one", "two"], "label": None, "a.1": [1, 2], "b[2]": [2, 1]})
-    chart = slope_moves(ranks, ("a.1", "b[2]"), highest=20)
+    chart = build_move_chart(ranks, ("a.1", "b[2]"), highest=20)
     titles = [[t.get("title") for t in tip] for tip in find_tooltips(chart.to_dict())]
     assert titles and all(t[:3] == ["candidate", "rank by a.1", "rank by b[2]"] for t in titles)
     both = set(zip(data(chart, "text"), data(chart, "rank0"), data(chart, "rank1"), strict=True))

@@ -1,0 +1,44 @@
+"""Flags: what an annotator asks others to check, with a note."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.labels.annotation import check_pair
+from app.labels.consensus import MAX_NOTE_CHARS
+from app.workbench.people import require
+from app.workbench.workbench import Workbench, make_storable
+from as2core.errors import BadSetting
+from db.models import Question
+from db.repositories import question_lists, reviews
+
+
+@dataclass(frozen=True, slots=True)
+class FlagView:
+    """A flag that was set. `brings_back`: its question was in no queue before."""
+
+    id: int
+    brings_back: bool
+
+
+def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> FlagView:
+    """Put a pair into the queue of flagged ones, with a note for others; if its question was taken out of the queues,
+    it is in them again. Raises Gone, NotAllowed, BadSetting."""
+    note = " ".join(make_storable(note).split())
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
+    with wb.write(durable=True) as s:
+        check_pair(s, question_id, sentence_id, annotator_id)
+        brings_back = not s.get_one(Question, question_id).queued
+        question_lists.set_queued(s, [question_id], queued=True)
+        return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
+
+
+def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
+    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
+    Raises NotAllowed."""
+    with wb.write(durable=True) as s:
+        require(s, annotator_id, "label")
+        reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
+        if flag.brings_back:
+            question_lists.set_queued(s, [question_id], queued=False)

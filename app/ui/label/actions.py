@@ -1,0 +1,130 @@
+"""What a key or a button on the page Label does, to the desk that the session keeps."""
+
+import streamlit as st
+
+from app.ask import question_management
+from app.labels import annotation, queues
+from app.ui import url
+from app.ui.errors import guard
+from app.ui.label import rows, undo
+from app.ui.label.choice import LabelPage
+from app.ui.label.decide import DecideDesk
+from app.ui.label.desk import DESK_KEY, Desk, Pair
+from app.ui.label.question_list import ListDesk
+from app.ui.label.shortcuts import LIST, ONE, open_overlay
+from app.ui.text import count, plain, shorten
+from as2core.types import LABELS
+
+DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
+_BREAKS_KEY = "_label_breaks"
+
+
+def find_desk(page: LabelPage) -> Desk | ListDesk:
+    """The desk of this sitting; a new one when corpus, name, queue, mode or decision changed."""
+    slot = st.empty()  # always there, so that nothing below moves
+    wb, seat, desk = page.frame.wb, page.seat, st.session_state.get(DESK_KEY)
+    if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
+        queues.leave(wb, desk.seat)
+    if page.is_deciding:
+        if isinstance(desk, DecideDesk) and desk.seat == seat and desk.job_id == page.done_job_id:
+            desk = desk.refresh(wb)
+        else:
+            with slot, st.spinner("Finding the next item …"):
+                desk = DecideDesk.open(wb, seat, page.job)
+    elif desk is None or desk.seat != seat or type(desk) is not DESKS[page.mode]:
+        skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
+        with slot, st.spinner("Finding the next item …"):
+            desk = _open_desk(page, skips)
+    st.session_state[DESK_KEY] = desk
+    return desk
+
+
+def _open_desk(page: LabelPage, skips: tuple[int, ...]) -> Desk | ListDesk:
+    """With the list that the address names, after a reload, a link, Back or Forward, or with the queue's first item."""
+    has_moved = url.has_moved("question", settling=url.SETTLING_SECONDS)
+    question = next(iter(url.get_numbers("question")), None) if has_moved else None
+    if page.mode != LIST or question is None:
+        return DESKS[page.mode].start(page.frame.wb, page.seat, skips)
+    desk = ListDesk.resume(page.frame.wb, page.seat, question, skips)
+    if desk.item is None or desk.item.question_id != question:
+        st.toast("The list of this link is not open to you any more.", icon=":material/link_off:")
+    return desk
+
+
+@guard
+def handle_action(page: LabelPage, name: str, showing: str, row: int | None = None) -> None:
+    """One action for the item shown as `showing`; refused when another has taken its place. `row`: the one of a list
+    that it is for, if not the one in front."""
+    state = st.session_state
+    desk = state.get(DESK_KEY)
+    if desk is None or desk.showing != showing:
+        st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
+        state[_BREAKS_KEY] = count_breaks() + 1
+        return
+    is_as_expected = False
+    try:
+        desk = desk if row is None else desk.pick(row)
+        pair = desk.pair
+        desk = _take_action(page, name, desk)
+        is_as_expected = name not in LABELS or desk.pair != pair
+    except (annotation.OverlapReached, annotation.LeftDocument) as error:
+        st.toast(str(error), icon=":material/group:")
+        desk = desk.skip(page.frame.wb)
+    except annotation.CannotUndo as error:
+        st.toast(str(error), icon=":material/undo:")
+    finally:  # this showing is over in any case: the listener sends one action for each
+        state[DESK_KEY] = desk.next_turn()
+        state[_BREAKS_KEY] = count_breaks() + (not is_as_expected)
+
+
+def count_breaks() -> int:
+    """How many actions of the session left something in front that whoever types ahead does not expect."""
+    return st.session_state.get(_BREAKS_KEY, 0)
+
+
+def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
+    """The desk after it."""
+    wb = page.frame.wb
+    if name in LABELS:
+        return desk.give(wb, name, page.display)
+    if isinstance(desk, ListDesk) and name in ("rest", "find", "up", "down"):
+        return _take_list_action(page, name, desk)
+    if name == "undo":
+        desk, message = undo.undo(wb, desk)
+        st.toast(message, icon=":material/undo:")
+    elif name in ("back", "forward"):
+        return desk.back(wb) if name == "back" else desk.forward(wb)
+    elif name == "skip":
+        return desk.skip_question(wb)
+    elif name == "remove" and desk.item is not None:
+        question_management.set_queued(wb, [desk.item.question_id], queued=False, by=page.frame.annotator.id)
+        undo.remember(wb, desk)
+        message = "Removed from the queue. Undo, or Data, Questions, brings it back."
+        st.toast(message, icon=":material/playlist_remove:")
+        return desk.skip_question(wb) if page.only else desk.draw_next(wb)
+    elif name == "help" or (name == "flag" and desk.pair is not None):
+        open_overlay(name)
+    return desk
+
+
+def _take_list_action(page: LabelPage, name: str, desk: ListDesk) -> ListDesk:
+    if name in ("up", "down"):
+        return desk.pick(desk.row + (1 if name == "down" else -1))
+    if name == "rest" and desk.hidden and not desk.asks_about_hidden:
+        return desk.ask_about_hidden()
+    if name == "rest":
+        desk, row_count = desk.reject_rest(page.frame.wb, page.display)
+        message = f"{count(row_count, 'row')} labelled incorrect. One undo takes them all back."
+        st.toast(message if row_count else "No row was left to label.", icon=":material/close:")
+    elif desk.item is not None:
+        words = st.session_state.get(rows.name_find_key(desk.item.question_id), "").strip()
+        desk, matches = desk.find(words)
+        message = f"{count(matches, 'row')} with “{plain(shorten(words, 60))}”."
+        st.toast(message if words else "Type words in “Find in this list” first.", icon=":material/search:")
+    return desk
+
+
+@guard
+def open_pair(page: LabelPage, pair: Pair) -> None:
+    state = st.session_state
+    state[DESK_KEY] = state[DESK_KEY].open_pair(page.frame.wb, pair).next_turn()

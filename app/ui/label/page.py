@@ -1,0 +1,169 @@
+"""The page Label: the choices, the item with its buttons and keys, and what stands beside it."""
+
+from datetime import timedelta
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.labels import progress
+from app.labels.strategies import QUEUES
+from app.ui import keys, url
+from app.ui.label import choice, decide, rows, sidebar, undo, waiting
+from app.ui.label.actions import count_breaks, find_desk, handle_action, open_pair
+from app.ui.label.buttons import LOCKED
+from app.ui.label.choice import LabelPage
+from app.ui.label.decide import DecideDesk
+from app.ui.label.desk import DESK_KEY, Desk
+from app.ui.label.flag import draw_flag_dialog
+from app.ui.label.item import draw as draw_item
+from app.ui.label.question_list import ListDesk
+from app.ui.label.shortcuts import BY_NAME, ONE, draw_help_dialog, get_overlay, map_keys
+from app.ui.page import Frame
+from app.ui.scripts import scroll_to
+from as2core.types import LABELS
+
+ADVICE = "Read each list until you find the answer: a retrain gains most from that."
+STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
+
+
+def draw(frame: Frame) -> None:
+    page = choice.choose(frame)
+    about = st.empty()
+    about.caption(page.description)
+    choice.draw_narrowing(page)
+    desk = find_desk(page)
+    _advise(page, desk, about)
+    url.put(question=desk.item.question_id if isinstance(desk, ListDesk) and desk.item is not None else None)
+    dialog = get_overlay() if get_overlay() != "flag" or desk.pair is not None else ""
+    _listen(page, desk, dialog)
+    work, side = st.columns([2.3, 1], gap="large")
+    with work:
+        _draw_notes(page, desk)
+        with st.container(border=True):
+            _draw_front(page, desk)
+        _draw_buttons(page, desk)
+    with side:
+        _draw_side(page, desk)
+    if dialog == "help":
+        draw_help_dialog(page.mode)
+    elif dialog == "flag" and desk.pair:
+        draw_flag_dialog(frame, desk.pair)
+
+
+def _advise(page: LabelPage, desk: Desk | ListDesk, about: DeltaGenerator) -> None:
+    """Where a retrain learns from the labels given here."""
+    if not isinstance(desk, ListDesk):
+        return
+    queue = QUEUES[desk.seat.queue]
+    if not (queue.is_review or queue.is_for_evaluation or (desk.item is not None and desk.item.is_kept_apart)):
+        about.caption(f"{page.description} {ADVICE}")
+
+
+def _is_locked(desk: Desk | ListDesk) -> bool:
+    """Whether the sentence in front may not be labelled; in a list each row shows it."""
+    return isinstance(desk, Desk) and desk.item is not None and desk.item.is_locked
+
+
+def _listen(page: LabelPage, desk: Desk | ListDesk, dialog: str) -> None:
+    """For the keys; none while a dialog opens: what is typed then is meant for it."""
+    off = (*(LABELS if _is_locked(desk) else ()), *(("skip", "remove") if page.is_deciding else ()))
+    data: dict[str, object] = {"map": {} if dialog else map_keys(page.mode, off), "doc": desk.showing}
+    if isinstance(desk, ListDesk) and desk.item:
+        data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks()}
+    keys.listen_to_keys(key="label_listener", data=data, on_key_change=partial(_handle_key, page))
+
+
+def _handle_key(page: LabelPage) -> None:
+    press = st.session_state["label_listener"].key
+    if press:
+        handle_action(page, press["act"], press["doc"])
+
+
+def _draw_notes(page: LabelPage, desk: Desk | ListDesk) -> None:
+    if page.why_closed:
+        st.info(page.why_closed, icon=":material/lock:")
+    elif _is_locked(desk):
+        st.info(LOCKED, icon=":material/group:")
+    if isinstance(desk, DecideDesk) and page.job is not None:
+        decide.draw_verdict(page.frame.wb, desk, page.job)
+
+
+def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
+    act = partial(handle_action, page)
+    if desk.item is None and isinstance(desk, DecideDesk):
+        decide.draw_waiting(page.frame, desk, page.job)
+    elif desk.item is None:
+        waiting.draw(page.frame, desk)
+    elif isinstance(desk, ListDesk):
+        is_closed = page.why_closed is not None
+        rows.draw(desk, scores_visible=page.scores_visible, on_row=act, on_find=act, is_closed=is_closed)
+        st.session_state[DESK_KEY] = desk.note_page()
+        scroll_to(rows.CURRENT, desk.showing, block="nearest")
+    else:
+        draw_item(desk.item, scores_visible=page.scores_visible, description=page.description)
+
+
+def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
+    is_empty, is_viewer = desk.item is None, page.why_closed is not None
+    is_closed = is_empty or is_viewer
+    draw_button = partial(_draw_button, page, desk)
+    with st.container(horizontal=True, key="label_buttons"):
+        for name in LABELS:
+            draw_button(name, is_disabled=is_closed or _is_locked(desk))
+    if isinstance(desk, ListDesk):
+        with st.container(horizontal=True):
+            draw_button("rest", is_disabled=is_closed or not desk.rest, number=len(desk.rest))
+            draw_button("up", is_disabled=is_empty)
+            draw_button("down", is_disabled=is_empty)
+            draw_button("find", is_disabled=is_empty)
+        rows.draw_rest_question(desk)
+    with st.container(horizontal=True):
+        draw_button("undo", is_disabled=is_viewer)
+        draw_button("back", is_disabled=not desk.can_go_back)
+        draw_button("forward", is_disabled=page.is_deciding and not desk.trail.is_in_past)
+        if page.mode == ONE:
+            draw_button("skip", is_disabled=page.is_deciding or is_empty)
+        draw_button("remove", is_disabled=page.is_deciding or is_closed)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_button("flag", is_disabled=is_closed)
+        draw_button("help")
+        scores = st.toggle("Show model ranks", page.scores_visible, key="label_scores", width="content",
+                           help="With the reasons that name them, and the probability where the queue goes by it. "
+                           "Each label records whether they were visible.")  # fmt: skip
+    url.put(scores=None if scores else "off")
+
+
+def _draw_button(
+    page: LabelPage, desk: Desk | ListDesk, name: str, *, is_disabled: bool = False, number: int | None = None
+) -> None:
+    """`number`: how many rows it is about."""
+    action = BY_NAME[name]
+    st.button(
+        f"{action.button}{'' if number is None else f' ({number:,})'} `{action.printed}`",
+        key=f"label_{name}",
+        on_click=handle_action,
+        args=(page, name, desk.showing),
+        disabled=is_disabled,
+        help=action.does,
+        width="stretch",
+    )
+
+
+def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
+    frame = page.frame
+    ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
+    counts = progress.measure_progress(
+        frame.wb, frame.corpus.id, frame.annotator.id, page.queue, pool=page.pool, questions=page.only, ahead=ahead
+    )
+    sidebar.draw_progress(counts, frame.annotator.name, page.queue)
+    sidebar.draw_retrain(frame)
+    if desk.item is not None and not page.is_deciding:
+        waiting.draw_ranking(frame)
+    sidebar.draw_acts(
+        undo.list_acts(frame.wb, desk.seat),
+        on_undo=partial(handle_action, page, "undo", desk.showing),
+        on_open=partial(open_pair, page),
+        why_closed=page.why_closed,
+    )
+    sidebar.draw_guidelines(page.guidelines)
