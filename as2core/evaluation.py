@@ -14,7 +14,7 @@ import numpy as np
 from as2core import metrics
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
-from as2core.metrics import PairedTest, bootstrap, paired_test
+from as2core.metrics import PairedTest, bootstrap, bound_mean, paired_test
 from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether, bind_questions
 from as2core.types import OnProgress, Progress, Question
 
@@ -200,8 +200,8 @@ def _batches(questions: Sequence[Question], candidates: int) -> Iterator[list[Qu
 def compute_intervals(
     per_question: Mapping[str, Mapping[str, float]], *, seed: int = 0, level: float = 0.95
 ) -> dict[str, tuple[float, float]]:
-    """A bootstrap interval of each measure's mean."""
-    return {name: bootstrap(values.values(), seed=seed, level=level) for name, values in per_question.items()}
+    """The interval of each measure's mean, by `as2core.metrics.bound_mean`."""
+    return {name: bound_mean(values.values(), seed=seed, level=level) for name, values in per_question.items()}
 
 
 def _check_scores(ranker: Ranker, question: Question, scores: np.ndarray) -> np.ndarray:

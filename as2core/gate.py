@@ -14,7 +14,8 @@ workbench before a version is promoted.
     max_loss = 0.02          # the mean difference may be -0.02
     sure = true              # not the mean, but the lower end of its 95 % interval
 
-A mean moves with the questions, so `sure` is the safer condition, and takes more questions to pass.
+A mean moves with the questions, so `sure` is the safer condition, and takes more questions to pass: never fewer than
+`MIN_CHANGED_QUESTIONS` of `as2core.metrics`.
 """
 
 from __future__ import annotations
@@ -71,11 +72,17 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A requirement in words, what was found, and whether that is enough."""
+    """A requirement in words, what was found, and whether that is enough; in `note` why not, where the value does not
+    say it."""
 
     requirement: str
     value: float
     is_met: bool
+    note: str = ""
+
+    def describe(self) -> str:
+        """`met`, `missed`, or that with the reason."""
+        return f"{'met' if self.is_met else 'missed'}{': ' if self.note else ''}{self.note}"
 
 
 def read_gate(file: Path) -> Gate:
@@ -136,7 +143,7 @@ def check_gate(
 def _check(
     r: Requirement, first: str, results: Mapping[str, Evaluation], unranked: Mapping[str, Mapping[str, float]]
 ) -> Check:
-    from as2core.metrics import bootstrap
+    from as2core.metrics import MIN_CHANGED_QUESTIONS, bound_mean
 
     values = dict(results[first].per_question[r.measure])
     name = f"{r.measure} of {first}"
@@ -149,13 +156,18 @@ def _check(
         values = {qid: value - others[qid] for qid, value in values.items()}
         name = f"{name} minus {r.against}"
     mean = sum(values.values()) / len(values)
-    value = bootstrap(values.values())[0] if r.is_sure else mean
+    limits = (0.0, 1.0) if r.against is None else (-1.0, 1.0)
+    value = bound_mean(values.values(), limits=limits)[0] if r.is_sure else mean
     part = ", lower end of its 95 % interval," if r.is_sure else ""
-    return Check(f"{name}{part} at least {r.limit:g}", float(value), value >= r.limit - 1e-12)
+    note = ""
+    if r.is_sure and len(values) < MIN_CHANGED_QUESTIONS:
+        note = f"too few questions to be sure: {len(values)}, and it takes {MIN_CHANGED_QUESTIONS}"
+    is_met = value >= r.limit - 1e-12 and not note
+    return Check(f"{name}{part} at least {r.limit:g}", float(value), is_met, note)
 
 
 def enforce(checks: Sequence[Check]) -> None:
     """Raises GateFailed."""
     if missed := [c for c in checks if not c.is_met]:
-        details = "; ".join(f"{c.requirement}: {c.value:.3f}" for c in missed)
+        details = "; ".join(f"{c.requirement}: {c.value:.3f}{f' ({c.note})' if c.note else ''}" for c in missed)
         raise GateFailed(f"the gate is not passed ({len(missed)} of {len(checks)}): {details}")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from as2core.errors import BadSetting
+from as2core.sign_flips import compute_tail_p
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("AP", "RR", "P@1", "nDCG@10")
 MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
+MIN_DRAWS = 10  # both tails together, where p is taken from signs drawn evenly: from 0.001 of 9,999
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"
 
 
@@ -164,12 +166,26 @@ def bootstrap(
     return float(interval.low), float(interval.high)
 
 
-def wilson_interval(count: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share, `count` of `n` (Wilson, 1927)."""
+def wilson_interval(count: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The interval of a share, `count` of `n`, at 95 % by default (Wilson, 1927)."""
     from scipy.stats import binomtest
 
-    interval = binomtest(count, n).proportion_ci(0.95, method="wilson")
+    interval = binomtest(count, n).proportion_ci(level, method="wilson")
     return float(interval.low), float(interval.high)
+
+
+def bound_mean(
+    values: Iterable[float], *, limits: tuple[float, float] = (0.0, 1.0), seed: int = 0, level: float = 0.95
+) -> tuple[float, float]:
+    """The interval of a measure's mean: `bootstrap`'s; where all questions have one value, from which nothing else can
+    be drawn, what the mean could be if other questions had the least or the greatest value there is (`limits`), as many
+    as Wilson's interval of 0 of n allows. For shares, such as P@1, that is Wilson's interval itself: of one question
+    that is right 0.21 to 1. Raises BadSetting when there is no value."""
+    values = np.asarray(list(values), dtype=np.float64)  # (questions,)
+    if not len(values) or np.ptp(values) >= 1e-9:
+        return bootstrap(values, seed=seed, level=level)
+    value, share = float(values[0]), wilson_interval(0, len(values), level=level)[1]
+    return value - (value - limits[0]) * share, value + (limits[1] - value) * share
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +219,8 @@ class PairedTest:
 
 
 def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0, samples: int = 9999) -> PairedTest:
-    """Compare two rankers' values (`{qid: value}`) on the same questions; exact when the signs can be enumerated.
+    """Compare two rankers' values (`{qid: value}`) on the same questions. p is exact when the signs can be enumerated;
+    where hardly any draw is as extreme, it is that of `as2core.sign_flips`, which has no floor.
 
     Raises BadSetting when the questions differ or there are none.
     """
@@ -221,6 +238,8 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
             (nonzero,), np.mean, permutation_type="samples", n_resamples=samples, batch=500, rng=rng
         )
         p = float(flips.pvalue)
+        if 2 ** len(nonzero) > samples and p < MIN_DRAWS / (samples + 1):
+            p = compute_tail_p(nonzero, seed=seed, samples=samples)
     low, high = bootstrap(differences, seed=seed)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     return PairedTest(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)
@@ -246,27 +265,44 @@ def find_detectable_difference(
 ) -> float | None:
     """The smallest mean difference that a two-sided paired test at this level would have found with this probability,
     given the spread of these differences: (z_(1+level)/2 + z_power) sd / sqrt(n) (Cohen, 1988). None for fewer than two
-    differences, or where all are the same."""
+    differences, where all are the same, and where fewer changed than the test takes to find anything."""
     values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
+    if np.count_nonzero(np.abs(values) >= 1e-9) < _count_least_changes(level):
+        return None
+    return _detect_by_spread(values, level=level, power=power)
+
+
+def _detect_by_spread(values: np.ndarray, *, level: float, power: float) -> float | None:
     if len(values) < 2 or np.ptp(values) < 1e-9:
         return None
     return detect_by_error(float(values.std(ddof=1) / np.sqrt(len(values))), level=level, power=power)
+
+
+def _count_least_changes(level: float) -> int:
+    """How many questions have to change for a randomisation test to find anything: of n that all changed alike it gives
+    p = 2 / 2^n, so six at the level 0.95."""
+    return 1 + int(np.ceil(np.log2(1 / (1 - level))))
 
 
 def find_sample_size(
     differences: Iterable[float], difference: float, *, level: float = 0.95, power: float = 0.8
 ) -> int | None:
     """How many questions like these a two-sided paired test takes to find a mean of `difference` with this probability:
-    ((z_(1+level)/2 + z_power) sd / difference)^2; never fewer than a randomisation test needs to find anything: of n
-    questions that all changed alike it gives p = 2 / 2^n, so six at the level 0.95. None as for
-    `find_detectable_difference`. Raises BadSetting for a difference that is not above 0."""
+    ((z_(1+level)/2 + z_power) sd / difference)^2; never fewer than it takes for enough of them to change, with this
+    probability, for a randomisation test to find anything: of questions of which 14 % change, 56 hold six that do in 4
+    of 5 cases. None for fewer than two differences, or where all are the same. Raises BadSetting for a difference that
+    is not above 0."""
+    from scipy.stats import nbinom
+
     if not difference > 0:
         raise BadSetting(f"difference {difference:g}: give one above 0, such as 0.02")
     values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
-    detectable = find_detectable_difference(values, level=level, power=power)
+    detectable = _detect_by_spread(values, level=level, power=power)
     if detectable is None:
         return None
-    least = 1 + int(np.ceil(np.log2(1 / (1 - level))))
+    changes = _count_least_changes(level)
+    share = np.count_nonzero(np.abs(values) >= 1e-9) / len(values)
+    least = max(int(np.ceil(changes / share - 1e-9)), changes + int(nbinom.ppf(power, changes, share)))
     return max(least, int(np.ceil(len(values) * (detectable / difference) ** 2)))
 
 

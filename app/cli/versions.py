@@ -82,7 +82,7 @@ def check(name: Name, as_json: JsonFlag = False) -> None:
         print_json({"version": name, "gates": [{**asdict(r), "is_passed": r.is_passed} for r in results]})
     for result in results if not as_json else ():
         for line in result.checks:
-            echo(f"{result.name}: {line.requirement}: {line.value:.3f}, {'met' if line.is_met else 'missed'}")
+            echo(f"{result.name}: {line.requirement}: {line.value:.3f}, {line.describe()}")
         for note in result.notes:
             print_note(note)
     if not results and not as_json:

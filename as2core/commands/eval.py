@@ -180,7 +180,7 @@ def _print_tests(tests: Tests, difference: float) -> None:
 
 def _print_checks(checks: Sequence[Check]) -> None:
     for check in checks:
-        echo(f"gate: {check.requirement}: {check.value:.3f}, {'met' if check.is_met else 'missed'}")
+        echo(f"gate: {check.requirement}: {check.value:.3f}, {check.describe()}")
 
 
 def _write_report(

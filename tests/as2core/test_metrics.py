@@ -15,6 +15,7 @@ from as2core.metrics import (
     MEASURES,
     adjust_by_holm,
     bootstrap,
+    bound_mean,
     bound_metrics,
     find_detectable_difference,
     find_effect_size,
@@ -26,7 +27,9 @@ from as2core.metrics import (
     order,
     paired_test,
     to_ranks,
+    wilson_interval,
 )
+from as2core.sign_flips import compute_tail_p
 from as2core.types import Candidate, Question
 
 
@@ -167,6 +170,25 @@ def test_equal_values_have_no_width_and_none_at_all_are_refused():
         bootstrap([])
 
 
+@pytest.mark.parametrize(("right", "n"), [(1, 1), (0, 1), (79, 79), (0, 12)])
+def test_the_interval_of_a_share_without_spread_is_wilsons_by_hand(right, n):
+    z = statistics.NormalDist().inv_cdf(0.975)
+    width = z**2 / (n + z**2)  # Wilson's formula for 0 of n, and mirrored for n of n
+    expected = (1 - width, 1) if right else (0, width)
+    assert bound_mean([float(bool(right))] * n) == pytest.approx(expected)
+    assert bound_mean([float(bool(right))] * n) == pytest.approx(wilson_interval(right, n))
+
+
+def test_the_interval_of_equal_values_leaves_room_for_other_questions():
+    share = wilson_interval(0, 10)[1]  # that many others could have 0, or 1
+    assert bound_mean([0.4] * 10) == pytest.approx((0.4 * (1 - share), 0.4 + 0.6 * share))
+    assert bound_mean([0.0] * 10, limits=(-1.0, 1.0)) == pytest.approx((-share, share))
+    assert bound_mean([0.4] * 10, level=0.5)[0] > bound_mean([0.4] * 10)[0]
+    assert bound_mean([0.4, 0.5]) == bootstrap([0.4, 0.5])
+    with pytest.raises(BadSetting, match="no values"):
+        bound_mean([])
+
+
 def test_six_wins_of_six_have_the_sign_tests_probability():
     # of the 2^6 ways to sign equal differences, two are as extreme: p = 2 / 64
     a, b = {str(i): 0.75 for i in range(6)}, {str(i): 0.5 for i in range(6)}
@@ -202,6 +224,55 @@ def test_many_questions_are_sampled_and_agree_with_the_t_test():
     assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.02)
     assert found == paired_test(dict(enumerate(a)), dict(enumerate(b)), seed=7)
     assert found.low < found.difference < found.high
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(14, 0), (20, 0), (18, 1), (21, 1), (40, 8), (79, 0), (300, 200)])
+def test_a_p_below_the_floor_of_the_draws_is_that_of_the_sign_test(wins, losses):
+    values = [1.0] * wins + [0.0] * losses
+    found = paired_test(dict(enumerate(values)), dict(enumerate(1 - v for v in values)))
+    assert found.p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=0.05)
+
+
+@pytest.mark.parametrize("k", [14, 20])
+def test_a_p_near_the_floor_is_counted_over_all_signs(k):
+    differences = np.random.default_rng(k).normal(0.2, 0.1, k)
+    signs = 1 - 2 * ((np.arange(2**k)[:, None] >> np.arange(k)) & 1)
+    expected = np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9)
+    found = paired_test(dict(enumerate(differences)), dict.fromkeys(range(k), 0.0))
+    assert found.p == pytest.approx(expected) and found.p < 0.001
+
+
+def test_tilted_draws_agree_with_a_count_by_halves():
+    """All sums of 24 differences, as pairs of sums of 12 and 12: brute force that still fits into memory."""
+    differences = np.random.default_rng(2).normal(0.1, 0.09, 24)
+    signs = 1 - 2 * ((np.arange(2**12)[:, None] >> np.arange(12)) & 1)
+    first, second = signs @ differences[:12], np.sort(signs @ differences[12:])
+    above = 2**12 - np.searchsorted(second, differences.sum() - 1e-9 - first)
+    found = compute_tail_p(differences, seed=0, samples=9999)
+    assert found == pytest.approx(2 * above.sum() / 2**24, rel=0.05) and found < 1e-4
+    assert found == compute_tail_p(differences, seed=0, samples=9999)
+
+
+def test_a_p_away_from_the_floor_is_that_of_scipy():
+    differences = np.random.default_rng(4).normal(0.056, 0.12, 60)
+    rng = np.random.default_rng(0)
+    flips = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=9999, batch=500, rng=rng
+    )
+    assert 0.001 <= flips.pvalue < 0.01
+    assert paired_test(dict(enumerate(differences)), dict.fromkeys(range(60), 0.0)).p == flips.pvalue
+
+
+def test_a_p_of_thousands_of_wins_is_small_and_not_0():
+    values = np.random.default_rng(0).exponential(size=3000)
+    assert 0 < compute_tail_p(values, seed=0, samples=100) < 1e-300
+    values[:40] *= -1
+    assert 0 < compute_tail_p(values, seed=0, samples=100) < 1e-300
+
+
+def test_a_ranker_that_wins_every_question_is_significant_among_276_pairs():
+    wins = paired_test(dict.fromkeys(range(79), 1.0), dict.fromkeys(range(79), 0.5))
+    assert adjust_by_holm([wins.p] * 276)[0] < 1e-20
 
 
 @pytest.mark.parametrize(("a", "b"), [({}, {}), ({"x": 1.0}, {"y": 1.0}), ({"x": 1.0}, {"x": 1.0, "y": 0.0})])
@@ -263,6 +334,23 @@ def test_a_planned_number_of_questions_finds_the_difference_four_times_in_five()
 
 def test_no_plan_has_fewer_questions_than_a_randomisation_test_can_find_anything_with():
     assert find_sample_size([0.0001, 0.0002, 0.0001], 0.02) == 6  # 2 / 2**6 = 0.03, 2 / 2**5 = 0.06
+
+
+def test_a_plan_for_few_changes_finds_the_difference_four_times_in_five_too():
+    """11 of 79 questions changed: seven questions hold one of them, and the test takes six."""
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.uniform(0.05, 0.1, 11), np.zeros(68)])
+    n = find_sample_size(values, 0.02)
+    assert math.ceil(6 * 79 / 11) == 44 <= n < 70
+    draws = rng.choice(values * 0.02 / values.mean(), (400, n))
+    unchanged = dict.fromkeys(range(n), 0.0)
+    power = np.mean([paired_test(dict(enumerate(row)), unchanged).p <= 0.05 for row in draws])
+    assert 0.75 <= power <= 0.88
+
+
+def test_fewer_changed_questions_than_the_test_takes_could_have_shown_no_difference():
+    assert find_detectable_difference([0.2, 0.1, 0.3, 0.2, 0.1] + [0.0] * 20) is None
+    assert find_detectable_difference([0.2, 0.1, 0.3, 0.2, 0.1, 0.2] + [0.0] * 20) is not None
 
 
 def test_what_never_differs_needs_no_number_and_a_difference_is_above_nothing():

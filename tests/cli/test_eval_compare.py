@@ -38,9 +38,18 @@ def test_two_rankers_are_compared_question_by_question(as2_json, data):
     signs = [abs(np.dot(s, differences)) >= abs(differences.sum()) - 1e-9 for s in product((-1, 1), repeat=6)]
     assert test["AP"]["p"] == pytest.approx(np.mean(signs))
     sd = differences.std(ddof=1)
-    assert test["AP"]["detectable"] == pytest.approx((1.959964 + 0.841621) * sd / np.sqrt(6), rel=1e-4)
+    assert test["AP"]["detectable"] is None  # five changed, and five of five have p = 2 / 2**5
     assert test["AP"]["effect"] == pytest.approx(differences.mean() / sd)
     assert test["AP"]["low"] <= test["AP"]["difference"] <= test["AP"]["high"]
+
+
+def test_the_detectable_difference_is_shown_where_six_questions_changed(as2_json, data):
+    record = json.loads(data.read_text().splitlines()[1])
+    with data.open("a") as f:
+        f.writelines(json.dumps(record | {"qid": f"r{i}"}) + "\n" for i in range(2))
+    [test] = as2_json("eval", "jaccard", "rr", data)["comparisons"]
+    sd = np.array([0.0] + [2 / 3] * 7).std(ddof=1)
+    assert test["AP"]["detectable"] == pytest.approx((1.959964 + 0.841621) * sd / np.sqrt(8), rel=1e-4)
 
 
 def test_the_terminal_shows_the_first_against_each_of_the_others(as2, data):
@@ -158,6 +167,20 @@ def test_a_gate_that_is_passed_exits_with_0_and_one_that_is_not_with_3(as2, as2_
     missed = write_gate(tmp_path, '[[require]]\nmeasure = "AP"\nagainst = "jaccard"\nmax_loss = 0.5\n')
     code, out, err = as2("eval", "rr", "jaccard", data, "--gate", missed)
     assert code == 3 and "missed" in out and "not passed (1 of 1): AP of rr minus jaccard at least -0.5: -0.556" in err
+
+
+@pytest.mark.parametrize(("n", "met"), [(1, False), (5, False), (6, False), (40, True)])
+def test_few_questions_are_never_sure_and_many_are_by_wilsons_interval(as2, as2_json, data, tmp_path, n, met):
+    """Jaccard is right on all of them: 6 of 6 could be 0.61 of others, 40 of 40 could be 0.91."""
+    record = json.loads(data.read_text().splitlines()[1])
+    data.write_text("".join(json.dumps(record | {"qid": f"q{i}"}) + "\n" for i in range(n)))
+    requirements = [f'[[require]]\nmeasure = "{m}"\nat_least = 0.9\nsure = true\n' for m in ("P@1", "AP")]
+    gate = write_gate(tmp_path, "".join(requirements))
+    code, out, err = as2("eval", "jaccard", data, "--gate", gate)
+    assert code == (0 if met else 3)
+    assert ("too few questions to be sure: " in out) is ("too few questions to be sure: " in err) is (n < 6)
+    low, high = as2_json("eval", "jaccard", data)["intervals"]["AP"]
+    assert (low, high) == pytest.approx((n / (n + 1.959964**2), 1), rel=1e-4)
 
 
 @pytest.mark.parametrize(
