@@ -21,7 +21,7 @@ from typer.exceptions import TyperException
 from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
-from as2core.commands.options import JsonFlag, bundle_options
+from as2core.commands.options import RANKER_HELP, JsonFlag, bundle_options
 from as2core.commands.parity import parity
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
@@ -38,8 +38,6 @@ from as2core.lookup import (
 )
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, print_table, show_progress, show_training
 from as2core.version import __version__
-
-RANKER_HELP = "A catalog name, a version's name, or its directory."
 
 
 def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer.Typer:

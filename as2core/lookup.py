@@ -13,14 +13,19 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from as2core.data.source import is_file, is_folder
 from as2core.errors import UnknownData, UnreadableFile
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
+from as2core.text import count
 from as2core.types import Candidate, Question
 from as2core.version import __version__
+
+if TYPE_CHECKING:
+    from as2core.data.catalog import QuestionSet
+    from as2core.data.source import Problem
 
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
@@ -65,10 +70,31 @@ def list_versions() -> dict[str, Path]:
     return {name: Path(path) for list_ in load_entry_points(VERSIONS).values() for name, path in list_().items()}
 
 
+def note_trained_on(spec: str, questions: Collection[str]) -> list[str]:
+    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none. Raises
+    BadSetting."""
+    from as2core.rankers.catalog import split_spec
+    from as2core.training_record import describe_overlap, list_trained_on
+
+    def find_folder(version: str) -> Path:
+        name, _ = split_spec(version)
+        return list_versions().get(name, Path(name))
+
+    return describe_overlap(spec, list_trained_on(spec, find_folder), questions)
+
+
 def read_questions(spec: str, *, titles: bool = True) -> list[Question]:
     """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`; without
     the titles of their sentences' documents if not `titles`. Raises UnknownData, or UnreadableFile."""
     return list(open_questions(spec, titles=titles, min_bytes=inf))
+
+
+def read_question_set(spec: str, *, titles: bool = True) -> QuestionSet:
+    """As `read_questions`, with a problem for each line that could not be read, which the caller has to tell of."""
+    from as2core.data.catalog import QuestionSet
+
+    questions, problems = _open_questions(spec, inf)
+    return QuestionSet([q if titles else q.drop_titles() for q in questions], list(problems))
 
 
 def open_questions(spec: str, *, titles: bool = True, min_bytes: float | None = None) -> Sequence[Question]:
@@ -76,26 +102,29 @@ def open_questions(spec: str, *, titles: bool = True, min_bytes: float | None = 
     from as2core.data.catalog import LARGE_BYTES
     from as2core.data.lazy_questions import map_questions
 
-    questions = _open_questions(spec, LARGE_BYTES if min_bytes is None else min_bytes)
+    questions, problems = _open_questions(spec, LARGE_BYTES if min_bytes is None else min_bytes)
+    if problems:
+        print_note(f"as2: {spec}: {describe_problems(problems)}")
     return questions if titles else map_questions(questions, lambda _, q: q.drop_titles())
 
 
-def _open_questions(spec: str, min_bytes: float) -> Sequence[Question]:
+def describe_problems(problems: Sequence[Problem]) -> str:
+    """`2 lines left out, the first: line 3: not JSON ...`"""
+    return f"{count(len(problems), 'line')} left out, the first: {problems[0]}"
+
+
+def _open_questions(spec: str, min_bytes: float) -> tuple[Sequence[Question], Sequence[Problem]]:
     from as2core.data import catalog
 
     name, _, which = spec.partition(":")
     readers = load_entry_points(DATA)
     if name in readers and not (is_file(spec) or is_folder(spec)):
-        return readers[name](which)
+        return readers[name](which), ()
     if name == "labels" and not (is_file(spec) or is_folder(spec)):
         raise UnknownData(
             "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
         )
-    questions, problems = catalog.open_questions(spec, min_bytes=min_bytes)
-    if problems:
-        lines = f"{len(problems)} line{'s' if len(problems) > 1 else ''}"
-        print_note(f"as2: {spec}: {lines} left out, the first: {problems[0]}")
-    return questions
+    return catalog.open_questions(spec, min_bytes=min_bytes)
 
 
 def read_candidates(path: Path) -> list[Candidate]:

@@ -22,6 +22,7 @@ from typing import TextIO
 from as2core.types import Json, OnProgress, Progress
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
+_BOUND = re.compile(r"<\d+(\.\d+)?")
 Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
@@ -124,6 +125,9 @@ def _format_cell(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
+    """Also one that is too small to show, as "<0.001"."""
+    if isinstance(value, str):
+        return _BOUND.fullmatch(value) is not None
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 

@@ -106,6 +106,11 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def format_p(p: float) -> str:
+    """`0.013`, or `<0.001`: no p is 0."""
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
 def tokenize(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
     its accent are one character (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""

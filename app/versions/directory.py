@@ -24,24 +24,11 @@ def read_kind(folder: Path) -> str:
     return str(read_json(folder).get("ranker", ""))
 
 
-def read_parts(folder: Path) -> list[str]:
-    """The rankers that a fusion is made of, by directory or catalog spec; [] for other kinds."""
-    settings = read_json(folder).get("settings")
-    parts = settings.get("rankers") if isinstance(settings, dict) else None
-    return [str(part) for part in parts] if isinstance(parts, list) else []
-
-
 def read_drop_ratio(folder: Path) -> float | None:
     """What a cascade drops at every exit without further settings; None where that is not one number."""
     settings = read_json(folder).get("settings")
     ratio = settings.get("drop_ratio") if isinstance(settings, dict) else None
     return float(ratio) if isinstance(ratio, int | float) else None
-
-
-def read_trained_on(folder: Path) -> list[str]:
-    """The questions that the version or its ancestors were trained on, as its card lists them."""
-    questions = read_json(folder, "card.json").get("trained_on")
-    return [str(q) for q in questions] if isinstance(questions, list) else []
 
 
 def find_problem(folder: Path) -> str:

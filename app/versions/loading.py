@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.versions.benchmarks import load_starter
-from app.versions.directory import read_parts, read_trained_on
 from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row, get_active, get_version, list_versions
 from app.workbench.workbench import Workbench
-from as2core.data.source import is_file, is_folder
+from as2core import training_record
+from as2core.data.source import is_file
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import Ranker
-from as2core.rankers.catalog import CATALOG, find_kind_of_file, find_shipped_model, list_parts, split_spec
+from as2core.rankers.catalog import CATALOG, find_kind_of_file, split_spec
 from db.repositories import versions as rows
 
 
@@ -111,15 +111,14 @@ def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
     """The questions that a ranker, or one it is made of, was trained on, by a version's directory or name, or a catalog
     spec. For a shipped model those of the starter corpus's train part, too. Raises BadSetting for a spec that cannot be
     read."""
-    questions = {q for part in list_parts(ranker) for q in list_trained_on(wb, part.spec)}
-    if ranker.partition(":")[0] in CATALOG:
-        model = find_shipped_model(ranker)
-        if model is None:
-            return sorted(questions)
-        folder = wb.settings.models_dir / model
-    else:
-        folder, _ = locate(wb, ranker) or (Path(ranker), "")
-    questions.update(read_trained_on(folder))
-    if is_folder(folder) and folder.resolve().parent == wb.settings.models_dir.resolve():
-        questions |= {q.text for q in load_starter(wb, "train")}
-    return sorted(questions.union(*(list_trained_on(wb, part) for part in read_parts(folder))))
+
+    def find_folder(spec: str) -> Path:
+        return (locate(wb, spec) or (Path(spec), ""))[0]
+
+    def read_shipped() -> list[str]:
+        return [q.text for q in load_starter(wb, "train")]
+
+    questions = training_record.list_trained_on(
+        ranker, find_folder, models_dir=wb.settings.models_dir, read_shipped=read_shipped
+    )
+    return sorted(questions)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs.kinds import JobKind
 from app.versions import registry
-from app.versions.directory import flatten_metrics, read_parts
+from app.versions.directory import flatten_metrics
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
 from app.versions.startup import is_in_home
@@ -23,6 +23,7 @@ from as2core.errors import As2Error, BadSetting
 from as2core.export import export_ranker, import_ranker
 from as2core.rankers.catalog import CATALOG
 from as2core.rankers.versions import Card, save_version
+from as2core.training_record import read_saved_parts
 from db.models import ModelVersion
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
@@ -118,7 +119,7 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
         return f"it was promoted although it was worse, and the reason is kept with it ({reasons[row.id][-1][0]!r})"
     if children := [v.name for v in versions if v.parent == row.name]:
         return f"{', '.join(children)} was made from it"
-    if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:
+    if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_saved_parts(Path(v.path))]:
         return f"the fusion {', '.join(fusions)} is made of it"
     retrains = [j.id for j in job_rows.list_active_jobs(s, JobKind.RETRAIN) if j.settings.get("base") == row.name]
     return f"job {retrains[0]} is retraining from it" if retrains else ""

@@ -9,6 +9,15 @@ from typing import Annotated, Literal, get_type_hints
 
 import typer
 
+RANKER_HELP = (
+    "A ranker of `as2 rankers`, with settings as in cascade:drop_ratio=0.5; the name or directory of a version, or "
+    "active; the directory of a checkpoint; an ONNX file (onnx:model=DIR); a trec_eval run (FILE.run); a reranker "
+    "behind an address (http:url=URL)."
+)
+DATA_HELP = (
+    "A file of labelled questions; starter-train|dev|test or handbook-train|dev|test; labels, or labels:NAME for those "
+    "of another corpus."
+)
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Setting = Annotated[
     Literal["raw", "no-all-neg", "clean"],

@@ -6,6 +6,7 @@ no texts: the questions read from them have ids and labels only, and unlabelled 
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
@@ -44,17 +45,28 @@ def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray]
         if len(exact) != len(q.candidates):
             raise BadSetting(f"question {q.qid!r}: {len(exact)} scores for {len(q.candidates)} candidates")
         values = exact.astype(np.float64)
-        if len(np.unique(exact)) < len(exact) or not np.isfinite(exact).all():
+        if has_ties(exact):
             values[order(exact)] = np.arange(len(exact), 0, -1)
         for rank, i in enumerate(order(values), 1):
             docid = _escape_id(q.candidates[i].id)
             yield f"{_escape_id(q.qid)} Q0 {docid} {rank} {float(values[i])!r} {_escape_id(tag)}\n"
 
 
+def has_ties(scores: np.ndarray) -> bool:
+    """Whether a run cannot hold these scores as they are: as 32-bit numbers some are equal, or not finite."""
+    exact = np.asarray(scores, dtype=np.float32)
+    return len(np.unique(exact)) < len(exact) or not bool(np.isfinite(exact).all())
+
+
 def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndarray]:
     """The scores of a run for these questions, `{qid: float32 (n,)}`; NaN for candidates that it does not have. Equal
     scores are told apart by the rank column, then by the order of the lines. Raises UnreadableFile for a malformed
     line and for a document that a question has twice, and BadSetting for a question that it has no candidate of."""
+    return read_run_and_ties(source, questions)[0]
+
+
+def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[dict[str, np.ndarray], int]:
+    """`read_run`, and how many of the questions' candidates share their score with another."""
     report = Report(source, strict=True)
     columns = ("qid", "Q0", "docid", "rank", "score", "tag")
     run: dict[str, dict[str, tuple[float, float]]] = {}
@@ -63,14 +75,21 @@ def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndar
         if docid in row:
             report.add(line, f"document {docid!r} appears twice for question {qid!r}")
         row[docid] = place
-    scores = {}
+    gaps = [q.qid for q in questions if run.get(q.qid, {}).keys().isdisjoint(c.id for c in q.candidates)]
+    if gaps:
+        share = f"{len(gaps):,} of {len(questions):,} questions"
+        raise BadSetting(
+            f"{report.name} ranks no candidate of question {gaps[0]!r} ({share} are like that): give a run of these "
+            "questions"
+        )
+    scores, ties = {}, 0
     for q in questions:
-        row = run.get(q.qid, {})
-        if not any(c.id in row for c in q.candidates):
-            raise BadSetting(f"{report.name} ranks no candidate of question {q.qid!r}: give a run of these questions")
+        row = run[q.qid]
         values = _separate_ties(row)
         scores[q.qid] = np.array([values.get(c.id, np.nan) for c in q.candidates], dtype=np.float32)
-    return scores
+        counts = Counter(float(np.float32(row[c.id][0])) for c in q.candidates if c.id in row)
+        ties += sum(n for n in counts.values() if n > 1)
+    return scores, ties
 
 
 def _separate_ties(row: Mapping[str, tuple[float, float]]) -> dict[str, np.float32]:
@@ -85,7 +104,10 @@ def _separate_ties(row: Mapping[str, tuple[float, float]]) -> dict[str, np.float
 
 
 def _parse_run(fields: list[str]) -> tuple[str, str, tuple[float, float]]:
-    score = float(fields[4])
+    try:
+        score = float(fields[4])
+    except ValueError:
+        raise ValueError(f"the score {fields[4]!r} is not a number") from None
     if not math.isfinite(score):
         raise ValueError(f"the score {fields[4]} is not a finite number")
     rank = float(fields[3]) if fields[3].isdecimal() else math.inf  # trec_eval does not read this column

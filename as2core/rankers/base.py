@@ -299,6 +299,13 @@ class NeedsQuestions(ABC):
     def bind(self, questions: Sequence[Question]) -> None:
         """Take these questions in place of those before. Raises BadSetting for one that it has no scores for."""
 
+    def describe_differences(self) -> list[str]:
+        """Why trec_eval's figures for the same scores may be others; [] where they are the same."""
+        if not self.missing:
+            return []
+        text = f"candidates that are not in the run and come last: {self.missing:,}"
+        return [f"{text}; trec_eval counts them as not retrieved"]
+
     @abstractmethod
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from as2core.data.qrels import read_run
+from as2core.data.qrels import read_run_and_ties
 from as2core.data.source import is_file
 from as2core.errors import BadSetting
 from as2core.rankers.base import NeedsQuestions
@@ -26,13 +26,13 @@ ENDINGS = (".run", ".trec")
 class RunRanker(NeedsQuestions):
     def __init__(self, file: Path, *, name: str = "run") -> None:
         self.file, self.name = file, name
-        self.missing = 0
+        self.missing = self.ties = 0  # candidates
         self._scores: dict[str, dict[str, float]] = {}  # question -> candidate's id -> score
 
     def bind(self, questions: Sequence[Question]) -> None:
         """Raises UnreadableFile, and BadSetting for a question that the run has no candidate of, or two questions of
         one text that it scores otherwise."""
-        rows, scores, missing = read_run(self.file, questions), dict[str, dict[str, float]](), 0
+        (rows, ties), scores, missing = read_run_and_ties(self.file, questions), dict[str, dict[str, float]](), 0
         for q in questions:
             own, is_missing = scores.setdefault(q.text, {}), np.isnan(rows[q.qid])
             missing += int(is_missing.sum())
@@ -40,7 +40,11 @@ class RunRanker(NeedsQuestions):
             for c, score in zip(q.candidates, values.tolist(), strict=True):
                 if own.setdefault(c.id, score) != score:
                     raise BadSetting(f"{self.file} scores candidate {c.id!r} of {q.text!r} twice, under two ids")
-        self._scores, self.missing = scores, missing
+        self._scores, self.missing, self.ties = scores, missing, ties
+
+    def describe_differences(self) -> list[str]:
+        text = f"{self.ties:,} tied scores are ordered by the rank column; trec_eval orders them by document id"
+        return super().describe_differences() + ([text] if self.ties else [])
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Raises BadSetting for a question that it is not bound to."""

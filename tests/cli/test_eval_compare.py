@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from itertools import product
 
 import numpy as np
 import pytest
 
 from as2core.metrics import MEASURES
+from as2core.version import __version__
 
 RIGHT = "paris tower"
 
@@ -56,7 +58,10 @@ def test_the_terminal_shows_the_first_against_each_of_the_others(as2, data):
     code, out, _ = as2("eval", "jaccard", "rr", "wo-rr", data)
     assert code == 0
     assert "jaccard minus rr, " in out and "jaccard minus wo-rr, " in out and "rr minus" not in out.replace("wo-rr", "")
-    assert "holm: p corrected for these 2 comparisons (Holm)" in out and "effect size of AP: large, the mean is " in out
+    assert (
+        "holm: p corrected for these 2 comparisons (Holm)" in out
+        and "effect size of AP: 2.04 standard deviations (large)" in out
+    )
 
 
 def test_each_question_s_values_are_written_and_average_to_the_means(as2_json, data, tmp_path):
@@ -137,6 +142,12 @@ def test_several_rankers_have_their_p_by_holm_and_questions_for_a_difference(as2
     assert code == 1 and "difference 0" in err
 
 
+def write_copies(data, n):
+    """n questions that Jaccard gets right and document order wrong."""
+    record = json.loads(data.read_text().splitlines()[1])
+    data.write_text("".join(json.dumps(record | {"qid": f"q{i}"}) + "\n" for i in range(n)))
+
+
 def write_gate(tmp_path, text):
     file = tmp_path / "gate.toml"
     file.write_text(text)
@@ -172,8 +183,7 @@ def test_a_gate_that_is_passed_exits_with_0_and_one_that_is_not_with_3(as2, as2_
 @pytest.mark.parametrize(("n", "met"), [(1, False), (5, False), (6, False), (40, True)])
 def test_few_questions_are_never_sure_and_many_are_by_wilsons_interval(as2, as2_json, data, tmp_path, n, met):
     """Jaccard is right on all of them: 6 of 6 could be 0.61 of others, 40 of 40 could be 0.91."""
-    record = json.loads(data.read_text().splitlines()[1])
-    data.write_text("".join(json.dumps(record | {"qid": f"q{i}"}) + "\n" for i in range(n)))
+    write_copies(data, n)
     requirements = [f'[[require]]\nmeasure = "{m}"\nat_least = 0.9\nsure = true\n' for m in ("P@1", "AP")]
     gate = write_gate(tmp_path, "".join(requirements))
     code, out, err = as2("eval", "jaccard", data, "--gate", gate)
@@ -211,6 +221,71 @@ def test_a_report_is_one_file_that_needs_nothing_else(as2, data, tmp_path):
     assert code == 3  # and the report is there
     assert "0.889" in html and "jaccard minus rr" in html and "no reranking" in html and "missed" in html
     assert not [x for x in ("http", "<script", "src=", "url(") if x in html]
+
+
+def test_a_report_says_what_it_is_of_what_came_out_and_how_to_make_it_again(as2, data, tmp_path):
+    """Five of six won, so p = 2 / 2**5, and too few changed to tell."""
+    code, _, _ = as2(
+        "eval", "jaccard", "rr", data, "--report", tmp_path / "r.html", "--no-titles", "--difference", "0.1"
+    )
+    html = (tmp_path / "r.html").read_text()
+    assert code == 0 and f"<h1>jaccard, rr on {data}</h1>" in html
+    assert (
+        f"<code>as2 eval jaccard rr {data} --no-titles --report {tmp_path / 'r.html'} --difference 0.1</code>" in html
+    )
+    assert f"as2core {__version__}" in html and re.search(r"<dd>20\d\d-\d\d-\d\d \d\d:\d\d UTC</dd>", html)
+    assert "Too few questions changed to tell jaccard and rr apart: AP is 0.556 higher (p = 0.062)." in html
+    assert "jaccard is better on 5 questions, rr on 0, 1 are the same." in html
+    assert "p corrected for 1 pair (Holm)" in html and "questions needed for 0.1" in html and "sample_size" not in html
+    assert (
+        html.count("<table>") == html.count('<div class="table" tabindex="0"><table>') and "width=device-width" in html
+    )
+
+
+def test_a_p_is_never_shown_as_0(as2, as2_json, data, tmp_path):
+    write_copies(data, 20)
+    code, out, _ = as2("eval", "jaccard", "rr", data, "--report", tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text()
+    assert code == 0 and "<0.001" in out and html.count("<td>&lt;0.001</td>") == 2 * len(MEASURES)
+    assert "jaccard is better than rr: AP is 0.667 higher" in html and "p &lt; 0.001" in html
+    [heads] = [line for line in out.splitlines() if " holm " in line]
+    [row] = [line for line in out.splitlines() if line.startswith("AP") and "<0.001" in line]
+    assert row.index("<0.001") + len("<0.001") == heads.index(" p ") + len(" p")  # to the right, as numbers are
+    [test] = as2_json("eval", "jaccard", "rr", data)["comparisons"]
+    assert test["AP"]["p"] == pytest.approx(2 / 2**20)
+
+
+def test_training_questions_are_told_in_the_note_in_the_json_and_in_the_report(as2, data, tmp_path):
+    version, report = tmp_path / "house", tmp_path / "r.html"
+    assert as2("train", "cosinet", data, "--out", version, "--epochs", "1")[0] == 0
+    card = json.loads((version / "card.json").read_text())
+    (version / "card.json").write_text(json.dumps(card | {"trained_on": [RIGHT]}))
+    note = f"{version} was trained on 6 of these 6 questions, so its figures here are too high"
+    for ranker in (str(version), f"fusion:rankers=bm25+{version}"):
+        code, out, err = as2("eval", ranker, "bm25", data, "--json", "--report", report)
+        assert code == 0 and "was trained on 6 of these 6 questions" in err and "was trained on 6" in report.read_text()
+        [told] = json.loads(out)["notes"]
+        assert told.startswith(note) or "fusion" in ranker
+    assert json.loads(as2("eval", "bm25", data, "--json")[1])["notes"] == []
+
+
+def test_data_with_a_broken_line_meets_no_gate_and_is_counted(as2, as2_json, data, tmp_path):
+    gate = write_gate(tmp_path, '[[require]]\nmeasure = "AP"\nat_least = 0.1')
+    assert as2("eval", "jaccard", data, "--gate", gate)[0] == 0
+    data.write_text(data.read_text()[:-40])  # an upload that broke off
+    code, out, err = as2("eval", "jaccard", data, "--gate", gate)
+    assert (code, out) == (1, "") and "1 line left out, the first: line 6: not JSON" in err and "whole data" in err
+    assert err.count("line 6") == 1
+    report = tmp_path / "r.html"
+    document = as2_json("eval", "jaccard", data, "--report", report)
+    assert (document["left_out"], document["questions"]) == (1, 5) and "1 line of the data" in report.read_text()
+    assert as2_json("eval", "jaccard", "rr", data)["left_out"] == 1
+
+
+def test_a_run_says_where_its_scores_are_none(as2, data, tmp_path):
+    code, _, err = as2("eval", "jaccard", data, "--run", tmp_path / "x.run")
+    assert code == 0 and "x.run: the scores of 1 question tie and are written as falling whole numbers" in err
+    assert "tie" not in as2("eval", "rr", data, "--run", tmp_path / "x.run")[2]
 
 
 @pytest.mark.parametrize(

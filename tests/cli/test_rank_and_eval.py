@@ -243,3 +243,12 @@ def test_a_ranker_that_is_a_path_is_missed_as_one(as2, questions, tmp_path, name
     (tmp_path / "empty").mkdir()
     code, _, err = as2("eval", tmp_path / name, questions)
     assert code == 1 and message in err and "known:" not in err
+
+
+@pytest.mark.parametrize("spec", ["cascade:drop_ratio=0.5", "sequential:stages=bm25@20+cascade"])
+def test_a_shipped_model_was_trained_on_the_train_questions_and_not_on_the_test_ones(spec):
+    train, test = ([q.text for q in lookup.read_questions(f"starter-{part}")] for part in ("train", "test"))
+    [note] = lookup.note_trained_on(spec, [*train[:3], *test])
+    assert f"was trained on 3 of these {3 + len(test)} questions" in note
+    assert lookup.note_trained_on(spec, test) == lookup.note_trained_on("bm25", train) == []
+    assert lookup.note_trained_on("cross-encoder:pool=cls", train) == []  # untrained

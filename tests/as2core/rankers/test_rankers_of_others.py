@@ -190,6 +190,29 @@ def test_equal_scores_of_a_run_are_ordered_by_its_rank_column_then_by_its_lines(
     assert scores.tolist() == [0.5, np.nextafter(np.float32(0.5), np.float32(0)), 0.25, -2]
 
 
+def test_tied_scores_of_a_run_are_counted_and_told(tmp_path, capsys):
+    from as2core.cli import main
+    from as2core.data import jsonl
+
+    data = tmp_path / "set.jsonl"
+    data.write_text(jsonl.dumps(SET[:1]))
+    rows = [("q%201", "d0", 1, 0.5), ("q%201", "d1", 2, 0.5), ("q%201", "d2", 3, 0.25), ("q%201", "d3", 4, 0)]
+    run = write_trec(tmp_path / "tie.run", rows)
+    assert main(["eval", run, str(data), "--json"]) == 0
+    printed = capsys.readouterr()
+    note = f"{run}: 2 tied scores are ordered by the rank column; trec_eval orders them by document id"
+    assert note in printed.err and json.loads(printed.out)["notes"] == [note]
+
+
+def test_a_run_says_how_many_questions_it_lacks_and_which_score_is_no_number(tmp_path):
+    spec = write_trec(tmp_path / "a.run", [("q%201", "d0", 1, 3)])
+    with pytest.raises(BadSetting, match=rf"no candidate of question '.+' \({len(SET) - 1} of {len(SET)} questions"):
+        evaluate(get(spec), SET, setting="raw")
+    spec = write_trec(tmp_path / "a.run", [("q%201", "d0", 1, "abc")])
+    with pytest.raises(UnreadableFile, match=r"a\.run: line 1: the score 'abc' is not a number"):
+        evaluate(get(spec), SET[:1], setting="raw")
+
+
 def test_a_document_that_a_run_has_twice_is_named_with_its_line(tmp_path):
     spec = write_trec(tmp_path / "a.run", [("q%201", "d0", 1, 3), ("q%201", "d1", 2, 2), ("q%201", "d0", 3, 1)])
     with pytest.raises(UnreadableFile, match=r"a\.run: line 3: document 'd0' appears twice for question 'q 1'"):

@@ -1,0 +1,89 @@
+"""Which questions a ranker was trained on: its figures on those are too high.
+
+A version's card lists its questions and its ancestors'; a shipped model was trained on the starter corpus's train part
+as well, which its card does not repeat. Of a ranker made of others all parts count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from as2core.data import jsonl
+from as2core.data.catalog import find_shipped
+from as2core.data.source import is_folder
+from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
+
+SHIPPED_TRAINING_SET = "starter-train"
+
+
+def read_shipped_training() -> list[str]:
+    """The starter corpus's train questions, [] where the corpus is not there."""
+    file = find_shipped(SHIPPED_TRAINING_SET)
+    return [q.text for q in jsonl.read(file)[0]] if file.is_file() else []
+
+
+def list_trained_on(
+    spec: str,
+    find_folder: Callable[[str], Path],
+    *,
+    models_dir: Path = MODELS_DIR,
+    read_shipped: Callable[[], Iterable[str]] = read_shipped_training,
+) -> set[str]:
+    """The questions that a ranker, or one it is made of, was trained on. `find_folder` gives the directory of a spec
+    that is none of the catalog. Raises BadSetting for a spec that cannot be read."""
+
+    def list_part(part: str) -> set[str]:
+        return list_trained_on(part, find_folder, models_dir=models_dir, read_shipped=read_shipped)
+
+    questions = set().union(*(list_part(part.spec) for part in list_parts(spec)))
+    if spec.partition(":")[0] in CATALOG:
+        model = find_shipped_model(spec)
+        if model is None:
+            return questions
+        folder = models_dir / model
+    else:
+        folder = find_folder(spec)
+    texts = _read(folder / "card.json").get("trained_on")
+    questions.update(str(text) for text in (texts if isinstance(texts, list) else ()))
+    if is_folder(folder) and folder.resolve().parent == models_dir.resolve():
+        questions.update(read_shipped())
+    return questions.union(*map(list_part, read_saved_parts(folder)))
+
+
+def describe_overlap(spec: str, trained_on: Collection[str], questions: Collection[str]) -> list[str]:
+    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
+    texts = set(trained_on)
+    if not (overlap := sum(text in texts for text in questions)):
+        return []
+    name = drop_settings(spec)
+    return [
+        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
+        "intervals and tests included. Its card has figures on held-out questions (on Adapt, or by as2 versions "
+        f"show '{name}')."
+    ]
+
+
+def drop_settings(spec: str) -> str:
+    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
+    if list_parts(spec):
+        return spec
+    name = spec.partition(":")[0]
+    return name if name in CATALOG else split_spec(spec)[0]
+
+
+def read_saved_parts(folder: Path) -> list[str]:
+    """The rankers that a saved fusion is made of."""
+    settings = _read(folder / "config.json").get("settings")
+    parts = settings.get("rankers") if isinstance(settings, dict) else None
+    return [str(part) for part in parts] if isinstance(parts, list) else []
+
+
+def _read(file: Path) -> dict[str, object]:
+    """{} where it cannot be read: that is told where the ranker is loaded."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
