@@ -21,7 +21,7 @@ from typer.exceptions import TyperException
 from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
-from as2core.commands.options import RANKER_HELP, JsonFlag, bundle_options
+from as2core.commands.options import RANKER_HELP, JsonFlag, bundle_options, hide_flag_types
 from as2core.commands.parity import parity
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
@@ -65,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         command = typer.main.get_command(build())
+        hide_flag_types(command)
         code = command.main(args=argv, prog_name="as2", standalone_mode=False)
         with ignore_closed_pipe():
             sys.stdout.flush()
@@ -158,6 +159,7 @@ def rankers(as_json: JsonFlag = False) -> None:
     settings = [e.describe_settings() for e in CATALOG.values()]
     rows = [{**entry, "settings": text} for entry, text in zip(entries, settings, strict=True)]
     print_table(rows, ["name", "what", "paper", "settings"])
+    echo("what the settings mean: docs/techniques/README.md; how a ranker is written with settings: docs/cli.md")
     if own:
         echo()
         print_table(own, ["name", "path"])

@@ -64,7 +64,12 @@ class Reranker:
             try:
                 self.ranker.to(device)
             except (AssertionError, RuntimeError) as error:  # torch's for a device that is not there
-                raise BadSetting(f"device={device!r}: {str(error).splitlines()[0]}") from None
+                hint = (
+                    "; install the CUDA build of torch (docs/running.md), or leave device out"
+                    if "CUDA" in str(error)
+                    else ""
+                )
+                raise BadSetting(f"device={device!r}: {str(error).splitlines()[0]}{hint}") from None
 
     def __repr__(self) -> str:
         device = "" if self.device is None else f", device={self.device!r}"

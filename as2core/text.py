@@ -8,11 +8,12 @@ A text is cut three times: into paragraphs at blank lines, into blocks (list ite
 into sentences. Only white space and bullets are outside the sentences.
 """
 
+import difflib
 import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
@@ -109,6 +110,12 @@ def count(n: int, one: str, many: str = "") -> str:
 def format_p(p: float) -> str:
     """`0.013`, or `<0.001`: no p is 0."""
     return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def suggest_name(name: str, names: Iterable[str]) -> str:
+    """`; did you mean starter-test?`, for an error; "" where none is like it."""
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def tokenize(text: str) -> list[str]:

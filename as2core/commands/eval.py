@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from as2core.evaluation import Evaluation
 
 DIFFERENCE = 0.02  # that a plan is for where no other is given
-TRY = "--setting raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +104,15 @@ def _tell_problems(data: str, problems: Sequence[Problem], is_complete: bool) ->
 
 
 def _explain_empty(whole: Sequence[Question], data: str, setting: str) -> str:
+    if not whole:
+        return f"{data} holds no question that can be read"
     where = f"{data} has no question in the setting {setting!r}"
-    if setting != "raw" and any(q.positives and not q.negatives and _has_gaps(q) for q in whole):
-        return (
-            f"{where}: it takes a candidate labelled incorrect, and the others have no label; label some, or try {TRY}"
-        )
-    return f"{where}: try {TRY}, or other data"
-
-
-def _has_gaps(question: Question) -> bool:
-    return any(c.label is None for c in question.candidates)
+    gaps = sum(not q.has_both_labels and any(c.label is None for c in q.candidates) for q in whole)
+    if gaps and setting != "raw":
+        needs = "a candidate labelled correct" + (" and one labelled incorrect" if setting == "clean" else "")
+        where += f", which takes {needs}: {count(gaps, 'question')} lack one and have candidates without a label"
+        return f"{where}; label some, or try --setting raw"
+    return f"{where}: try --setting raw, or other data"
 
 
 def _require_label(questions: Sequence[Question], data: str) -> None:

@@ -15,11 +15,11 @@ from as2core.text import count, format_p
 from as2core.version import __version__
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
-STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#1d2430}
+STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1d2430}
 h1,p,li,dd,code{overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}dd{margin:0}
 .table{overflow-x:auto;margin:0 0 2em}table{border-collapse:collapse}
 th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #d8dde5;vertical-align:bottom}
-th:first-child,td:first-child{text-align:left}.missed{color:#a3261b}.met{color:#1a6b3c}
+td{white-space:nowrap}th:first-child,td:first-child{text-align:left}.missed{color:#a3261b}.met{color:#1a6b3c}
 @media(prefers-color-scheme:dark){body{background:#14181f;color:#e4e8ee}td,th{border-color:#39414e}
 .missed{color:#ff9d92}.met{color:#7fd6a2}}"""
 NAMES = {
@@ -124,7 +124,7 @@ def _table_of_pairs(measure: str, result: EvalResult) -> str:
         "p",
         f"p corrected for {count(len(result.tests), 'pair')} (Holm)",
         "effect size (standard deviations)",
-        "smallest difference that would show in 80 of 100 cases",
+        "difference shown in 80 of 100 cases",
         f"questions needed for {result.difference:g}",
     )
     return _table(heads, [_list_cells(pair, tests[measure]) for pair, tests in result.tests.items()])

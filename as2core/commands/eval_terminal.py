@@ -12,6 +12,8 @@ from as2core.text import count, format_p
 if TYPE_CHECKING:
     from as2core.evaluation import Evaluation
 
+LOW, HIGH = "95 % from", "to"  # the ends of an interval
+
 
 def print_result(r: EvalResult) -> None:
     """Ranker by ranker, then the pairs, then the gate."""
@@ -37,8 +39,8 @@ def _print_ranker(spec: str, result: Evaluation, r: EvalResult) -> None:
     some = "" if measured_count == result.questions else f", {measured_count} with a label,"
     echo(f"{spec} on {r.source.describe()}: {count(result.questions, 'question')}{some} in {result.seconds:.1f} s")
     intervals = compute_intervals(result.per_question)
-    rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
-    print_table(rows, ["measure", "mean", "low", "high"])
+    rows = [{"measure": n, "mean": result.metrics[n], LOW: low, HIGH: high} for n, (low, high) in intervals.items()]
+    print_table(rows, ["measure", "mean", LOW, HIGH])
     if unlabelled := r.unlabelled_candidates:
         limits = bound_metrics(r.questions, result.scores)
         ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
@@ -59,8 +61,8 @@ def _print_slices(result: Evaluation, r: EvalResult) -> None:
     if not r.slices:
         return
     measures = measure_slices(r.slices, result.per_question["P@1"])
-    rows = [{"slice": f"{m.group}: {m.name}", "P@1": m.share, **asdict(m)} for m in measures]
-    print_table(rows, ["slice", "questions", "P@1", "low", "high"])
+    rows = [{"slice": f"{m.group}: {m.name}", "P@1": m.share, **asdict(m), LOW: m.low, HIGH: m.high} for m in measures]
+    print_table(rows, ["slice", "questions", "P@1", LOW, HIGH])
     names = {(m.group, m.name) for m in measures}
     if empty := [row.name for row in r.slices if (row.group, row.name) not in names]:
         echo(f"no question is in {', '.join(map(repr, empty))}")
@@ -71,17 +73,15 @@ def _print_comparison(pair: tuple[str, str], tests: dict[str, dict[str, Any]], d
 
     echo()
     echo(f"{pair[0]} minus {pair[1]}, the mean of the differences over the same questions:")
-    columns = ["difference", "low", "high", "p", "holm", "effect", "wins", "losses", "ties", "detectable"]
+    columns = ["difference", LOW, HIGH, "p", "holm", "effect", "wins", "losses", "ties", "detectable"]
     sizes = f"questions needed for {difference:g}"
-    rows = [
-        {"measure": name, sizes: t["sample_size"], **t, "p": _shorten_p(t["p"]), "holm": _shorten_p(t["holm"])}
-        for name, t in tests.items()
-    ]
+    rows = [{"measure": name, sizes: t["sample_size"], **t, **_format_cells(t)} for name, t in tests.items()]
     print_table(rows, ["measure", *columns, sizes])
     if (effect := tests["AP"]["effect"]) is not None:
         echo(f"effect size of AP: {effect:.2f} standard deviations ({name_effect(effect)})")
 
 
-def _shorten_p(p: float) -> float | str:
-    """A number where the table can show it as one."""
-    return p if p >= 0.001 else format_p(p)
+def _format_cells(t: dict[str, Any]) -> dict[str, object]:
+    """p as a number where the table can show it as one."""
+    p_values = {name: t[name] if t[name] >= 0.001 else format_p(t[name]) for name in ("p", "holm")}
+    return {**p_values, LOW: t["low"], HIGH: t["high"]}

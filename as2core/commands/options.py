@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -63,3 +63,13 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in ordered}
     return run
+
+
+def hide_flag_types(command: Any) -> None:
+    """In the help of a command and those below it: `--json <bool>` would look as if it took a value."""
+    help_option = command.get_help_option(command.context_class(command))
+    for parameter in [*command.params, *([help_option] if help_option else [])]:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        hide_flag_types(inner)

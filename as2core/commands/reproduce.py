@@ -33,7 +33,8 @@ class Scale:
         None
     )
     reset_layers: Annotated[
-        int, typer.Option(min=0, help="Re-initialise this many of the encoder's last layers: it cannot rank then.")
+        int,
+        typer.Option(min=0, help="Re-initialise this many of the encoder's last layers, so that it starts untrained."),
     ] = 0
     full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU.")] = False
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; by default the experiment's own.")] = None
@@ -57,7 +58,10 @@ def reproduce(
         "runs/reproduce"
     ),
     out: Annotated[
-        Path | None, typer.Option(help="The page to write the tables to; by default docs/results.md.")
+        Path | None,
+        typer.Option(
+            help="The page to write the tables to; by default docs/results.md of the repository, in its place."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

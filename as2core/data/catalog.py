@@ -1,5 +1,6 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,8 +26,20 @@ from as2core.data import (
     yahooqa,
 )
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
-from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, is_packed, name_source, read_bytes
+from as2core.data.source import (
+    Problem,
+    Report,
+    Source,
+    Stream,
+    describe_problem,
+    is_file,
+    is_folder,
+    is_packed,
+    name_source,
+    read_bytes,
+)
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
+from as2core.text import suggest_name
 from as2core.types import SPLITS, Candidate, Question
 
 SHIPPED = ("starter", "handbook")  # folders of corpora/
@@ -133,10 +146,13 @@ def stream_questions(
     if not is_file(path):
         if _exists(path):
             raise UnknownData(f"{spec} is a pipe or a device, which can be read only once: write it to a file first")
-        raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}")
+        hint = suggest_name(str(spec), (*SHIPPED_SETS, "labels"))
+        raise UnknownData(
+            f"no data {str(spec)!r}{hint or ';'} give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}"
+        )
     kind = sniff(path)
     if kind is None:
-        raise UnreadableFile(f"{path.name}: in no supported format ({_FORMATS})")
+        raise UnreadableFile(f"{path.name}{_explain_unknown_format(path)}")
     if kind not in STREAMS:
         raise UnreadableFile(f"{path.name}: it holds labels without texts; import it into a corpus")
     if split and kind != "yahooqa":
@@ -144,6 +160,20 @@ def stream_questions(
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
     report = Report(path, strict=strict)
     return report.count_questions(stream(path, report)), report
+
+
+def _explain_unknown_format(path: Path) -> str:
+    """What is wrong with a file, after its name: it is empty, it breaks off, or it is of another kind."""
+    start = read_bytes(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").strip()
+    if not start:
+        return " is empty"
+    first, _, rest = start.partition(b"\n")
+    if first.startswith(b"{") and (path.suffix == ".jsonl" or not rest):
+        try:
+            json.loads(first)
+        except ValueError as error:
+            return f": line 1: {describe_problem(error)}"
+    return f" is in no format that as2 reads ({_FORMATS})"
 
 
 def _exists(path: Path) -> bool:

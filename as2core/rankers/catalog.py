@@ -29,6 +29,7 @@ from as2core.rankers.onnx import is_onnx
 from as2core.rankers.run import ENDINGS as RUN_ENDINGS
 from as2core.rankers.run import is_run
 from as2core.rankers.specs import BuiltPart, Entry, Part, Setting, read_pairs, read_parts, read_settings, split_pairs
+from as2core.text import suggest_name
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
 
@@ -68,10 +69,10 @@ def get(
             raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
         if path.suffix in RUN_ENDINGS:
             raise UnknownRanker(f"there is no run file {path}")
-        names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
+        names = dict.fromkeys([*CATALOG, *directories])
         raise UnknownRanker(
-            f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "
-            "classifier:model=NAME; behind an address: http:url=URL)"
+            f"no ranker {text!r}{suggest_name(name, names) or ';'} known: {', '.join(names)}, or the directory of a "
+            "version or a checkpoint (one of the hub: classifier:model=NAME; behind an address: http:url=URL)"
         )
     return _place(_build(CATALOG[name], options, models_dir, versions, engine, load))
 
@@ -244,7 +245,10 @@ def check(spec: str) -> None:
             read_settings(CATALOG[kind], _set_required(kind, Path(version), settings))
             return
         if not is_file(Path(version) / "config.json"):
-            raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
+            hint = suggest_name(version, CATALOG) or ";"
+            raise UnknownRanker(
+                f"no ranker {spec!r}{hint} known: {', '.join(CATALOG)}, or the directory of a version or a checkpoint"
+            )
         check_version(Path(version), settings)
         return
     list_destinations(spec)  # reads the addresses

@@ -17,4 +17,4 @@ class ReciprocalRankRanker:
         return (1.0 / np.arange(1, len(candidates) + 1)).astype(np.float32)
 
 
-RANKER = Entry("rr", "the original order", STRUCTURE, ReciprocalRankRanker)
+RANKER = Entry("rr", "no reranking: the order in the data", STRUCTURE, ReciprocalRankRanker)

@@ -37,6 +37,7 @@ def texts(tmp_path):
         ),
         (["eval", "bm25", "starter-dev", "--limit", "0"], 2, "--limit"),
         (["eval", "bm52", "starter-dev"], 1, "no ranker 'bm52'"),
+        (["eval", "cascde:drop_ratio=0.5", "starter-dev"], 1, "drop_ratio=0.5'; did you mean cascade? known: "),
         (["eval", "bm25:k2=1", "starter-dev"], 1, "bm25 has no setting 'k2=1'"),
         (["eval", "bm25"], 2, "give a RANKER and DATA"),
         (["labels", "export", "-", "--format", "xml"], 2, "'xml' is not one of 'jsonl'"),

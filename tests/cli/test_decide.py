@@ -112,7 +112,7 @@ def test_a_run_of_another_program_is_compared(as2, as2_json, labelled, tmp_path)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("q0 Q0 0%200 1 high x", r"line 1: .*could not convert"),
+        ("q0 Q0 0%200 1 high x", r"line 1: the score 'high' is not a number"),
         ("q0 Q0 0%200 1 nan x", r"not a finite number"),
         ("q0 Q0 0%200 1 0.5 x", r"ranks no candidate of question 'q1'"),
         ("q0 0 0%200 1", r"4 columns instead of 6"),

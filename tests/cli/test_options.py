@@ -51,3 +51,17 @@ def test_a_seed_below_0_is_wrong_usage(as2, tmp_path, monkeypatch, command):
     monkeypatch.setenv("AS2_HOME", str(tmp_path))
     code, out, err = as2(*command.split(), "--seed", "-1")
     assert (code, out) == (2, "") and "'--seed'" in err and "greater than or equal to 0" in err
+
+
+@pytest.mark.parametrize("command", ["eval", "generate questions", "keys", "keys add", "labels import"])
+def test_a_switch_is_shown_without_a_value(as2, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "140")
+    code, out, _ = as2(*command.split(), "--help")
+    assert code == 0 and "--json" in out and "--help" in out and "bool" not in out
+
+
+def test_the_help_says_what_rankers_and_data_may_be(as2, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    _, out, _ = as2("eval", "--help")
+    for word in ("active", "checkpoint", "onnx:model=DIR", "FILE.run", "http:url=URL", "handbook-", "labels:NAME"):
+        assert word in out

@@ -252,3 +252,16 @@ def test_a_shipped_model_was_trained_on_the_train_questions_and_not_on_the_test_
     assert f"was trained on 3 of these {3 + len(test)} questions" in note
     assert lookup.note_trained_on(spec, test) == lookup.note_trained_on("bm25", train) == []
     assert lookup.note_trained_on("cross-encoder:pool=cls", train) == []  # untrained
+
+
+def test_data_whose_labels_are_too_few_for_the_setting_says_so(capsys, tmp_path):
+    path = tmp_path / "unl.jsonl"
+    rows = [{"id": "a", "text": "So.", "label": 1}, {"id": "b", "text": "No."}]
+    path.write_text(json.dumps({"qid": "1", "question": "Why?", "candidates": rows}) + "\n")
+    assert cli.main(["eval", "wo", str(path)]) == 1
+    err = capsys.readouterr().err
+    assert "takes a candidate labelled correct and one labelled incorrect: 1 question lack" in err
+    assert "--setting raw" in err and cli.main(["eval", "wo", str(path), "--setting", "raw"]) == 0
+    path.write_text('{"qid": "1", "question": "Why?", "candidates": [{"id": 1}]}\n')
+    assert cli.main(["eval", "wo", str(path)]) == 1
+    assert "holds no question that can be read" in capsys.readouterr().err

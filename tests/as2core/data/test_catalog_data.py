@@ -131,8 +131,32 @@ def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
     with pytest.raises(UnreadableFile, match="labels without texts; import it into a corpus"):
         load_questions(tmp_path / "a.qrels")
     (tmp_path / "a.txt").write_text("prose")
-    with pytest.raises(UnreadableFile, match="in no supported format"):
+    with pytest.raises(UnreadableFile, match=r"a\.txt is in no format that as2 reads"):
         load_questions(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "a.jsonl is empty"),
+        (" \n\n", "a.jsonl is empty"),
+        ('{"qid": "1", "question": "Why', r"a\.jsonl: line 1: not JSON \(Unterminated string at column 26\)"),
+        ('{"qid": 1,}\n{}', r"a\.jsonl: line 1: not JSON \(.* at column \d+\)"),
+        ('{"qid": "1"}', "a.jsonl is in no format that as2 reads"),
+    ],
+)
+def test_a_file_of_no_format_is_told_to_be_empty_or_broken(tmp_path, content, message):
+    (tmp_path / "a.jsonl").write_text(content)
+    with pytest.raises(UnreadableFile, match=message):
+        load_questions(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("starter-tset", "starter-test"), ("lables", "labels"), ("handbook-tran", "handbook-train")]
+)
+def test_a_name_that_is_nearly_one_is_suggested(spec, name):
+    with pytest.raises(UnknownData, match=f"no data '{spec}'; did you mean {name}[?] give a file"):
+        load_questions(spec)
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a/" + "x" * 300, "a\0b"])
