@@ -113,10 +113,10 @@ class DecisionCourse:
     @property
     def why(self) -> str:
         """Why `pair` is proposed."""
-        draw, item = self.decision.current, self.decision.item
-        if draw is None or item is None:
+        reading, item = self.decision.current, self.decision.item
+        if reading is None or item is None:
             return ""
-        pair = self.decision.pairs[draw.place]
+        pair = self.decision.pairs[reading.place]
         a, b = (1 + int(np.flatnonzero(places == item.candidate)[0]) for places in (pair.order_a, pair.order_b))
         names = f"{self.request.a} ranks it {a}, {self.request.b} {b}"
         return f"Its label can change the verdict: of {len(pair.labels)}, {names}."
