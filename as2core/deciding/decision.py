@@ -44,9 +44,8 @@ SETTLED = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
-    """`tolerance`: a difference that does not matter. `is_planned`: False draws questions at random and reads their lists
-    until their difference is known, to compare with.
-    Raises BadSetting."""
+    """`tolerance`: a difference that does not matter. `is_planned`: False draws questions at random and reads their
+    lists until their difference is known, to compare with. Raises BadSetting."""
 
     measure: str = "P@1"
     level: float = 0.95
