@@ -76,7 +76,7 @@ class Verdict:
     """`kind`: which is better, `EQUAL` (no difference above the tolerance), or `OPEN`. `confidence`: that what is known
     so far speaks for `kind`, at any look; of an open one, for the ranker ahead. `is_certain`: no missing label can
     change it. `low`, `high`: the interval of A minus B over these questions. `labels` were given so far, `more` are
-    expected to be needed, None if it is too early to say; `most` would settle it in any case."""
+    expected to be needed, None if it is too early to say; `most` would settle it in any case. `draws` are finished."""
 
     kind: str
     confidence: float
@@ -89,6 +89,7 @@ class Verdict:
     labels: int
     more: int | None
     most: int
+    draws: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -314,6 +315,7 @@ class Decision:
         return Verdict(
             kind, confidence, min(max(self.estimate(), low), high), low, high, is_certain, len(self.pairs),
             int(self.is_known.sum()), self.labels, None if kind != OPEN else self._forecast(), int(self.costs.sum()),
+            len(self.draws),
         )  # fmt: skip
 
     def estimate(self) -> float:
