@@ -51,6 +51,6 @@ def list_renames() -> Mapping[str, Rename]:
     return {
         JobKind.RETRAIN: retrain.rename_version,
         JobKind.COMPARE: comparison.rename_version,
-        deciding.KIND: deciding.rename_version,
+        JobKind.DECIDE: deciding.rename_version,
         promotions.KIND: promotions.rename_version,
     }

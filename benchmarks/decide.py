@@ -1,16 +1,15 @@
 """How many labels decide between two rankers, and how often the verdict is wrong.
 
-    python benchmarks/decide.py                 writes what docs/deciding.md shows; over an hour on two cores
+    python benchmarks/decide.py                 writes what docs/deciding.md shows; about an hour on two cores
     python benchmarks/decide.py --stored        prints and draws it again from docs/results/decide.jsonl
     python benchmarks/decide.py --pairs 1       some minutes; writes nothing
     python benchmarks/decide.py --cache FILE    goes on from the outcomes of an earlier run
 
 A pair is two rankers and 120 questions drawn from a set whose labels are known; hidden, they answer what is asked.
 Rankers are document order, BM25, Jaccard, word overlap, and made ones: the labels plus noise, weak or strong. Compared
-are `as2 decide`, the same with questions drawn at random, and labelling the whole lists of questions drawn at random,
-with the same interval asked after every question. A verdict is wrong if the wrong ranker wins, if one wins where both
-are equal, or if a difference above the tolerance is denied. AP is measured on WikiQA alone: a run over longer lists
-takes minutes.
+are `as2 decide`, the same with questions drawn at random whose lists are read until their difference is known, and
+labelling the whole lists of questions drawn at random, with the same interval asked after every question. A verdict is
+wrong if the wrong ranker wins, if one wins where both are equal, or if a difference above the tolerance is denied.
 """
 
 from __future__ import annotations
@@ -213,7 +212,7 @@ class Plan:
     seeds: int
 
 
-PLANS = {"P@1": Plan(SETS, 50, 3), "RR": Plan(SETS, 5, 3), "AP": Plan(("WikiQA",), 5, 3)}
+PLANS = {"P@1": Plan(SETS, 50, 3), "RR": Plan(SETS, 5, 3), "AP": Plan(SETS, 5, 3)}
 HEADS = (
     "runs", "no difference", "labels there are", "lists at random", "questions at random", "`as2 decide`",
     "share (9 of 10 below)", "wrong", "wrong, lists", "interval holds", "one look holds", "forecast / needed",

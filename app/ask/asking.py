@@ -40,7 +40,8 @@ from db.repositories import questions as rows
 log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
-MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer, whatever its score alone says
+MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
+MIN_SHARE_OF_THRESHOLD = 0.5  # unless its score alone is below this share of the threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,10 +218,13 @@ def rate_logits(ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray)
 
     The probability is shared out among the candidates (`as2core.rankers.base.share_out`); where the version has no fit
     for that, it is that of each candidate alone. One counts as an answer if its score alone reaches the threshold, or
-    if it is likely beside the others. `python benchmarks/no_answer.py` prints how often that is right."""
+    half of it where it is likely beside the others. `python benchmarks/no_answer.py` prints how often that is right."""
     is_answer = alone >= ranker.threshold
     shares = share_out(ranker.answer_calibration, logits)
-    return (alone, is_answer) if shares is None else (shares, is_answer | (shares >= MIN_PROBABILITY))
+    if shares is None:
+        return alone, is_answer
+    stands_out = (shares >= MIN_PROBABILITY) & (alone >= MIN_SHARE_OF_THRESHOLD * ranker.threshold)
+    return shares, is_answer | stands_out
 
 
 def find_max_probability(ranker: CalibratesScores) -> float:

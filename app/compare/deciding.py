@@ -21,14 +21,17 @@ from sqlalchemy.orm import Session
 
 from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
 from app.corpora.corpora import UnknownCorpus
+from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels.consensus import BINARY, resolve_label
-from app.ranking.synonyms import describe_synonyms, read_synonyms
+from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
+from as2core.data.source import write_text
 from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_evidence, describe_verdict
@@ -40,7 +43,6 @@ from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 
-KIND = "decide"
 FILE = "questions.json"
 MAX_PEOPLE = 8  # who can label for one decision at a time, each another pair
 MIN_CANDIDATES = 2  # of a question that two rankers can order differently
@@ -113,13 +115,16 @@ class DecisionCourse:
     @property
     def why(self) -> str:
         """Why `pair` is proposed."""
-        draw, item = self.decision.current, self.decision.item
-        if draw is None or item is None:
+        return f"{self.describe_ranks(self.pair)}, so its label can change the verdict." if self.pair else ""
+
+    def describe_ranks(self, pair: Pair) -> str:
+        """Where both rankers have a candidate; "" for one that is not of this decision."""
+        if pair[1] not in self.sentences.get(pair[0], ()):
             return ""
-        pair = self.decision.pairs[draw.place]
-        a, b = (1 + int(np.flatnonzero(places == item.candidate)[0]) for places in (pair.order_a, pair.order_b))
-        names = f"{self.request.a} ranks it {a}, {self.request.b} {b}"
-        return f"Its label can change the verdict: of {len(pair.labels)}, {names}."
+        orders = next(p for p in self.start.pairs if p.qid == str(pair[0]))
+        candidate = self.sentences[pair[0]].index(pair[1])
+        a, b = (1 + int(np.flatnonzero(order == candidate)[0]) for order in (orders.order_a, orders.order_b))
+        return f"Of {len(orders.labels):,} candidates, {self.request.a} ranks it {a} and {self.request.b} {b}"
 
 
 def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, by: int | None = None) -> JobView:
@@ -140,10 +145,10 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
     with wb.read() as s:
         if not any(len(texts) >= MIN_CANDIDATES for _, _, texts in _list_questions(s, corpus_id)):
             raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
-    newest = queue.find_newest(wb, KIND, corpus_id)
+    newest = queue.find_newest(wb, JobKind.DECIDE, corpus_id)
     if newest and newest.is_active and not newest.cancelling and DecisionRequest.of(newest) == request:
         return newest
-    return queue.enqueue(wb, KIND, asdict(request), corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.DECIDE, asdict(request), corpus_id=corpus_id, by=by)
 
 
 def run_decision(job: JobRun) -> dict[str, Json]:
@@ -170,9 +175,7 @@ def run_decision(job: JobRun) -> dict[str, Json]:
             job.check()
             job.progress((place + i / len(questions)) / 2, f"{name}: {i} of {len(questions)} questions")
             records[i][side] = np.asarray(ranker.score(synonyms.expand(text), candidates), dtype=float).tolist()
-    file = job.folder / FILE
-    file.with_suffix(".part").write_text(json.dumps(records), encoding="utf-8")
-    file.with_suffix(".part").rename(file)
+    write_text(json.dumps(records), job.folder / FILE)
     return {"questions": len(questions), "notes": list[Json](notes)}
 
 
@@ -180,7 +183,7 @@ def open_decision(wb: Workbench, job_id: int) -> DecisionCourse:
     """As far as the labels go now. Raises UnknownJob, As2Error where it is not ranked yet or its files are gone."""
     job = queue.load_job(wb, job_id)
     file = wb.settings.jobs_dir / str(job_id) / FILE
-    if job.kind != KIND or job.state != "done":
+    if job.kind != JobKind.DECIDE or job.state != "done":
         raise As2Error(f"job {job_id} is no decision that can be made: it is a {job.kind} and {job.state}")
     if not file.is_file():
         raise As2Error(f"the questions of decision {job_id} are gone ({file}): start it again")

@@ -21,6 +21,7 @@ from db.repositories import jobs as job_rows
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
 COUNT_SECONDS = 3600.0  # how long a count of labels is kept that nothing has changed
+CREATE = "create a corpus"
 RENAME, DELETE = "rename a corpus", "delete a corpus"  # in the audit log
 CORPUS_PREFIX = "labels:"  # of the name of a data set that is a corpus's labels
 
@@ -112,9 +113,11 @@ def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusV
     """Raises As2Error for a name that is empty, too long or taken, NotAllowed for a viewer."""
     name = _normalize_name(name)
     with wb.write() as s:
-        people.allow(s, by, "create a corpus")
+        people.allow(s, by, CREATE)
         _check_is_free(s, name)
         corpus = rows.add_corpus(s, name, wb.clock())
+        if by is not None:
+            audit.record(s, wb.clock(), by, CREATE, name)
     wb.forget_index(corpus.id)
     return get_corpus(wb, corpus.id)
 

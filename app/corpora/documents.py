@@ -28,6 +28,7 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+ADD = "add documents"
 MAX_UPDATES = 10  # that are named
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
 NOT_ENGLISH = (
@@ -196,8 +197,8 @@ def ingest(
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
-        people.allow(s, by, "add documents")
-    tally, parser = _Tally(on_progress, replaces_unlike), ParserProcess()
+        people.allow(s, by, ADD)
+    tally, parser = _Tally(on_progress, replaces_unlike, by), ParserProcess()
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(files, tally, parser.parse)):
@@ -238,9 +239,10 @@ def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
 
 class _Tally:
     """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
-    those that have a document as it is stored."""
+    those that have a document as it is stored. `by`: who adds, None for the program or the command line."""
 
-    def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True) -> None:
+    def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True, by: int | None = None) -> None:
+        self.by = by
         self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
@@ -360,6 +362,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         for d in changes:
             document = s.get_one(DocumentRow, older[d.id].id)
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
+        if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
+            detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names, len(names))}"
+            audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)
     tally.added += len(new)
     tally.updated += len(changes)
     tally.updates += map(_describe, changes)

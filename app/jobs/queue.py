@@ -103,6 +103,8 @@ def enqueue(
             lock_corpus(s, corpus_id)
             _check_single(s, kind, corpus_id)
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
+        if kind == JobKind.RETRAIN and by is not None:
+            audit.record(s, wb.clock(), by, "start a retrain", f"job {job.id}")
     start_worker_if_needed(wb)
     return job
 

@@ -3,7 +3,6 @@ shown is the question as it was asked."""
 
 from app.corpora.corpora import lock_corpus
 from app.corpora.synonyms import find_synonyms
-from app.corpora.synonyms import read_synonyms as read_synonyms  # for app.compare.deciding
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.versions.promotion import MAX_RESCORED_QUESTIONS

@@ -37,7 +37,7 @@ class Rule:
 
     measure: Annotated[Literal["P@1", "RR", "AP"], typer.Option(help="P@1 needs the fewest labels.")] = "P@1"
     level: Annotated[float, typer.Option(help="How certain a verdict has to be.")] = 0.95
-    tolerance: Annotated[float, typer.Option(help="A difference that does not matter.")] = 0.02
+    tolerance: Annotated[float, typer.Option(help="The smallest difference that matters.")] = 0.02
     seed: Seed = 0
 
 

@@ -1,9 +1,10 @@
 """Which of two rankers is better on these questions, with few labels: what to label next, and when to stop.
 
-A question is drawn with a probability planned from what is known (`draws`), then its candidates are labelled in the
-order of their weight (`differences`) until its difference is known whatever the rest is. Questions that both rankers
-answer alike are known from the start. After every question the interval is updated (`betting`), which may be read at
-any time. The answer is about the mean difference over all these questions, as if every candidate were labelled.
+A question is drawn with a probability planned from what is known (`draws`), then its candidates are labelled, those
+first that say most of its difference (`differences`), until the difference is known whatever the rest is, or for as
+long as a label is worth it (`reading`); then it may be drawn again. Questions that both rankers answer alike are known
+from the start. After every draw the interval is updated (`betting`), which may be read at any time. The answer is about
+the mean difference over all these questions, as if every candidate were labelled.
 
 Labels that came otherwise (before, or from others meanwhile) count as known from then on. They must not have been
 chosen by their answer. Which question is drawn follows from the seed and the labels, so a decision can be replayed from
@@ -30,6 +31,7 @@ from as2core.deciding.differences import (
 from as2core.deciding.draws import Draw, plan_probabilities, weigh_draws
 from as2core.deciding.powered import MIN_LABELS, PoweredMean, estimate_powered_mean
 from as2core.deciding.proxy import RankProxy
+from as2core.deciding.reading import SLACK, Reading, predict_change
 from as2core.errors import BadSetting
 
 A, B, EQUAL, OPEN = "a", "b", "equal", "open"
@@ -42,8 +44,8 @@ SETTLED = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
-    """`tolerance`: a difference that does not matter. `is_planned`: False draws questions at random, to compare with.
-    Raises BadSetting."""
+    """`tolerance`: a difference that does not matter. `is_planned`: False draws questions at random and reads their
+    lists until their difference is known, to compare with. Raises BadSetting."""
 
     measure: str = "P@1"
     level: float = 0.95
@@ -62,7 +64,7 @@ class DecisionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A candidate to label, by position; `probability`: with which its question was drawn."""
+    """A candidate to label, by position; `probability`: with which its question was drawn and its list read so far."""
 
     qid: str
     candidate: int
@@ -74,7 +76,7 @@ class Verdict:
     """`kind`: which is better, `EQUAL` (no difference above the tolerance), or `OPEN`. `confidence`: that what is known
     so far speaks for `kind`, at any look; of an open one, for the ranker ahead. `is_certain`: no missing label can
     change it. `low`, `high`: the interval of A minus B over these questions. `labels` were given so far, `more` are
-    expected to be needed, None if it is too early to say; `most` would settle it in any case."""
+    expected to be needed, None if it is too early to say; `most` would settle it in any case. `draws` are finished."""
 
     kind: str
     confidence: float
@@ -87,12 +89,13 @@ class Verdict:
     labels: int
     more: int | None
     most: int
+    draws: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """Immutable: every label gives a new one. `draws`: the finished ones, each with the value found. `labels` were
-    given, `learned_labels` no draw brought. `bounds`
+    """Immutable: every label gives a new one. `draws`: the finished ones, each with the value read. `current`: the
+    one in hand. `labels` were given, `learned_labels` no draw brought. `bounds`
     `(questions, 2)`, `predictions` and `deviations` `(questions,)` of the differences."""
 
     settings: DecisionSettings
@@ -109,7 +112,7 @@ class Decision:
     bets: Bets
     learned_from: int
     draws: tuple[tuple[Draw, float], ...] = ()
-    current: Draw | None = None
+    current: Reading | None = None
     labels: int = 0
     learned_labels: int = 0
 
@@ -150,9 +153,7 @@ class Decision:
         if self.current is None:
             return None
         place = self.current.place
-        span = slice(self.offsets[place], self.offsets[place + 1])
-        best = choose_item(self.pairs[place], self.settings.measure, self.probabilities[span])
-        return Item(self.pairs[place].qid, best, self.current.probability)
+        return Item(self.pairs[place].qid, self._choose(place), self.current.probability)
 
     @property
     def is_known(self) -> np.ndarray:
@@ -179,11 +180,11 @@ class Decision:
     def give_to(self, item: Item, label: int) -> Decision:
         """With a label for an item of an earlier run of this decision. Where this run draws another question, or this
         one with another probability (the program or the seed is another), it is taken by `learn_of`."""
-        draw = self.current
-        if draw is None or draw.place != self._find(item.qid) or not isclose(draw.probability, item.probability):
+        place, reading = self._find(item.qid), self.current
+        if reading is None or reading.place != place or not isclose(reading.probability, item.probability):
             decision = self.learn_of(item.qid, item.candidate, label)
         else:
-            decision = self._put(draw.place, item.candidate, label)._go_on()
+            decision = self._put(place, item.candidate, label)._go_on()
         return replace(decision, labels=self.labels + 1)
 
     def learn_of(self, qid: str, candidate: int, label: int) -> Decision:
@@ -209,45 +210,85 @@ class Decision:
         return replace(self, pairs=tuple(pairs), bounds=bounds, costs=costs)
 
     def _go_on(self) -> Decision:
-        """After a label: the bets, once the question in hand is known, and the next draw."""
-        draw = self.current
-        if draw is None or not self.is_known[draw.place]:
+        """After a label: on with the list in hand, or the bets and the next draw."""
+        reading = self.current
+        if reading is None:
             return self
-        value = float(self.bounds[draw.place, 0])
-        bets = self.bets.see(draw.estimate(value), draw.low, draw.high)
-        decision = replace(self, bets=bets, draws=(*self.draws, (draw, value)), current=None)
+        place = reading.place
+        if self.is_known[place]:
+            return self._finish(reading.see(float(self.bounds[place, 0])))
+        prediction, size = self._predict(place)
+        reading = reading.see(prediction)
+        if not self.settings.is_planned:
+            return replace(self, current=reading)
+        weight = reading.plan_weight(size, *self.bounds[place])
+        rng = np.random.default_rng([*self._seeds(3), len(self.pairs[place].missing)])
+        if rng.random() >= reading.weight / weight:
+            return self._finish(reading)
+        return replace(self, current=replace(reading, weight=weight))
+
+    def _finish(self, reading: Reading) -> Decision:
+        draw = reading.draw
+        bets = self.bets.see(draw.estimate(reading.value), draw.low, draw.high)
+        decision = replace(self, bets=bets, draws=(*self.draws, (draw, reading.value)), current=None)
         if len(decision.draws) >= RELEARN * decision.learned_from + 1:
             decision = decision._learn()
+        elif not self.is_known[draw.place]:
+            decision = decision._predict_differences([draw.place])
         return decision._draw()
+
+    def _choose(self, place: int) -> int:
+        span = slice(self.offsets[place], self.offsets[place + 1])
+        return choose_item(self.pairs[place], self.settings.measure, self.probabilities[span])
+
+    def _predict(self, place: int) -> tuple[float, float]:
+        """Of a question that is not known: the expected difference, and how much the next label is to change it."""
+        item, chances = self._choose(place), self._estimate_chances(place)
+        cases = self.uniforms[place] < chances
+        prediction, size = predict_change(self.pairs[place], item, cases, chances[item], self.settings.measure)
+        return float(np.clip(prediction, *self.bounds[place])), size
+
+    def _estimate_chances(self, place: int) -> np.ndarray:
+        """Of each candidate being correct, `(n,)`."""
+        labels = self.pairs[place].labels
+        return np.where(labels >= 0, labels, self.probabilities[self.offsets[place] : self.offsets[place + 1]])
 
     def _learn(self) -> Decision:
         """Predictions from all labels so far."""
-        labels = np.concatenate([p.labels for p in self.pairs])
-        probabilities = self.proxy.predict(labels)
+        probabilities = self.proxy.predict(np.concatenate([p.labels for p in self.pairs]))
+        decision = replace(self, probabilities=probabilities, learned_from=len(self.draws))
+        return decision._predict_differences(np.flatnonzero(~self.is_known))
+
+    def _predict_differences(self, places: Sequence[int] | np.ndarray) -> Decision:
         predictions, deviations = self.predictions.copy(), self.deviations.copy()
-        for place in np.flatnonzero(~self.is_known):
-            pair = self.pairs[place]
-            chances = np.where(
-                pair.labels >= 0, pair.labels, probabilities[self.offsets[place] : self.offsets[place + 1]]
-            )
-            values = measure_difference(pair, self.uniforms[place] < chances, self.settings.measure)
+        for place in places:
+            cases = self.uniforms[place] < self._estimate_chances(place)
+            values = measure_difference(self.pairs[place], cases, self.settings.measure)
             predictions[place], deviations[place] = values.mean(), values.std()
-        return replace(
-            self, probabilities=probabilities, predictions=predictions, deviations=deviations,
-            learned_from=len(self.draws),
-        )  # fmt: skip
+        return replace(self, predictions=predictions, deviations=deviations)
 
     def _draw(self) -> Decision:
         pool = np.flatnonzero(~self.is_known)
         if not len(pool):
             return self
         chances = self._plan(pool)
-        seeds = [self.settings.seed, 2, len(self.draws)]
+        choice = int(np.random.default_rng(self._seeds(2)).choice(len(pool), p=chances))
+        place = int(pool[choice])
+        slack, (_, size) = self._find_slack(place), self._predict(place)
+        draw = self._describe_draw(place, float(chances[choice]))
+        low, high = self.bounds[place]
+        return replace(self, current=Reading.start(draw, float(low - slack), float(high + slack), size))
+
+    def _seeds(self, purpose: int) -> list[int]:
+        seeds = [self.settings.seed, purpose, len(self.draws)]
         if self.learned_labels:  # other numbers: the run that drew for those labels had these
             seeds.append(self.learned_labels)
-        rng = np.random.default_rng(seeds)
-        choice = int(rng.choice(len(pool), p=chances))
-        return replace(self, current=self._describe_draw(int(pool[choice]), float(chances[choice])))
+        return seeds
+
+    def _find_slack(self, places: int | np.ndarray) -> np.ndarray:
+        """How far the values of these questions may leave their bounds."""
+        share = SLACK[self.settings.measure] if self.settings.is_planned else 0.0
+        return share * np.ptp(self.bounds[places], axis=-1) / 2
 
     def _plan(self, pool: np.ndarray) -> np.ndarray:
         if not self.settings.is_planned:
@@ -258,8 +299,9 @@ class Decision:
         pool = np.flatnonzero(~self.is_known)
         predictions = np.clip(self.predictions, self.bounds[:, 0], self.bounds[:, 1])  # of what is known, its value
         base, scale = float(predictions.mean()), len(self.pairs) * self._plan(pool)
-        low = base + float(((self.bounds[pool, 0] - predictions[pool]) / scale).min())
-        high = base + float(((self.bounds[pool, 1] - predictions[pool]) / scale).max())
+        slack = self._find_slack(pool)
+        low = base + float(((self.bounds[pool, 0] - slack - predictions[pool]) / scale).min())
+        high = base + float(((self.bounds[pool, 1] + slack - predictions[pool]) / scale).max())
         return Draw(place, probability, float(predictions[place]), base, len(pool), len(self.pairs), low, high)
 
     # --- what it comes to ---------------------------------------------------------------------------------------------
@@ -273,6 +315,7 @@ class Decision:
         return Verdict(
             kind, confidence, min(max(self.estimate(), low), high), low, high, is_certain, len(self.pairs),
             int(self.is_known.sum()), self.labels, None if kind != OPEN else self._forecast(), int(self.costs.sum()),
+            len(self.draws),
         )  # fmt: skip
 
     def estimate(self) -> float:

@@ -57,7 +57,7 @@ def measure_difference(pair: OrderPair, correct: np.ndarray, measure: str) -> np
 
 def bound_difference(pair: OrderPair, measure: str) -> tuple[float, float]:
     """The least and the greatest difference, whatever the missing labels are: exact for P@1 and RR, for AP an interval
-    that holds it and closes with the last label.
+    that holds it and closes with the last label: the ends of both orders, for one number of correct candidates.
 
     P@1 and RR depend on one correct candidate each. What makes one ranker better is therefore at most one more, and
     leaving out all the others never helps the other ranker less.
@@ -72,18 +72,19 @@ def bound_difference(pair: OrderPair, measure: str) -> tuple[float, float]:
         values = measure_difference(pair, cases, measure)
         return float(values.min()), float(values.max())
     (low_a, high_a), (low_b, high_b) = (_bound_ap(pair.labels[places]) for places in (pair.order_a, pair.order_b))
-    return low_a - high_b, high_a - low_b
+    return float((low_a - high_b).min()), float((high_a - low_b).max())
 
 
-def _bound_ap(labels: np.ndarray) -> tuple[float, float]:
-    """Of one order, best first: for a number of correct ones among the missing, highest where they come first and
-    lowest where last."""
+def _bound_ap(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of one order, best first, by the number of correct ones among the missing: lowest where they come last, highest
+    where first. Both `(missing + 1,)`"""
     missing = np.flatnonzero(labels == UNKNOWN)
-    cases = np.tile(labels == 1, (1 + 2 * len(missing), 1))
-    for n in range(1, len(missing) + 1):
-        cases[2 * n - 1, missing[:n]] = cases[2 * n, missing[-n:]] = True
-    values = measure_orders(cases, ("AP",))["AP"]
-    return float(values.min()), float(values.max())
+    size = len(missing) + 1
+    is_correct = np.arange(size - 1) < np.arange(size)[:, None]
+    cases = np.tile(labels == 1, (2 * size, 1))
+    cases[:size, missing], cases[size:, missing] = is_correct[:, ::-1], is_correct
+    low, high = measure_orders(cases, ("AP",))["AP"].reshape(2, size)
+    return low, high
 
 
 def weigh_items(pair: OrderPair, measure: str) -> np.ndarray:
@@ -105,7 +106,18 @@ def weigh_items(pair: OrderPair, measure: str) -> np.ndarray:
 
 
 def choose_item(pair: OrderPair, measure: str, probabilities: np.ndarray) -> int:
-    """The unlabelled candidate whose label can change the difference most; of equals the likelier correct one."""
-    weights = weigh_items(pair, measure)
-    missing = pair.missing
-    return int(missing[np.lexsort((-probabilities[missing], -weights[missing].round(9)))[0]])
+    """Of the unlabelled candidates that stand first in each order, and the two whose labels can change the difference
+    most, the one whose label is expected to bring the bounds closest; of equals the one of more weight, then the
+    likelier correct one. `probabilities`: of being correct, `(n,)`."""
+    weights, missing = weigh_items(pair, measure).round(9), pair.missing
+    heaviest = missing[np.lexsort((-probabilities[missing], -weights[missing]))[:2]]
+    first = [places[np.isin(places, missing)][0] for places in (pair.order_a, pair.order_b)]
+    choices = np.unique([*heaviest, *first])
+    widths = [
+        sum(
+            chance * np.ptp(bound_difference(pair.with_label(int(item), label), measure))
+            for label, chance in ((1, probabilities[item]), (0, 1 - probabilities[item]))
+        )
+        for item in choices
+    ]
+    return int(choices[np.lexsort((-probabilities[choices], -weights[choices], np.round(widths, 9)))[0]])

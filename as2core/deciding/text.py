@@ -5,6 +5,8 @@ from __future__ import annotations
 from as2core.deciding.decision import EQUAL, OPEN, A, B, DecisionSettings, Verdict
 from as2core.deciding.powered import PoweredMean
 
+MIN_DRAWS = 10  # before the estimate of an open decision is told
+
 
 def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
     """`cascade is better on these 122 questions, 97 %.`"""
@@ -18,27 +20,35 @@ def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSetting
         return f"{name} is better on {questions}, {sure}."
     limit = f"at most {_count(v.most, 'more ')}"
     rest = f"about {_count(v.more, 'more ')}, at most {v.most:,}" if v.more and v.more < v.most else limit
-    ahead = f"{name} is ahead, {_percent(v.confidence)} %" if v.confidence >= 0.5 else "Not decided"
+    ahead = f"{name} is ahead, {_percent(v.confidence)} %" if v.confidence >= 0.5 else "Not decided yet"
     return f"{ahead}: {rest}."
 
 
 def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
-    """`P@1 of cascade minus bm25: +0.150 (+0.01 to +0.26) over 122 questions, 17 of them known; 34 labels given.`"""
+    """`P@1 of cascade minus bm25: +0.150 (+0.01 to +0.26, 95 % at any look) over 122 questions, 17 of them settled; 34
+    labels given.` The first draws say so little that only the interval is told."""
     v = verdict
     number = "all" if v.known_questions == v.questions else f"{v.known_questions:,}"
     low, high = _bound(v.low, v.kind == A, "above"), _bound(v.high, v.kind == B, "below")
-    interval = "" if number == "all" else f" ({low} to {high})"
+    sure = f"{settings.level * 100:g} % at any look"
+    if number == "all":
+        value = f"{v.estimate:+.3f}"
+    elif v.kind == OPEN and v.draws < MIN_DRAWS:
+        value = f"between {low} and {high} ({sure})"
+    else:
+        value = f"{v.estimate:+.3f} ({low} to {high}, {sure})"
     return (
-        f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f}{interval} over {v.questions:,} questions, {number} of "
-        f"them known; {_count(v.labels)} given."
+        f"{settings.measure} of {a} minus {b}: {value} over {v.questions:,} questions, {number} of them settled; "
+        f"{_count(v.labels)} given."
     )
 
 
 def describe_others(others: PoweredMean | None) -> str:
-    """`Other questions like these: +0.150 (-0.02 to +0.31), for one look.`; "" without an estimate."""
+    """`On other questions like these: +0.150 (-0.02 to +0.31, if you look once).`; "" without an estimate."""
     if others is None:
         return ""
-    return f"Other questions like these: {others.mean:+.3f} ({others.low:+.2f} to {others.high:+.2f}), for one look."
+    interval = f"{others.low:+.2f} to {others.high:+.2f}"
+    return f"On other questions like these: {others.mean:+.3f} ({interval}, if you look once)."
 
 
 def _bound(value: float, is_zero_excluded: bool, side: str) -> str:

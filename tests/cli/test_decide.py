@@ -70,12 +70,16 @@ def test_both_kinds_of_labels_at_once_are_refused(as2, labelled, tmp_path):
 
 
 def test_an_interval_rounded_to_zero_says_on_which_side_of_it_the_verdict_is():
-    b_is_better = Verdict("b", 0.96, -0.03, -0.06, 0.0, False, 100, 40, 80, None, 120)
-    assert "(-0.06 to below 0)" in describe_evidence(b_is_better, "wo", "rr", DecisionSettings())
+    b_is_better = Verdict("b", 0.96, -0.03, -0.06, 0.0, False, 100, 40, 80, None, 120, 40)
+    assert "-0.030 (-0.06 to below 0, 95 % at any look)" in describe_evidence(
+        b_is_better, "wo", "rr", DecisionSettings()
+    )
     a_is_better = replace(b_is_better, kind="a", estimate=0.03, low=0.0, high=0.06)
-    assert "(above 0 to +0.06)" in describe_evidence(a_is_better, "wo", "rr", DecisionSettings())
+    assert "+0.030 (above 0 to +0.06, 95 % at any look)" in describe_evidence(
+        a_is_better, "wo", "rr", DecisionSettings()
+    )
     undecided = replace(b_is_better, kind="open")
-    assert "(-0.06 to +0.00)" in describe_evidence(undecided, "wo", "rr", DecisionSettings())
+    assert "-0.030 (-0.06 to +0.00, 95 % at any look)" in describe_evidence(undecided, "wo", "rr", DecisionSettings())
 
 
 def test_it_stops_by_itself_when_the_keys_have_decided(as2, data, tmp_path, monkeypatch):
@@ -163,3 +167,11 @@ def test_labels_that_are_not_there_decide_nothing_and_those_that_lack_are_counte
     labelled.write_text("\n".join([*lines[1:], data.read_text().splitlines()[0]]))
     code, out, err = as2("decide", "jaccard", "rr", labelled, "--simulate")
     assert code == 0 and "without a label, which count as incorrect: 3 of 120" in err
+
+
+def test_the_first_draws_give_an_interval_and_no_estimate_that_would_jump():
+    early = Verdict("open", 0.5, 0.48, -0.31, 0.48, False, 100, 3, 4, None, 120, 3)
+    text = describe_evidence(early, "wo", "rr", DecisionSettings())
+    assert "wo minus rr: between -0.31 and +0.48 (95 % at any look) over 100" in text and "+0.480" not in text
+    assert "+0.480 (-0.31" in describe_evidence(replace(early, draws=10), "wo", "rr", DecisionSettings())
+    assert "+0.480 (-0.31" in describe_evidence(replace(early, kind="a"), "wo", "rr", DecisionSettings())

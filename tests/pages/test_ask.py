@@ -97,7 +97,7 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     assert "No answer found in this corpus" in html
     [link] = [x.proto for x in at.get("page_link") if x.proto.label.endswith("Add a synonym")]
     assert "view=synonyms" in link.query_string
-    assert "This sentence comes closest, but its score is lower" in html
+    assert "This sentence comes closest, but its score is below that of most correct answers" in html
     assert "Share among the candidates 27\u00a0%." in html and "Probability 27" not in html
 
 

@@ -29,7 +29,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     run_queued(wb, RUNNERS)
     at = open_page("label", {"queue": "decide"})  # the newest one is found without its number
     assert "Sentences left in this queue" not in markup(at) and "Everyone’s" in markup(at)
-    assert "Not decided: at most" in markup(at) and "Its label can change the verdict" in markup(at)
+    assert "Not decided yet: at most" in markup(at) and "so its label can change the verdict" in markup(at)
     assert at.button(key="label_skip").disabled and at.button(key="label_remove").disabled
     first = at.session_state["_label_desk"].pair
     at = at.button(key="label_correct").click().run()
@@ -49,10 +49,10 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
 def test_the_verdict_says_what_other_questions_would_show(wb, monkeypatch):
     start(wb)
     run_queued(wb, RUNNERS)
-    assert "Other questions" not in markup(open_page("label", {"queue": "decide"}))  # too few are known
+    assert "other questions like these" not in markup(open_page("label", {"queue": "decide"}))  # too few are known
     monkeypatch.setattr(Decision, "estimate_for_others", lambda _: PoweredMean(0.15, -0.02, 0.31))
     at = open_page("label", {"queue": "decide"})
-    assert "Other questions like these: +0.150 (-0.02 to +0.31), for one look." in markup(at)
+    assert "On other questions like these: +0.150 (-0.02 to +0.31, if you look once)." in markup(at)
 
 
 def test_another_pair_can_be_chosen_and_a_link_names_one(wb):

@@ -18,8 +18,8 @@ VERDICTS = (
 )
 
 BELOW_ANSWERS = (
-    "This sentence comes closest, but its score is lower than that of most answers. The percentages in the table only "
-    "compare the candidates with each other."
+    "This sentence comes closest, but its score is below that of most correct answers. The percentages in the table "
+    "only compare the candidates with each other."
 )
 NO_ANSWER, NONE_BY_THE_MODEL = "No answer found in this corpus", "The model finds no answer"
 MIN_SHOWN_SECONDS = 0.1  # of a question; what is below is not told more exactly

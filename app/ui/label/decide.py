@@ -13,6 +13,7 @@ from app.compare import deciding
 from app.compare.deciding import DecisionCourse, DecisionRequest
 from app.compare.rankers import describe_destinations, list_rankers
 from app.jobs import queue as jobs
+from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import queues
 from app.labels.queues import Seat
@@ -34,7 +35,7 @@ WATCH_SECONDS = 5.0  # between looks at what others labelled
 MEASURES = {
     "P@1": "Is the first candidate correct? Needs the fewest labels.",
     "RR": "How high is the first correct candidate? Needs some more.",
-    "AP": "How high are all correct candidates? Needs the whole list of each question drawn.",
+    "AP": "How high are all correct candidates? Needs a large part of each list.",
 }
 
 
@@ -99,7 +100,12 @@ class DecideDesk(Desk):
 
     def _show(self, wb: Workbench, key: Pair, assignment: Assignment | None) -> Self:
         desk = Desk._show(self, wb, key, assignment)  # a dataclass with slots has no super()
-        return replace(desk, course=None if self.course is None else deciding.follow(wb, self.course))
+        if self.course is None:
+            return desk
+        course, item = deciding.follow(wb, self.course), desk.item
+        if item is not None and (ranks := course.describe_ranks(key)):
+            item = replace(item, why=f"{ranks}.", why_unscored=DESCRIPTION)
+        return replace(desk, course=course, item=item)
 
 
 def find_job(frame: Frame) -> JobView | None:
@@ -107,7 +113,7 @@ def find_job(frame: Frame) -> JobView | None:
     None for a new one."""
     if url.get("job") == "new":
         return None
-    job = load_job_of_link(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
+    job = load_job_of_link(frame.wb, JobKind.DECIDE, "The decision in this link does not exist here.")
     if job is None and not (url.get("a") or url.get("b")):
         desk = st.session_state.get(DESK_KEY)
         if (
@@ -117,7 +123,7 @@ def find_job(frame: Frame) -> JobView | None:
             and desk.seat.corpus_id == frame.corpus.id
         ):
             return jobs.load_job(frame.wb, desk.course.job_id)
-        job = jobs.find_newest(frame.wb, deciding.KIND, frame.corpus.id)
+        job = jobs.find_newest(frame.wb, JobKind.DECIDE, frame.corpus.id)
     return job if job is not None and job.corpus_id == frame.corpus.id else None
 
 
@@ -173,7 +179,7 @@ def _draw_form(frame: Frame) -> None:
     if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
         st.warning(plain(warning), icon=":material/upload:")
     measure = st.radio("Measure", list(MEASURES), captions=list(MEASURES.values()), key="label_decide_measure")
-    st.number_input("A difference that does not matter", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
+    st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
     why = frame.explain_refusal()
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
               disabled=bool(why), on_click=_start, args=(frame, measure))  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
-from app.labels.strategies import QUEUES
+from app.labels.strategies import DECIDE, QUEUES
 from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")
@@ -52,7 +52,8 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     own = f"<span>Your label:</span> {render_tag(item.label)}" if item.label else ""
     show_scores = scores_visible and not item.assignment.is_blind
     why = item.why if show_scores else item.why_unscored
-    scores = f'<p class="scores">{_scores(item)}</p>' if show_scores else ""
+    texts = _scores(item) if show_scores else ""
+    scores = f'<p class="scores">{texts}</p>' if texts else ""
     others = "".join(f"<span>{escape(name)}: {render_tag(label)}</span>" for name, label in item.peers)
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
@@ -72,6 +73,8 @@ def _scores(item: QueueItem) -> str:
         parts.append(f"probability by itself {item.probability:.2f}")
     if item.generative_rank is not None:
         parts.append(f"generative rank {item.generative_rank}")
+    if not parts and item.assignment.queue == DECIDE:
+        return ""  # its reason names two rankers' ranks
     if not parts:
         return "<span>Not scored by any model yet.</span>"
     if item.version:

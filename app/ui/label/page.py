@@ -106,6 +106,8 @@ def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
 
 def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
     is_empty, is_viewer = desk.item is None, page.why_closed is not None
+    if is_empty and isinstance(desk, DecideDesk) and desk.course is None:
+        return  # there is only the form, or its progress
     is_closed = is_empty or is_viewer
     draw_button = partial(_draw_button, page, desk)
     with st.container(horizontal=True, key="label_buttons"):

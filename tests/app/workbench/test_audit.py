@@ -12,6 +12,7 @@ from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
 from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.labels import annotation, rules
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
@@ -69,6 +70,26 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
     assert details["delete a question"] == "of towers; 1 label"
     assert details["delete a corpus"] == "1 document, 1 labelled pair"
     assert {e.created for e in audit_log.list_events(wb, by=None)} == {wb.clock()}
+
+
+def test_who_made_a_corpus_added_documents_and_started_a_retrain_is_recorded(wb, ann):
+    corpus = corpora.create_corpus(wb, "mine", by=ann.id)
+    files = [("a.txt", b"Towers are high. Bridges are long."), ("b.txt", b"Rivers are wide.")]
+    documents.ingest(wb, corpus.id, files, by=ann.id)
+    documents.ingest(wb, corpus.id, files, by=ann.id)  # nothing new
+    documents.ingest(wb, corpus.id, [("a.txt", b"Towers are high. Bridges are short.")], by=ann.id)
+    documents.ingest(wb, corpus.id, [("c.txt", b"Lakes are deep.")])  # the program
+    job = queue.enqueue(wb, JobKind.RETRAIN, {}, corpus_id=corpus.id, by=ann.id)
+    queue.cancel(wb, job.id, by=ann.id)
+    queue.enqueue(wb, JobKind.RETRAIN, {}, corpus_id=corpus.id)  # by the rule
+    events = [(e.actor, e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None)][::-1]
+    assert events[1:] == [  # after ann's first
+        ("ann", "create a corpus", "mine", ""),
+        ("ann", "add documents", "mine", "2 new, 0 changed: a.txt, b.txt"),
+        ("ann", "add documents", "mine", "0 new, 1 changed: a.txt"),
+        ("ann", "start a retrain", f"job {job.id}", ""),
+        ("ann", "cancel a job", f"retrain, job {job.id}", ""),
+    ]
 
 
 def test_a_change_of_the_labelling_rules_is_recorded_with_what_it_was_and_one_that_changes_nothing_is_not(

@@ -115,3 +115,18 @@ def test_of_equal_weights_the_likelier_answer_comes_first():
 def test_scores_for_other_candidates_are_refused():
     with pytest.raises(BadSetting, match=r"question 'q': 2 and 1 scores for 2 candidates"):
         OrderPair.of_scores("q", np.zeros(2), np.zeros(1), np.zeros(2))
+
+
+def test_both_ends_of_ap_are_of_the_same_number_of_correct_candidates():
+    # A ranks 0 1 2, B ranks 1 2 0, and 0 is correct. With one of the others B has it first: (1 + 2/3)/2 at least
+    p = pair([0, 1, 2], [1, 2, 0], [1, UNKNOWN, UNKNOWN])
+    # A minus B: none 1 - 1/3, one (1 + 2/3)/2 or (1 + 1)/2 minus (1/2 + 2/3)/2 or (1 + 2/3)/2, both 0
+    assert bound_difference(p, "AP") == pytest.approx((0.0, 2 / 3))
+
+
+def test_the_label_comes_first_that_is_expected_to_bring_the_bounds_closest():
+    # both rank 0 first: what its label changes is the same for both, but if it is correct RR is known
+    p = pair([0, 1, 2, 3], [0, 2, 1, 3], [UNKNOWN] * 4)
+    assert weigh_items(p, "RR")[0] == 0 < weigh_items(p, "RR")[1]
+    assert choose_item(p, "RR", np.array([0.9, 0.3, 0.3, 0.1])) == 0
+    assert choose_item(p, "RR", np.array([0.1, 0.6, 0.3, 0.1])) != 0
