@@ -58,10 +58,7 @@ def reproduce(
         "runs/reproduce"
     ),
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The page to write the tables to; by default docs/results.md of the repository, in its place."
-        ),
+        Path | None, typer.Option(help="The page to write the tables to; by default docs/results.md, in its place.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
