@@ -64,10 +64,9 @@ class Reranker:
             try:
                 self.ranker.to(device)
             except (AssertionError, RuntimeError) as error:  # torch's for a device that is not there
+                is_cpu_build = "not compiled with CUDA" in str(error)
                 hint = (
-                    "; install the CUDA build of torch (docs/running.md), or leave device out"
-                    if "CUDA" in str(error)
-                    else ""
+                    "; install the CUDA build of torch (docs/running.md), or leave device out" if is_cpu_build else ""
                 )
                 raise BadSetting(f"device={device!r}: {str(error).splitlines()[0]}{hint}") from None
 

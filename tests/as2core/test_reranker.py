@@ -83,6 +83,22 @@ def test_a_device_that_is_not_there_is_named(cascade):
         as2core.Reranker(device="nowhere")
 
 
+def test_a_torch_without_cuda_is_told_with_what_to_install(monkeypatch):
+    import torch
+
+    move = torch.nn.Module.to
+
+    def refuse(self, device, *args, **settings):
+        if str(device).startswith("cuda"):
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return move(self, device, *args, **settings)
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr(torch.nn.Module, "to", refuse)
+    with pytest.raises(BadSetting, match=r"device='cuda:0': Torch not .*; install the CUDA build of torch"):
+        as2core.Reranker(device="cuda:0")
+
+
 def test_titles_are_read_and_unknown_names_of_the_package_are_errors(monkeypatch):
     class CountsWords:
         name = "counts"
