@@ -15,6 +15,7 @@ from as2core.data.catalog import find_shipped
 from as2core.data.source import is_folder
 from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
 
+CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
 SHIPPED_TRAINING_SET = "starter-train"
 
 
@@ -45,8 +46,9 @@ def list_trained_on(
         folder = models_dir / model
     else:
         folder = find_folder(spec)
-    texts = _read(folder / "card.json").get("trained_on")
-    questions.update(str(text) for text in (texts if isinstance(texts, list) else ()))
+    for card in CARDS:
+        texts = _read(folder / card).get("trained_on")
+        questions.update(str(text) for text in (texts if isinstance(texts, list) else ()))
     if is_folder(folder) and folder.resolve().parent == models_dir.resolve():
         questions.update(read_shipped())
     return questions.union(*map(list_part, read_saved_parts(folder)))

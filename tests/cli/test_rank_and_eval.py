@@ -254,6 +254,15 @@ def test_a_shipped_model_was_trained_on_the_train_questions_and_not_on_the_test_
     assert lookup.note_trained_on("cross-encoder:pool=cls", train) == []  # untrained
 
 
+@pytest.mark.parametrize("card", ["card.json", "as2_card.json"])
+def test_a_version_and_its_export_tell_what_they_were_trained_on(tmp_path, card):
+    (tmp_path / card).write_text(json.dumps({"trained_on": ["Why?"]}))
+    [note] = lookup.note_trained_on(str(tmp_path), ["Why?", "How?"])
+    assert note.startswith(f"{tmp_path} was trained on 1 of these 2 questions, so its figures here are too high")
+    (tmp_path / card).write_text("[]")
+    assert lookup.note_trained_on(str(tmp_path), ["Why?"]) == []
+
+
 def test_data_whose_labels_are_too_few_for_the_setting_says_so(capsys, tmp_path):
     path = tmp_path / "unl.jsonl"
     rows = [{"id": "a", "text": "So.", "label": 1}, {"id": "b", "text": "No."}]
