@@ -7,6 +7,7 @@ from pathlib import Path
 
 from as2core.types import Json
 
+CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
 FILES = ("config.json", "card.json", "model.safetensors")
 
 
@@ -40,8 +41,8 @@ def read_drop_ratio(folder: Path) -> float | None:
 
 def read_trained_on(folder: Path) -> list[str]:
     """The questions that the version or its ancestors were trained on, as its card lists them."""
-    questions = read_json(folder, "card.json").get("trained_on")
-    return [str(q) for q in questions] if isinstance(questions, list) else []
+    lists = [read_json(folder, card).get("trained_on") for card in CARDS]
+    return [str(q) for questions in lists if isinstance(questions, list) for q in questions]
 
 
 def find_problem(folder: Path) -> str:
