@@ -1,17 +1,18 @@
-"""A comparison as files: its table and its values by question as CSV, and the report of `as2 eval` as one HTML file.
-All are made of what is stored; nothing is computed again but the tests of an older comparison.
+"""A comparison as files: its table and its values by question as CSV, and all but these values as JSON. They are made
+of what is stored; nothing is computed again but the tests of an older comparison.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.compare.comparison import ComparisonView
+from app.compare.comparison import ComparisonView, RankerResult
 from app.compare.pairs import PairedResult
-from as2core.commands.eval_report import write_report
 from as2core.data.spreadsheet import defuse_formula
 from as2core.metrics import MEASURES
+from as2core.terminal import to_json
 from as2core.version import __version__
 
 if TYPE_CHECKING:
@@ -38,28 +39,37 @@ def export_values(view: ComparisonView) -> str:
     return _to_csv(view.per_question)
 
 
-def export_report(view: ComparisonView) -> str:
-    source = {
+def export_json(view: ComparisonView) -> str:
+    """The rankers, the tests of every metric and the notes, named as in `as2 eval --json`."""
+    metrics = [m for m in MEASURES if all(m in r.figures for r in view.results)]
+    document = {
         "data": view.data,
         "setting": view.setting,
         "questions": view.questions,
         "program": __version__,
-        **({"notes": " ".join(view.notes)} if view.notes else {}),
+        "rankers": [_describe_ranker(r, metrics) for r in view.distinct_results],
+        "unranked": view.unranked or None,
+        "comparisons": _list_comparisons(view, metrics),
+        "notes": view.notes,
     }
-    metrics = [m for m in MEASURES if all(m in r.figures for r in view.results)]
-    rankers = [
-        {
-            "ranker": r.ranker,
-            **{m: r.figures[m].value for m in metrics},
-            "intervals": {m: (r.figures[m].low, r.figures[m].high) for m in metrics},
-        }
-        for r in view.distinct_results
-    ]
-    return write_report(source, rankers, view.unranked, _list_comparisons(view, metrics), ())
+    return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe_ranker(r: RankerResult, metrics: list[str]) -> dict[str, object]:
+    bounds = {m: (r.figures[m].least, r.figures[m].most) for m in metrics if r.figures[m].least is not None}
+    return {
+        "ranker": r.ranker,
+        **{m: r.figures[m].value for m in metrics},
+        "intervals": {m: (r.figures[m].low, r.figures[m].high) for m in metrics},
+        **({"bounds": bounds} if bounds else {}),
+        "seconds_per_question": r.seconds,
+        "relative_cost": r.relative_cost,
+        "cuts": [asdict(cut) for cut in r.cuts],
+    }
 
 
 def _list_comparisons(view: ComparisonView, metrics: list[str]) -> list[dict[str, object]]:
-    """As `as2 eval` has them: a pair with the tests of every metric, those of pairs that have them all."""
+    """A pair with the tests of every metric; the pairs that have them all."""
     tests = {m: {frozenset((p.a, p.b)): p for p in view.list_distinct_pairs(m)} for m in metrics}
     comparisons: list[dict[str, object]] = []
     for pair in tests[metrics[0]].values():

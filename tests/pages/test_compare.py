@@ -527,6 +527,10 @@ def test_verdict_and_tests_follow_the_chosen_metric(wb, job):
     assert len(set(shown.values())) == 4
 
 
+def means_of(values, metric):
+    return values.groupby("ranker")[metric].mean()
+
+
 def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     view = comparison.load_comparison(wb, job)
     table = pd.read_csv(StringIO(exports.export_table(view)))
@@ -536,13 +540,20 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
         [figure.value, figure.low, figure.high, figure.most]
     )
     values = pd.read_csv(StringIO(exports.export_values(view)))
-    means = values.groupby("ranker")["AP"].mean()
-    assert len(values) == 4 * view.questions and means["rr"] == pytest.approx(view.results[3].figures["AP"].value)
-    report = exports.export_report(view)
-    assert "<h2>P@1</h2>" in report and report.count("bm25 minus") + report.count("minus bm25") >= 4
+    assert len(values) == 4 * view.questions and means_of(values, "AP")["rr"] == pytest.approx(
+        view.results[3].figures["AP"].value
+    )
+    document = json.loads(exports.export_json(view))
+    assert [r["ranker"] for r in document["rankers"]] == ["cascade", "starter-2", "bm25", "rr"]
+    assert document["rankers"][0]["intervals"]["P@1"] == pytest.approx([figure.low, figure.high])
+    assert len(document["comparisons"]) == 6 and document["notes"] == list(view.notes)
+    for pair in document["comparisons"]:
+        for metric in ("AP", "P@1", "RR", "nDCG@10"):
+            difference = means_of(values, metric)[pair["a"]] - means_of(values, metric)[pair["b"]]
+            assert pair[metric]["difference"] == pytest.approx(difference)
     at = open_comparison(job)
     assert [b.proto.label for b in at.get("download_button")] == [
-        "Table as CSV", "Values by question as CSV", "Report as HTML"]  # fmt: skip
+        "Table as CSV", "Values by question as CSV", "All results as JSON"]  # fmt: skip
 
 
 def test_a_cell_of_a_download_becomes_no_formula():
@@ -551,7 +562,7 @@ def test_a_cell_of_a_download_becomes_no_formula():
     assert "'=1+1" in exports.export_values(view)
 
 
-def test_a_test_in_the_report_is_of_the_same_side_for_every_metric():
+def test_a_test_in_the_file_is_of_the_same_side_for_every_metric():
     ap = PairedResult("a", "b", "AP", CLEAR, 0.01, 0.4)
     p1 = PairedResult("b", "a", "P@1", CLEAR, 0.01, 0.4)
     figures = {m: Figure(0.5, 0.4, 0.6) for m in ("AP", "P@1")}

@@ -12,8 +12,8 @@ FILES = (  # title, what makes it, file name, type, what it holds
      "A row a ranker: every metric with its interval, compute and seconds"),
     ("Values by question as CSV", exports.export_values, "comparison-questions.csv", "text/csv",
      "A row a question and ranker, with every metric"),
-    ("Report as HTML", exports.export_report, "comparison.html", "text/html",
-     "Means, intervals and paired tests of every metric in one file, as as2 eval --report writes it"),
+    ("All results as JSON", exports.export_json, "comparison.json", "application/json",
+     "Means, intervals, paired tests of every metric, dropped candidates and notes, named as in as2 eval with --json"),
 )  # fmt: skip
 
 

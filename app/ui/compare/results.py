@@ -40,8 +40,8 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     _draw_table(view.distinct_results, metric)
-    for name, full_name in view.full_names.items():
-        st.caption(f"{plain(name)}: {plain(full_name)}")
+    if view.full_names:
+        st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
     for twin, name in view.twins.items():
         st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
     if metric in view.unranked:
