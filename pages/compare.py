@@ -5,10 +5,11 @@ from functools import partial
 import streamlit as st
 
 from app.compare import comparison
+from app.compare.short_names import shorten_view
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.ui import url
-from app.ui.compare import findings, results, setup, shipped
+from app.ui.compare import downloads, findings, results, setup, shipped
 from app.ui.compare.job import draw_comparison
 from app.ui.job import draw_live, load_job_of_link
 from app.ui.page import open_page
@@ -20,6 +21,13 @@ job = load_job_of_link(wb, "compare", "The comparison in this link does not exis
 job = job or next((j for j in jobs if j.is_active), None) or shipped.find_newest(jobs, corpus.name)
 prepared = shipped.find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
 is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
+
+
+def _draw_result(view: comparison.ComparisonView) -> None:
+    short = shorten_view(view)
+    results.draw(short, partial(downloads.draw, view))
+    findings.draw(wb, short, corpus, by=person.id)
+
 
 if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
@@ -33,13 +41,11 @@ if job is not None:
     if job.state == "done":
         with st.spinner("Drawing …"):
             view = comparison.load_comparison(wb, job.id, by=person.id)
-        results.draw(view)
-        findings.draw(wb, view, corpus)
+        _draw_result(view)
     else:
         draw_live(wb, job, partial(draw_comparison, person=person))
     setup.draw_earlier(jobs, job.id)
     shipped.draw_way(wb, corpus.name)
 elif prepared is not None and is_prepared_open:
     shipped.draw_note(wb, corpus.name, by=person.id)
-    results.draw(prepared)
-    findings.draw(wb, prepared, corpus)
+    _draw_result(prepared)

@@ -4,14 +4,14 @@ question by question."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.compare.pairs import PairedResult, PairsByMetric
 from app.compare.question_sets import find_own_corpus
-from app.compare.rankers import find_twins
-from app.compare.sweeps import adjust_p_values
+from app.compare.rankers import count_trained_on, find_twins
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.kinds import JobKind
@@ -21,15 +21,8 @@ from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.data.catalog import has_order
 from as2core.errors import As2Error
-from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals
-from as2core.metrics import (
-    bound_metrics,
-    find_detectable_difference,
-    find_effect_size,
-    find_sample_size,
-    measure_unranked,
-    to_ranks,
-)
+from as2core.evaluation import Cut, Evaluation, compute_intervals
+from as2core.metrics import bound_metrics, measure_unranked, to_ranks
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Question
 from db.models import Evaluation as EvaluationRow
@@ -38,8 +31,6 @@ from db.repositories import versions as rows
 
 if TYPE_CHECKING:
     import pandas as pd
-
-WANTED_DIFFERENCE = 0.02  # that comparisons are planned for
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,36 +78,21 @@ class RankerResult:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PairedResult:
-    """The paired test between two rankers; `test.difference` is the mean of a minus that of b. `holm`: its p for its
-    family: all pairs of the rankers chosen, or all pairs with a ratio of a sweep; `effect`: Cohen's d_z; `detectable`:
-    the smallest difference that these questions would have shown in 80 of 100 cases; `sample_size`: how many questions
-    a difference of `WANTED_DIFFERENCE` takes. None where not known."""
-
-    a: str
-    b: str
-    metric: str
-    test: PairedTest
-    holm: float | None = None
-    effect: float | None = None
-    detectable: float | None = None
-    sample_size: int | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonView:
     """Rankers over one labelled set. `unranked`: the means without reranking; of a corpus's labels in
     `unranked_order` (of `retrieval_order`), of other sets in that of the data, which is "". Empty in a comparison of a
     corpus's labels by an older program. `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid
     -> frame with columns candidate, label, and a rank per ranker. `by_id`: the questions by their ids. `twins`: the
-    ranker of a sweep that is one compared by its name -> that name."""
+    ranker of a sweep that is one compared by its name -> that name. `paired`: metric -> its tests. `trained_on`: ranker
+    -> how many of the questions it was trained on, where it was. `full_names`: a ranker's short name -> its own, where
+    it has one (`short_names`)."""
 
     data: str
     setting: str
     questions: int
     results: tuple[RankerResult, ...]
-    paired: tuple[PairedResult, ...]
+    paired: Mapping[str, Sequence[PairedResult]]
     per_question: pd.DataFrame
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
@@ -124,15 +100,17 @@ class ComparisonView:
     unranked_order: str = ""
     by_id: Mapping[str, Question] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
+    trained_on: Mapping[str, int] = field(default_factory=dict)
+    full_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def distinct_results(self) -> tuple[RankerResult, ...]:
         """Each ranker once."""
         return tuple(r for r in self.results if r.ranker not in self.twins)
 
-    @property
-    def distinct_pairs(self) -> tuple[PairedResult, ...]:
-        return tuple(p for p in self.paired if not {p.a, p.b} & self.twins.keys())
+    def list_distinct_pairs(self, metric: str) -> tuple[PairedResult, ...]:
+        """The tests of a metric between these; () where its values are not stored any more."""
+        return tuple(p for p in self.paired.get(metric, ()) if not {p.a, p.b} & self.twins.keys())
 
 
 def to_row(name: str, e: Evaluation, questions: Sequence[Question], seconds: float | None) -> dict[str, object]:
@@ -205,7 +183,7 @@ def make_view(
         setting=settings.setting,
         questions=result["questions"],
         results=tuple(results.values()),
-        paired=_read_pairs(result["paired"], per_question),
+        paired=PairsByMetric(result["paired"], per_question),
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
         ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
@@ -213,23 +191,8 @@ def make_view(
         unranked_order=retrieval.get("order", ""),
         by_id=by_id,
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
+        trained_on=count_trained_on(result["notes"], results),
     )
-
-
-def _read_pairs(
-    records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
-) -> tuple[PairedResult, ...]:
-    pairs = []
-    holm_values = adjust_p_values([(r["a"], r["b"]) for r in records], [r["p"] for r in records])
-    for record, holm in zip(records, holm_values, strict=True):
-        test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
-        a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
-        differences = [a[qid] - b[qid] for qid in a if qid in b]
-        detectable = find_detectable_difference(differences)
-        size = find_sample_size(differences, WANTED_DIFFERENCE)
-        effect = find_effect_size(differences)
-        pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, effect, detectable, size))
-    return tuple(pairs)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:

@@ -7,19 +7,21 @@ ranker scores only that one. Seconds are measured anew in every comparison, all 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import combinations
 
 from app.compare import question_sets
 from app.compare.comparison import ComparisonSettings, to_row
+from app.compare.pairs import compare_pairs
 from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
-from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
+from app.compare.short_names import shorten_paths
+from app.compare.timing import MAX_TIMED_RANKERS, count_runs, time_in_turns
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
+from app.jobs.remaining import describe_remaining
 from app.ranking.retrieval_order import measure_retrieval
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
@@ -30,16 +32,17 @@ from as2core.data import catalog as datasets
 from as2core.data import jsonl
 from as2core.data.source import replace_file
 from as2core.errors import As2Error, BadSetting, UnknownData
-from as2core.evaluation import Evaluation, paired_test
+from as2core.evaluation import Evaluation
+from as2core.metrics import MEASURES
 from as2core.rankers.base import Ranker, bind_questions, list_untrained
 from as2core.rankers.catalog import list_destinations
 from as2core.synonyms import Synonyms
-from as2core.types import Json, Progress, Question
+from as2core.types import Json, OnProgress, Progress, Question
 
 SYNONYMS = "synonyms.txt"  # of the job's folder
 SAMPLE_SEED = 0
 MAX_RANKERS = 24  # in one comparison
-EVALUATION_SHARE = 0.9  # of a comparison's progress
+EVALUATION_SHARE, TIMING_SHARE = 0.9, 0.96  # of a comparison's progress, at the end of each
 TRAIN_FIRST = "`as2 train` makes a version of it; compare that by its directory."
 
 
@@ -89,7 +92,7 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     for place, name in enumerate(settings.rankers):
         try:
             keys[name] = hash_ranker(job.wb, name)
-            job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
+            job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"{_name_place(settings, place)}: loading")
             ranker = loading.load_ranker(job.wb, name)
             bind_questions(ranker, expanded_questions)
             evaluations[name] = _evaluate(job, settings, expanded_questions, place, ranker, notes)
@@ -102,9 +105,8 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             job.event({"kind": "note", "message": notes[-1]})
     if not evaluations:
         raise As2Error(" ".join(notes))
-    job.progress(EVALUATION_SHARE, "measuring the time")
-    seconds = time_in_turns(rankers, expanded_questions, check=job.check)
-    job.progress(0.96, "testing the differences")
+    seconds = time_in_turns(rankers, expanded_questions, check=_report_timing(job, len(rankers), len(questions)))
+    job.progress(TIMING_SHARE, "testing the differences")
     return to_json(
         {
             "rows": [to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
@@ -137,13 +139,8 @@ def _evaluate(
 ) -> Evaluation:
     """Evaluate the ranker at `place` on the questions as it reads them, and add what the reader has to know of it to
     `notes`."""
-    wb, name, total = job.wb, settings.rankers[place], len(settings.rankers)
-
-    def report(p: Progress) -> None:
-        job.check()
-        share = (place + p.done / max(1, p.total)) / total
-        job.progress(EVALUATION_SHARE * share, f"{name}: {p.done} of {p.total} questions")
-
+    wb, name = job.wb, settings.rankers[place]
+    report = _report_questions(job, settings, place)
     evaluation = load_or_evaluate(
         wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
     )
@@ -154,14 +151,49 @@ def _evaluate(
     return evaluation
 
 
-def _test_pairs(job: JobRun, evaluations: Mapping[str, Evaluation]) -> list[dict[str, object]]:
-    """A paired test for every two rankers, the better one first."""
-    pairs = []
-    for a, b in combinations(sorted(evaluations, key=lambda n: -evaluations[n].metrics["AP"]), 2):
+def _name_place(settings: ComparisonSettings, place: int) -> str:
+    """`ranker 3 of 8, bm25`."""
+    name = shorten_paths(settings.rankers).get(settings.rankers[place], settings.rankers[place])
+    return f"ranker {place + 1} of {len(settings.rankers)}, {name}"
+
+
+def _report_questions(job: JobRun, settings: ComparisonSettings, place: int) -> OnProgress:
+    """Says how far the ranker at `place` is, and how long that one still takes at its pace. What the others will take
+    is not known: rankers differ by a factor of thousands."""
+    title, first = _name_place(settings, place), (0, job.wb.clock())
+
+    def report(p: Progress) -> None:
+        nonlocal first
         job.check()
-        test = paired_test(evaluations[a].per_question["AP"], evaluations[b].per_question["AP"])
-        pairs.append({"a": a, "b": b, "metric": "AP", **asdict(test)})
-    return pairs
+        if not first[0]:  # loading and what is prepared once do not count
+            first = p.done, job.wb.clock()
+        seconds = (job.wb.clock() - first[1]).total_seconds()
+        left = describe_remaining(seconds, p.done - first[0], p.total - first[0])
+        share = (place + p.done / max(1, p.total)) / len(settings.rankers)
+        message = f"{title}: {p.done} of {p.total} questions{left}{' for this one' if left else ''}"
+        job.progress(EVALUATION_SHARE * share, message)
+
+    return report
+
+
+def _report_timing(job: JobRun, rankers: int, questions: int) -> Callable[[], None]:
+    """What `time_in_turns` calls before each run."""
+    runs, total = 0, count_runs(rankers, questions)
+
+    def report() -> None:
+        nonlocal runs
+        job.check()
+        share = TIMING_SHARE - EVALUATION_SHARE
+        job.progress(EVALUATION_SHARE + share * runs / total, f"measuring the time: {runs} of {total} runs")
+        runs += 1
+
+    return report
+
+
+def _test_pairs(job: JobRun, evaluations: Mapping[str, Evaluation]) -> list[dict[str, Json]]:
+    """Of every metric, so that the page computes none of them."""
+    per_question = {name: e.per_question for name, e in evaluations.items()}
+    return [record for metric in MEASURES for record in compare_pairs(per_question, metric, job.check)]
 
 
 def _note_unlabelled(questions: Sequence[Question]) -> list[str]:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from app.compare.comparison import ComparisonView
 from app.compare.question_sets import find_own_corpus
 from app.corpora.corpora import CorpusView, get_corpus
+from app.labels import queues
 from app.labels.consensus import BINARY
+from app.labels.queues import Seat
+from app.labels.strategies import TOPS
 from app.workbench.workbench import Workbench
 from as2core import error_slices
 from as2core.error_slices import SliceResult, slice_questions
@@ -108,6 +111,16 @@ def count_with_labels(wb: Workbench, question_ids: Sequence[int]) -> int:
     with wb.read() as s:
         labels = label_rows.list_labels_of_questions(s, question_ids)
     return len({row.question_id for row in labels if row.label in BINARY})
+
+
+def has_open_candidates(
+    wb: Workbench, view: ComparisonView, qids: Iterable[str], corpus_id: int, question_ids: Sequence[int], *, by: int
+) -> bool:
+    """Whether `by` finds something to label in these questions: a candidate of the comparison without a label, or one
+    that a model ranked since."""
+    if any(c.label is None for qid in qids if qid in view.by_id for c in view.by_id[qid].candidates):
+        return True
+    return queues.has_open_item(wb, Seat(corpus_id, by, TOPS, questions=tuple(question_ids)))
 
 
 def list_texts(view: ComparisonView, qids: Iterable[str]) -> list[str]:

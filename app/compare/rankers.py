@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.versions import loading, registry
-from app.versions.directory import read_drop_ratio
+from app.versions.directory import find_problem, read_drop_ratio
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
-from as2core.errors import BadSetting, UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, list_parts, split_spec
+from as2core.errors import BadSetting, DamagedModel, UnknownRanker
+from as2core.export import is_own_kind
+from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations
+from as2core.rankers.classifier import check_checkpoint, is_classifier
+from as2core.training_record import describe_overlap
+
+_NOTE_TRAINED_ON = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")
 
 
 def list_rankers(wb: Workbench) -> list[str]:
@@ -57,12 +63,19 @@ def find_twins(wb: Workbench, names: Collection[str]) -> dict[str, str]:
 def check_ranker(wb: Workbench, name: str) -> None:
     """Raises UnknownRanker, BadSetting, DamagedModel for one that cannot be compared."""
     if at := loading.locate(wb, name):
+        folder, _ = at
+        if is_classifier(folder):
+            check_checkpoint(folder)
+        elif not is_own_kind(folder) and (problem := find_problem(folder)):
+            raise DamagedModel(f"{name} cannot be compared: {problem}. Restore it, or choose another ranker")
         check_version(*at)
     elif name.partition(":")[0] in CATALOG or is_path(name):
         check(name)
     else:
         names = ", ".join(list_rankers(wb))
-        raise UnknownRanker(f"no ranker {name!r}; known: {names}, or the directory of a version")
+        raise UnknownRanker(
+            f"no ranker {name!r}; known: {names}, or the directory of a version, a checkpoint or an export"
+        )
 
 
 def describe_destinations(names: Collection[str]) -> str:
@@ -79,20 +92,13 @@ def describe_destinations(names: Collection[str]) -> str:
 
 def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> list[str]:
     """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
-    name = _drop_settings(spec)
-    training_texts = set(loading.list_trained_on(wb, spec))
-    if not (overlap := sum(text in training_texts for text in questions)):
-        return []
-    return [
-        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
-        "intervals and tests included. Its card has figures on held-out questions (on Adapt, or by as2 versions "
-        f"show '{name}')."
-    ]
+    return describe_overlap(spec, loading.list_trained_on(wb, spec), questions)
 
 
-def _drop_settings(name: str) -> str:
-    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
-    if list_parts(name):
-        return name
-    of_catalog = name.partition(":")[0]
-    return of_catalog if of_catalog in CATALOG else split_spec(name)[0]
+def count_trained_on(notes: Iterable[str], rankers: Collection[str]) -> dict[str, int]:
+    """Ranker -> on how many of the questions it was trained, as `note_trained_on` says; without those on none."""
+    counts = {}
+    for match in filter(None, map(_NOTE_TRAINED_ON.match, notes)):
+        name, number = match[1], int(match[2].replace(",", ""))
+        counts.update({r: number for r in rankers if r == name or r.startswith(f"{name}:")})
+    return counts

@@ -27,11 +27,16 @@ def find_sweep_rankers(rankers: Collection[str]) -> frozenset[str]:
     return frozenset(ranker for ranker, cascade in cascades.items() if counts[cascade] > 1)
 
 
-def adjust_p_values(pairs: Sequence[tuple[str, str]], p_values: Sequence[float]) -> list[float]:
-    """Each pair's p by Holm's method. A sweep's ratios are one model many times, so their pairs are a family apart and
-    do not count against those of the rankers that somebody chose to compare."""
+def split_families(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+    """Whether each pair is of a sweep's family. A sweep's ratios are one model many times, so their pairs are a family
+    apart and do not count against those of the rankers that somebody chose to compare."""
     in_sweeps = find_sweep_rankers([*dict.fromkeys(name for pair in pairs for name in pair)])
-    families = [bool(in_sweeps.intersection(pair)) for pair in pairs]
+    return [bool(in_sweeps.intersection(pair)) for pair in pairs]
+
+
+def adjust_p_values(pairs: Sequence[tuple[str, str]], p_values: Sequence[float]) -> list[float]:
+    """Each pair's p by Holm's method, in its own family."""
+    families = split_families(pairs)
     p_values_of = {
         family: iter(adjust_by_holm([p for p, own in zip(p_values, families, strict=True) if own is family]))
         for family in (False, True)

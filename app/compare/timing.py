@@ -14,6 +14,11 @@ MAX_TIMED_QUESTIONS = 10
 ROUNDS = 3
 
 
+def count_runs(rankers: int, questions: int) -> int:
+    """How often `time_in_turns` runs a ranker, and calls `check`."""
+    return rankers * (1 + ROUNDS * min(questions, MAX_TIMED_QUESTIONS))
+
+
 def time_in_turns(
     rankers: Mapping[str, Ranker],
     questions: Sequence[Question],

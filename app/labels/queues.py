@@ -269,6 +269,13 @@ def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
         return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
+def has_open_item(wb: Workbench, seat: Seat) -> bool:
+    """Whether the queue holds a pair for this annotator, be it in front of somebody else now."""
+    with wb.read() as s:
+        request = request_queue(s, seat, find_rules(s, seat.corpus_id))
+        return bool(queues.count_open(s, request, wb.clock()))
+
+
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
     """Names of the rankers whose tops can be pooled: those that scored here, newest first, and retrieval."""
     with wb.read() as s:

@@ -22,7 +22,7 @@ METRICS = {
 }
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",
-    WORDS: "by words alone (BM25), since not all of these candidates were retrieved here",
+    WORDS: "in BM25's order, because this corpus's search did not retrieve all candidates",
 }
 STATES = {
     "queued": "Waiting for the worker.",
@@ -35,21 +35,46 @@ NO_WORKER = "No worker has started it yet. One may be busy with another job; if 
 PATIENCE_SECONDS = 30  # that a worker may take to start
 
 
-def describe_test(test: PairedTest, *, metric: str = "AP", holm: float | None = None) -> str:
-    """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary. `holm`: its p, corrected
-    for the other pairs of a comparison, which is then the p that is given."""
-    counts = f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
+def describe_test(
+    test: PairedTest,
+    *,
+    metric: str = "AP",
+    holm: float | None = None,
+    sides: tuple[str, str] | None = None,
+    pairs: int = 1,
+) -> str:
+    """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary, of a version and what it
+    was made from; with `sides`, of these two rankers. `holm`: its p, corrected for all `pairs` of a comparison, which
+    is then the p that is given."""
+    counts = _count_questions(test, metric, sides)
     if test.changes == 0:
-        return f"{counts}: the order of the correct sentences did not change."
+        return f"{counts}." if sides else f"{counts}: the order of the correct sentences did not change."
     p = format_p(test.p if holm is None else holm)
-    change = f"{counts}. {metric} changed by {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})"
+    text = f"{counts}. {_describe_difference(test, metric, sides)} (95 %: {test.low:+.3f} to {test.high:+.3f})"
     if test.has_few_changes:
-        return f"{change}. Too few questions changed to tell ({p})."
+        return f"{text}. Too few questions changed to tell ({p})."
     if not is_clear(test):
-        return f"{change}. This could be chance ({p})."
+        return f"{text}. This could be chance ({p})."
     if not is_clear(test, holm):
-        return f"{change}. Among this many pairs, it could still be chance ({p})."
-    return f"{change}. This is more than chance ({p})."
+        return f"{text}. Corrected for {count(pairs, 'pair')}, this could be chance ({p})."
+    return f"{text}. This is more than chance ({p})."
+
+
+def _count_questions(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
+    if sides is None:
+        return f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
+    if test.changes == 0:
+        return f"{sides[0]} and {sides[1]} have the same {metric} on each of {count(test.ties, 'question')}"
+    return (
+        f"{sides[0]} is better on {count(test.wins, 'question')}, {sides[1]} on {test.losses:,}, "
+        f"{count(test.ties, 'is', 'are')} the same"
+    )
+
+
+def _describe_difference(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
+    if sides is None:
+        return f"{metric} changed by {test.difference:+.3f}"
+    return f"{metric} of {sides[0]} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
 
 
 def format_p(p: float) -> str:

@@ -27,6 +27,7 @@ from as2core.data.jsonl import dumps
 from as2core.data.source import is_file
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
+from as2core.export import is_own_kind
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
@@ -156,7 +157,8 @@ def hash_ranker(wb: Workbench, name: str) -> str:
     for path in paths:
         with contextlib.suppress(OSError):
             weights += (path / "card.json").read_bytes()
-        if is_classifier(path) or find_kind_of_file(path) or (entry and entry.required and is_file(path)):
+        is_of_others = is_classifier(path) or is_own_kind(path) or bool(find_kind_of_file(path))
+        if is_of_others or (entry and entry.required and is_file(path)):
             weights += stamp_files(path)
     digest.update(weights or digest_code().encode())
     return f"{name}@{digest.hexdigest()[:16]}"

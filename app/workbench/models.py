@@ -10,16 +10,21 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, cast
+from zlib import crc32
 
 import numpy as np
 
 from app.workbench.settings import Settings
+from as2core.data.source import is_file, is_folder
 from as2core.errors import As2Error
+from as2core.export import import_ranker, is_own_kind
 from as2core.rankers import catalog
 from as2core.rankers.base import ChoosesEngine, Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.rankers.classifier import stamp_files
 from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.passage_cache import PassageCache
+from as2core.rankers.specs import Setting, read_settings
 from as2core.types import OnProgress
 
 MAX_LOADED = 6  # rankers in memory; a version is some 30 MB beside the shared backbone's 90
@@ -35,7 +40,8 @@ class ModelProvider(Protocol):
     """Where rankers come from."""
 
     def version(self, path: Path, settings: str = "") -> Ranker:
-        """The ranker of a version's directory, with these settings. Raises DamagedModel, BadSetting."""
+        """The ranker of a directory, of a version, a checkpoint or an export, with these settings. Raises DamagedModel,
+        BadSetting."""
 
     def load_spec(self, spec: str) -> Ranker:
         """A ranker of the catalog. Raises UnknownRanker, BadSetting, DamagedModel."""
@@ -67,13 +73,8 @@ class LoadedModels:
         return cls(settings.models_dir, settings.engine, settings.graphs_dir, settings.passages_file)
 
     def version(self, path: Path, settings: str = "") -> Ranker:
-        try:
-            stamp = (path / "card.json").stat().st_mtime_ns
-        except OSError:
-            stamp = 0  # load_version says what is missing
-
         def load() -> Ranker:
-            ranker = catalog.load_version(path)
+            ranker = import_ranker(path)[0] if is_own_kind(path) else catalog.load_version(path)
             engine = catalog.apply_settings(ranker, settings, self._get_part) or self._engine
             if isinstance(ranker, ChoosesEngine):
                 ranker.use(engine, folder=self._graphs_dir, background=True)
@@ -83,10 +84,10 @@ class LoadedModels:
                     ranker.prepare_engine(self._graphs_dir)
             return ranker
 
-        return self._get(f"{path}:{settings}", stamp, load)
+        return self._get(f"{path}:{settings}", _stamp(path), load)
 
     def load_spec(self, spec: str) -> Ranker:
-        return self._get(f"catalog:{spec}", 0, partial(self._get_part, spec))
+        return self._get(f"catalog:{spec}", _stamp_spec(spec), partial(self._get_part, spec))
 
     def _get_part(self, spec: str) -> Ranker:
         return catalog.get(spec, models_dir=self._models_dir, engine=self._engine)
@@ -128,6 +129,27 @@ def import_libraries() -> None:
 
     with suppress(As2Error):
         load_backbone()
+
+
+def _stamp(path: Path) -> int:
+    """Changes with what is in a version's directory, or with a file or directory that others wrote; 0 where there is
+    nothing, which the loading says."""
+    try:
+        return (path / "card.json").stat().st_mtime_ns
+    except OSError:
+        return crc32(stamp_files(path)) if is_file(path) or is_folder(path) else 0
+
+
+def _stamp_spec(spec: str) -> int:
+    """The same of the files and directories that a spec names; 0 for one that names none."""
+    name, _, settings = spec.partition(":")
+    entry = catalog.CATALOG.get(name)
+    path: Setting = catalog.split_spec(spec)[0]
+    if entry is not None:
+        path = read_settings(entry, settings)[entry.required] if entry.required else None
+    stamps = [_stamp(Path(str(path)))] if path else []
+    stamps += [_stamp_spec(part.spec) for part in catalog.list_parts(spec)]
+    return crc32(repr(stamps).encode()) if any(stamps) else 0
 
 
 def _runs_onnx(engine: str) -> bool:

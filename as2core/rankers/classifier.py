@@ -8,9 +8,9 @@ pretrained pooler: that is TandA's own system before its transfer step.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from as2core.nn.pair_classifier import PairClassifier
 
+WEIGHTS_FILES = ("*.safetensors", "*.bin")
 MAX_BATCH_TOKENS = 4096  # padding counted
 ACTIVATIONS = ("none", "sigmoid", "tanh")
 OF_SENTENCE_TRANSFORMERS = {"Identity": "none", "Sigmoid": "sigmoid", "Tanh": "tanh"}  # by the name of torch's class
@@ -101,6 +102,25 @@ def is_classifier(folder: Path) -> bool:
     return is_theirs and "ranker" not in config and config.get("model_type") != "as2-cross-encoder"
 
 
+def check_checkpoint(folder: Path) -> None:
+    """Refuse, without loading it, a directory without weights, or with more labels than two, none of which is chosen
+    where the directory alone is named. Raises DamagedModel, BadSetting."""
+    if not any(any(Path(folder).glob(pattern)) for pattern in WEIGHTS_FILES):
+        raise DamagedModel(f"{folder} holds no weights (model.safetensors or pytorch_model.bin): save the model again")
+    names = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")).get("id2label")
+    if isinstance(names, dict):
+        _check_labels(str(folder), names)
+
+
+def _check_labels(name: str, labels: Mapping[Any, object]) -> None:
+    """`labels`: by number. Raises BadSetting where there are more than two, one of which has to be chosen."""
+    if len(labels) > 2:
+        names = ", ".join(f"{i} {label}" for i, label in labels.items())
+        raise BadSetting(
+            f"{name} has {len(labels)} labels ({names}): say which one answers, as classifier:model={name},positive=1"
+        )
+
+
 def stamp_files(path: Path) -> bytes:
     """The size and time of a file, or of each in a directory: another checkpoint in the same place has others."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -136,9 +156,8 @@ def load_classifier(
     if not isinstance(positions, int):
         raise UnsupportedBackbone(f"{name} is a {model.config.model_type} model, which reads no pairs here")
     labels = model.config.num_labels
-    if positive is None and labels > 2:
-        names = ", ".join(f"{i} {label}" for i, label in model.config.id2label.items())
-        raise BadSetting(f"{name} has {labels} labels ({names}): say which one answers, as positive=1")
+    if positive is None:
+        _check_labels(name, model.config.id2label)
     if positive is not None and not 0 <= positive < labels:
         raise BadSetting(f"positive={positive}: {name} has the labels 0 to {labels - 1}")
     module = PairClassifier(

@@ -31,6 +31,7 @@ Card = JsonObject  # what a version tells of itself: data, recipe, numbers, hash
 FORMAT = 1
 STEPS, SCALE = ".steps", ".scale"
 MAX_STEPS = 8  # of a row either way: int8 could hold 127, but few compress better, and rank alike (decision 0024)
+SHIPPED_FOLDER = "models"  # of a clone
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
@@ -149,12 +150,14 @@ def _describe_error(e: Exception) -> str:
 
 
 def _remedy(path: Path) -> str:
-    return f"restore {path.name} (a shipped one {describe_recovery(path.name)}), or choose another version"
+    if path.resolve().parent.name == SHIPPED_FOLDER:
+        return f"restore {path.name} (a shipped one {describe_recovery(path.name)}), or choose another version"
+    return f"restore {path.name} from a backup or export it again, or choose another version"
 
 
 def describe_recovery(name: str) -> str:
     """How to get a shipped model back."""
-    return f"comes back with `git checkout -- models/{name}` in a clone; the package alone has no models"
+    return f"comes back with `git checkout -- {SHIPPED_FOLDER}/{name}` in a clone; the package alone has no models"
 
 
 def _backbone_state(ranker: HasWeights) -> dict[str, Tensor]:

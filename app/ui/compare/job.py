@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
-from app.ui.compare.names import describe_raw_names, name_comparison, name_setting
+from app.ui.compare.names import describe_raw_names_of, name_comparison, name_setting
 from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
 from app.ui.text import capitalize, plain
 from app.workbench.people import AnnotatorView
@@ -25,7 +25,7 @@ def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
         settings = ComparisonSettings.of(job)
         limit = f", at most {settings.limit:,}" if settings.limit else ""
         st.caption(plain(f"{name_comparison(settings)} ({name_setting(settings.setting).lower()}{limit})"),
-                   help=describe_raw_names(settings.data, settings.setting))  # fmt: skip
+                   help=describe_raw_names_of(settings))  # fmt: skip
         if job.state in OUTCOMES:
             st.markdown(OUTCOMES[job.state])
         draw_wait_and_error(wb, job)

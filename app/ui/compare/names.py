@@ -1,6 +1,11 @@
 """Labelled sets and settings in the words of the page. Addresses, jobs and the terminal have their raw names."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 from app.compare.comparison import ComparisonSettings
+from app.compare.short_names import shorten_paths
+from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.corpora.corpora import CORPUS_PREFIX
 from app.ui.text import count, plain
 from as2core.data.catalog import SHIPPED_SETS
@@ -37,8 +42,36 @@ def count_questions(questions: int, setting: str) -> str:
 
 
 def name_comparison(settings: ComparisonSettings) -> str:
-    """`Labels of handbook: cascade, bm25`."""
-    return f"{name_dataset(settings.data)}: {', '.join(settings.rankers)}"
+    """`Labels of handbook: cascade, bm25, cascade at 7 drop ratios`."""
+    return f"{name_dataset(settings.data)}: {', '.join(_fold_sweeps(settings.rankers))}"
+
+
+def _fold_sweeps(rankers: Sequence[str]) -> list[str]:
+    """The rankers by short names, each sweep as one."""
+    in_sweeps, paths = find_sweep_rankers(rankers), shorten_paths(rankers)
+    singles = [paths.get(name, name) for name in rankers if name not in in_sweeps]
+    return singles + describe_sweeps(rankers)
+
+
+def describe_sweeps(rankers: Sequence[str]) -> list[str]:
+    """`cascade at 7 drop ratios` for each sweep."""
+    ratios = [parse_ratio(name) for name in rankers if name in find_sweep_rankers(rankers)]
+    counts = Counter(ratio[0] for ratio in ratios if ratio)
+    paths = shorten_paths(list(counts))
+    return [f"{paths.get(cascade, cascade)} at {n} drop ratios" for cascade, n in counts.items()]
+
+
+def count_rankers(rankers: Sequence[str]) -> str:
+    """`3 rankers, cascade at 7 drop ratios`: a sweep is one ranker."""
+    in_sweeps = find_sweep_rankers(rankers)
+    names = {(parse_ratio(name) or (name,))[0] if name in in_sweeps else name for name in rankers}
+    return ", ".join([count(len(names), "ranker"), *describe_sweeps(rankers)])
+
+
+def describe_raw_names_of(settings: ComparisonSettings) -> str:
+    """As Markdown: all that the terminal calls otherwise, the rankers included."""
+    raw = describe_raw_names(settings.data, settings.setting)
+    return f"{raw}. Rankers: {plain(', '.join(settings.rankers))}"
 
 
 def describe_raw_names(data: str, setting: str) -> str:

@@ -1,47 +1,53 @@
 """The result of a comparison: which ranker is better, how certain that is, what it costs, and where they differ."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 import pandas as pd
 import streamlit as st
 
-from app.compare.comparison import WANTED_DIFFERENCE, ComparisonView, PairedResult, RankerResult
-from app.compare.sweeps import parse_ratio
+from app.compare.comparison import ComparisonView, RankerResult
+from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
 from app.ui import navigation, url
 from app.ui.charts.intervals import build_difference_chart, build_interval_chart
 from app.ui.charts.slope import build_slope_chart
 from app.ui.charts.tradeoff import COST_TITLES, Cost, build_tradeoff_chart
 from app.ui.compare.cuts import draw_cuts
-from app.ui.compare.names import count_questions, describe_raw_names, name_dataset
+from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import count, escape, join, plain, shorten
+from app.ui.compare.verdict import MEANING, choose_pairs, describe_verdict
+from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
-from as2core.evaluation import is_clear
 from as2core.metrics import name_effect
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
-def draw(view: ComparisonView) -> None:
+def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     names = [r.ranker for r in view.distinct_results]
     st.markdown(
         f"**{plain(name_dataset(view.data))}** · {count_questions(view.questions, view.setting)} · "
-        f"{count(len(names), 'ranker')}",
+        f"{plain(count_rankers([r.ranker for r in view.results]))}",
         help=describe_raw_names(view.data, view.setting),
     )
-    if verdict := describe_verdict(view):
-        st.markdown(f"**{plain(verdict)}**")
+    metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
+    with st.spinner("Testing the differences …"):  # those of an older comparison, the first time
+        verdict = describe_verdict(view, metric)
+    if verdict:
+        st.markdown(f"**{plain(verdict)}**", help=MEANING)
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
-    metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
     _draw_table(view.distinct_results, metric)
+    if view.full_names:
+        st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
     for twin, name in view.twins.items():
         st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
     if metric in view.unranked:
         order = UNRANKED.get(view.unranked_order, "the order in which the candidates come")
         st.caption(f"No reranking, {order}: {metric} {view.unranked[metric]:.3f}.")
+    draw_downloads()
     singles, sweeps = split_sweeps(view.results)
     if singles:
         left_column, right_column = st.columns(2, gap="large")
@@ -54,37 +60,13 @@ def draw(view: ComparisonView) -> None:
                 _draw_cost(singles, metric)
     for cascade, sweep in sweeps.items():
         _draw_sweep(cascade, sweep, metric, view.twins)
-    _draw_pairs(view.distinct_pairs)
+    pairs = view.list_distinct_pairs(metric)
+    _draw_pairs(pairs, metric, view.full_names)
+    if len(names) > 1 and not pairs:
+        st.caption(f"{metric} is not tested: its values by question are not stored any more. Compare again.")
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)
-
-
-def describe_verdict(view: ComparisonView) -> str:
-    """Which rankers are clearly better, of several those against the first; "" where there is no pair."""
-    pairs = _choose_pairs(view.distinct_pairs)
-    if not pairs:
-        return ""
-    questions = f"{'this' if view.questions == 1 else 'these'} {count(view.questions, 'question')}"
-    clear = [find_sides(p) for p in pairs if is_clear(p.test, p.holm)]
-    if not clear:
-        return f"No ranker is clearly better on {questions}."
-    first = next(r.ranker for r in view.distinct_results if any(r.ranker in (p.a, p.b) for p in pairs))
-    better, worse = [a for a, b in clear if b == first], [b for a, b in clear if a == first]
-    claims = [(better, [first])] * bool(better) + [([first], worse)] * bool(worse)
-    claims = claims or [([a], [b]) for a, b in clear[:1]]
-    texts = [f"{join(a)} {'is' if len(a) == 1 else 'are'} clearly better than {join(b)}" for a, b in claims]
-    return f"{'; '.join(texts)} on {questions} ({pairs[0].metric})."
-
-
-def find_sides(pair: PairedResult) -> tuple[str, str]:
-    """The better ranker first."""
-    return (pair.a, pair.b) if pair.test.difference > 0 else (pair.b, pair.a)
-
-
-def _choose_pairs(pairs: Sequence[PairedResult]) -> Sequence[PairedResult]:
-    """Those of the rankers chosen; those of a sweep if there are no others."""
-    return [p for p in pairs if not any(map(parse_ratio, (p.a, p.b)))] or pairs
 
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
@@ -168,41 +150,61 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
     st.altair_chart(chart, width="stretch", key="compare_tradeoff", alt=alt)
-    st.caption("Dashed line: the Pareto front. A ranker off the line is both worse and more expensive than one on it.")
+    st.caption(
+        "Dashed line: the Pareto front. For each ranker off the line, one on it is at least as good and no more "
+        "expensive."
+    )
+    if cost == "seconds":
+        st.caption("The time is that of this machine, with whatever else it did during the comparison.")
     if missing := [plain(r.ranker) for r in results if getattr(r, cost) is None]:
         st.caption(f"Not shown, because they do not count their compute: {', '.join(missing)}.")
 
 
-def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
+def _draw_pairs(pairs: Sequence[PairedResult], metric: str, full_names: Mapping[str, str]) -> None:
+    """`full_names`: those that Decide finds the rankers by."""
     if not pairs:
         return
     st.header("Is the difference significant?", anchor=False)
     st.caption(
-        "A paired randomisation test over the same questions. With many pairs, some differences are chance, so p is "
-        "corrected for all pairs by Holm's method; the drop ratios of a sweep do not count against the rankers you "
-        "chose. The effect size is the mean difference over its standard deviation between questions (Cohen's d): "
-        "it says how large a difference is, and p how certain."
+        f"A paired randomisation test of {metric} over the same questions. With many pairs, some differences are "
+        "chance, so p is corrected for all pairs by Holm's method; pairs of drop ratios are corrected among "
+        "themselves. The effect size is the mean difference over its standard deviation between questions "
+        "(Cohen's d): it says how large a difference is, and p how certain."
     )
-    visible = _choose_pairs(pairs)[:VISIBLE_PAIRS]
+    visible = choose_pairs(pairs)[:VISIBLE_PAIRS]
     rest = [p for p in pairs if p not in visible]
-    st.html(render_pairs(visible))
+    st.html(render_pairs(visible, full_names))
     first = visible[0]
-    navigation.to("label", "Decide with few labels on your own questions", queue="decide", a=first.a, b=first.b)
+    navigation.to("label", "Decide with few labels on your own questions", queue="decide",
+                  a=full_names.get(first.a, first.a), b=full_names.get(first.b, first.b))  # fmt: skip
     if rest:
         with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):
-            st.html(render_pairs(rest))
+            st.html(render_pairs(rest, full_names))
 
 
-def render_pairs(pairs: Sequence[PairedResult]) -> str:
+def render_pairs(pairs: Sequence[PairedResult], full_names: Mapping[str, str] = MappingProxyType({})) -> str:
     """The tests as an HTML table whose sentences wrap; names are escaped."""
     rows = "".join(
-        f"<tr><th>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
+        f"<tr><th{_format_names(p, full_names)}>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
         f"<td>{p.test.difference:+.3f}</td>"
-        f"<td{_format_title(p)}>{escape(describe_test(p.test, metric=p.metric, holm=p.holm) + _describe_power(p))}</td>"
+        f"<td{_format_title(p)}>{escape(_describe_pair(p))}</td>"
         "</tr>"
         for p in pairs
     )
     return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'
+
+
+def _format_names(pair: PairedResult, full_names: Mapping[str, str]) -> str:
+    """What short names stand for, as the attribute of a cell; "" where there is none."""
+    paths = [full_names[name] for name in (pair.a, pair.b) if name in full_names]
+    return f' title="{escape(", ".join(paths))}"' if paths else ""
+
+
+def _describe_pair(pair: PairedResult) -> str:
+    sides = (pair.a, pair.b)
+    return describe_test(pair.test, metric=pair.metric, holm=pair.holm, sides=sides, pairs=pair.family_size) + (
+        _describe_power(pair)
+    )
 
 
 def _format_title(pair: PairedResult) -> str:
@@ -215,15 +217,15 @@ def _format_title(pair: PairedResult) -> str:
 def _describe_power(pair: PairedResult) -> str:
     """How large it is, what these questions could have shown, and what others would have to."""
     text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
-    if pair.detectable is None or pair.sample_size is None:
-        return text
     if pair.test.has_few_changes:
         return f"{text} Too few questions changed to say how many it would take."
+    if pair.detectable is None or pair.sample_size is None:
+        return text
     questions = count(pair.test.questions, "question")
     difference = f"{pair.detectable:.{2 if pair.detectable >= 0.01 else 3}f}"
     return (
-        f"{text} With {questions}, a difference of {difference} shows in 80 of 100 cases, a smaller one less often; "
-        f"{WANTED_DIFFERENCE:g} takes about {round_size(pair.sample_size):,}."
+        f"{text} {questions} would show a difference of {difference} in 80 of 100 cases. "
+        f"For {WANTED_DIFFERENCE:g} you need about {count(round_size(pair.sample_size), 'question')}."
     )
 
 

@@ -15,7 +15,7 @@ from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
     RAW_SETTINGS,
-    describe_raw_names,
+    describe_raw_names_of,
     name_comparison,
     name_dataset,
     name_setting,
@@ -25,6 +25,8 @@ from app.ui.errors import guard
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
+
+STARTER_TEST = "starter-test"
 
 
 def read_rankers() -> list[str]:
@@ -41,7 +43,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             navigation.to("label", "Label")
             navigation.to("data", "Import a set")
         return
-    _follow_corpus(f"{CORPUS_PREFIX}{corpus_name}", sets)
+    own = f"{CORPUS_PREFIX}{corpus_name}"
+    _follow_corpus(own, sets)
     left_column, right_column = st.columns([1.4, 1], gap="large")
     with left_column:
         rankers = st.multiselect(
@@ -52,8 +55,9 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
             "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`. Admins "
-            "can also type the directory that `as2 train` wrote, `classifier:model=NAME` for a model of the hub, "
-            "`onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an address.",
+            "can also type the directory that `as2 train` or `as2 versions export` wrote, `classifier:model=NAME` for "
+            "a model of the hub, `onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an "
+            "address.",
         )
         with st.popover("Rankers and their settings", icon=":material/tune:", type="tertiary"):
             draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
@@ -63,7 +67,9 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
-        st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
+        data = st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
+        if data != own and own not in sets:
+            st.caption(f"The corpus {plain(corpus_name)} has no labels yet, so another set is chosen.")
         st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting", format_func=name_setting,
                      help=RAW_SETTINGS)  # fmt: skip
         st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
@@ -76,10 +82,11 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
 
 
 def _follow_corpus(own: str, sets: Sequence[str]) -> None:
-    """Choose the labels of the corpus in use, until another set is chosen here."""
+    """Choose the labels of the corpus in use, until another set is chosen here. Without labels it is the starter
+    corpus's test questions: the shipped models were trained on the train questions."""
     form = st.session_state
     if form.get("_compare_followed") != own or form.get("compare_data") not in sets:
-        form["compare_data"] = own if own in sets else sets[0]
+        form["compare_data"] = next((data for data in (own, STARTER_TEST) if data in sets), sets[0])
     form["_compare_followed"] = own
 
 
@@ -112,7 +119,7 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 settings = ComparisonSettings.of(job)
                 st.markdown(plain(name_job(job)), width="stretch",
-                            help=describe_raw_names(settings.data, settings.setting))  # fmt: skip
+                            help=describe_raw_names_of(settings))  # fmt: skip
                 st.caption(format_time(job.created))
                 st.button("Open", key=f"compare_open_{job.id}", on_click=url.put,
                           kwargs={"job": job.id, "prepared": None})  # fmt: skip

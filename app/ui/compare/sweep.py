@@ -20,6 +20,7 @@ from as2core.cost import pareto
 HEIGHT_PX, NARROW_WIDTH_PX = 300, 340  # of the plot; a wider one has more room
 LABEL_PX, LINE_PX = 38, 15  # between two labels beside, and above, each other
 MAX_LOSS = 0.01  # of the metric, that a ratio may cost to be recommended
+MIN_CHANGE = 0.0005  # that three digits show
 Results = list[RankerResult]
 
 
@@ -83,9 +84,13 @@ def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
     saving = 1 - _compute(best)  # as on Ask: of one whole model's compute
     if best is full or saving < 0.005:
         return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
+    change = best.figures[metric].value - full.figures[metric].value
+    effect = f"raises {metric} by {change:.3f}" if change > 0 else f"costs {-change:.3f} of {metric}"
+    if abs(change) < MIN_CHANGE:
+        effect = f"does not change {metric}"
     return (
         f"Dropping {format_percent(_ratio(best))} at each exit saves {format_percent(saving)} of the compute "
-        f"and changes {metric} by {best.figures[metric].value - full.figures[metric].value:+.3f}."
+        f"and {effect}."
     )
 
 

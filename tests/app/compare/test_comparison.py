@@ -1,4 +1,5 @@
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,9 +8,10 @@ from fake_reranker import listening, rank_by_length
 
 from app.adapt import readiness
 from app.ask import asking
-from app.compare import comparison, comparison_job, question_sets
+from app.compare import comparison, comparison_job, pairs, question_sets
 from app.compare.rankers import list_rankers
 from app.compare.sweeps import adjust_p_values
+from app.compare.timing import time_in_turns
 from app.corpora import corpora
 from app.exchange import imports
 from app.jobs import queue
@@ -22,7 +24,8 @@ from app.worker import RUNNERS
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
 from as2core.metrics import measure_mean
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Progress, Question
+from db.models import Job
 from db.repositories import versions as rows
 
 QUESTIONS = [
@@ -111,11 +114,54 @@ def test_where_correct_candidates_were_dropped_is_told_from_the_store_too(wb, da
 
 def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
     view = run_comparison(wb, ["rr", "bm25"], data)
-    [pair] = view.paired
+    [pair] = view.paired["AP"]
     assert (pair.a, pair.b, pair.metric) == ("bm25", "rr", "AP")
     assert (pair.test.wins, pair.test.losses, pair.test.ties) == (6, 0, 0)
     assert pair.test.difference == 0.5
     assert pair.test.p == pytest.approx(2 / 2**6)
+
+
+def test_every_metric_has_its_own_tests_computed_by_the_job_with_the_better_ranker_first(wb, data):
+    wrong = Candidate("m1", "The mill does what the mill has to do.", 0)
+    first = Question("q9", "What does the mill do?", (Candidate("m0", "The mill grinds.", 1), wrong))
+    imports.import_labels(wb, None, "mills.jsonl", jsonl.dumps([*QUESTIONS, first]).encode())
+    view = run_comparison(wb, ["rr", "bm25"], "labels:mills")
+    for metric, low, high in (("P@1", 0, 1), ("RR", 0.5, 1), ("AP", 0.5, 1)):  # of rr and of bm25 on six questions
+        [pair] = view.paired[metric]
+        assert (pair.a, pair.b, pair.metric) == ("bm25", "rr", metric)
+        assert (pair.test.wins, pair.test.losses, pair.test.ties) == (6, 1, 0)
+        assert pair.test.difference == pytest.approx((6 * (high - low) - (1 - (0 if metric == "P@1" else 0.5))) / 7)
+    records = queue.load_job(wb, view_job(wb)).result["paired"]
+    assert sorted(r["metric"] for r in records) == ["AP", "P@1", "RR", "nDCG@10"]
+
+
+def test_an_older_result_with_tests_of_ap_alone_is_tested_on_its_stored_values_once(wb, data, monkeypatch):
+    new = run_comparison(wb, ["rr", "bm25", "wo"], data)
+    with wb.write() as s:
+        row = s.get_one(Job, view_job(wb))
+        row.result = {**row.result, "paired": [r for r in row.result["paired"] if r["metric"] == "AP"]}
+    pairs._read_pairs.cache_clear()
+    tests, paired_test = [], pairs.paired_test
+    monkeypatch.setattr(pairs, "paired_test", lambda a, b: tests.append(1) or paired_test(a, b))
+    for _ in range(3):  # the page is drawn at every click
+        old = comparison.load_comparison(wb, view_job(wb))
+        assert old.paired["P@1"] == new.paired["P@1"] and old.paired["AP"] == new.paired["AP"]
+    assert len(tests) == 3  # a pair each
+
+
+def test_a_metric_without_stored_values_or_tests_has_no_pairs():
+    record = {"a": "bm25", "b": "rr", "metric": "AP", "difference": 0.1, "low": 0.0, "high": 0.2, "p": 0.01, "wins": 9,
+              "losses": 1, "ties": 0}  # fmt: skip
+    paired = pairs.PairsByMetric([record], {})
+    assert [(p.a, p.b, p.test.p, p.effect) for p in paired["AP"]] == [("bm25", "rr", 0.01, None)]
+    assert paired["P@1"] == ()
+
+
+def test_the_number_of_pairs_that_p_is_corrected_for_is_that_of_the_family(wb, data):
+    view = run_comparison(wb, ["rr", "bm25", "wo", "cascade:drop_ratio=0", "cascade:drop_ratio=0.5"], data)
+    sizes = {frozenset((p.a, p.b)): p.family_size for p in view.paired["AP"]}
+    assert sizes[frozenset(("rr", "bm25"))] == 3  # of three rankers
+    assert sizes[frozenset(("rr", "cascade:drop_ratio=0"))] == 10 - 3
 
 
 def test_ranks_and_measures_are_there_question_by_question(wb, data):
@@ -170,6 +216,7 @@ def test_a_version_with_several_settings_says_once_what_it_learnt_from(wb, data)
     jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
     view = run_comparison(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
     [told] = [note for note in view.notes if "was trained on" in note]
+    assert view.trained_on == {"cascade:drop_ratio=0.3": 3, "cascade:drop_ratio=0.5": 3}
     assert told.startswith("cascade was trained on 3 of these 6") and "as2 versions show 'cascade'" in told
 
 
@@ -384,3 +431,30 @@ def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():
     corrected = dict(zip(pairs, adjust_p_values(pairs, [0.01] * len(pairs)), strict=True))
     assert corrected["cascade", "bm25"] == corrected["bm25", "bm25:drop_ratio=0.5"] == pytest.approx(0.03)
     assert corrected["cascade", "cascade:drop_ratio=0.1"] == pytest.approx(0.07)
+
+
+def test_progress_says_which_ranker_of_how_many_and_how_long_that_one_takes_at_its_pace(wb, clock):
+    settings = comparison.ComparisonSettings(("bm25", "/srv/models/ce", "rr", "wo"), "labels:things")
+    told = []
+    job = SimpleNamespace(wb=wb, check=lambda: None, progress=lambda share, message: told.append((share, message)))
+    report = comparison_job._report_questions(job, settings, 1)
+    clock.advance(minutes=9)  # loading does not count
+    for done in (2, 4, 12, 20):
+        report(Progress(done, 20))
+        clock.advance(seconds=20)
+    messages = [message for _, message in told]
+    assert messages[0] == "ranker 2 of 4, ce: 2 of 20 questions"
+    assert messages[1].endswith("4 of 20 questions, 2 to 4 min left for this one")  # 10 s a question, 16 questions
+    assert messages[2].endswith("12 of 20 questions, 25 to 40 s left for this one")  # 4 s a question, 8 questions
+    assert messages[3].endswith("20 of 20 questions")
+    assert [share for share, _ in told] == pytest.approx([0.9 * (1 + d / 20) / 4 for d in (2, 4, 12, 20)])
+
+
+def test_progress_goes_on_while_the_time_is_measured():
+    told = []
+    job = SimpleNamespace(check=lambda: None, progress=lambda share, message: told.append((share, message)))
+    rankers = {name: SimpleNamespace(score=lambda question, candidates: None) for name in ("a", "b")}
+    time_in_turns(rankers, QUESTIONS, check=comparison_job._report_timing(job, 2, len(QUESTIONS)))
+    assert len(told) == 2 + 2 * 3 * 6  # a first run of each, then three rounds over six questions
+    assert told[0] == (0.9, "measuring the time: 0 of 38 runs") and told[-1][1].endswith("37 of 38 runs")
+    assert told[-1][0] < 0.96

@@ -54,7 +54,8 @@ def test_the_file_shows_what_the_job_showed_without_its_seconds(small, made):
         assert shown.relative_cost == pytest.approx(computed.relative_cost, abs=1e-5)
         for metric, figure in computed.figures.items():
             assert shown.figures[metric].value == pytest.approx(figure.value, abs=1e-5)
-    assert [(p.a, p.b, p.test.wins) for p in view.paired] == [(p.a, p.b, p.test.wins) for p in made.paired]
+    for metric, paired in made.paired.items():
+        assert [(p.a, p.b, p.test.wins) for p in view.paired[metric]] == [(p.a, p.b, p.test.wins) for p in paired]
     pd.testing.assert_frame_equal(
         view.per_question.sort_values(["ranker", "qid"], ignore_index=True),
         made.per_question.sort_values(["ranker", "qid"], ignore_index=True),

@@ -1,0 +1,97 @@
+"""A comparison as files: its table and its values by question as CSV, and all but these values as JSON. They are made
+of what is stored; nothing is computed again but the tests of an older comparison.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from app.compare.comparison import ComparisonView, RankerResult
+from app.compare.pairs import PairedResult
+from as2core.data.spreadsheet import defuse_formula
+from as2core.metrics import MEASURES
+from as2core.terminal import to_json
+from as2core.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def export_table(view: ComparisonView) -> str:
+    """A row a ranker: every metric with its interval and, where labels are missing, its bounds; compute and seconds."""
+    import pandas as pd
+
+    rows: list[dict[str, object]] = []
+    for r in view.distinct_results:
+        row: dict[str, object] = {"ranker": r.ranker, "questions": view.questions}
+        for metric, figure in r.figures.items():
+            row |= {metric: figure.value, f"{metric} low": figure.low, f"{metric} high": figure.high}
+            if figure.least is not None:
+                row |= {f"{metric} least": figure.least, f"{metric} most": figure.most}
+        rows.append({**row, "compute": r.relative_cost, "seconds": r.seconds})
+    return _to_csv(pd.DataFrame(rows))
+
+
+def export_values(view: ComparisonView) -> str:
+    """A row a question and ranker, with every metric."""
+    return _to_csv(view.per_question)
+
+
+def export_json(view: ComparisonView) -> str:
+    """The rankers, the tests of every metric and the notes, named as in `as2 eval --json`."""
+    metrics = [m for m in MEASURES if all(m in r.figures for r in view.results)]
+    document = {
+        "data": view.data,
+        "setting": view.setting,
+        "questions": view.questions,
+        "program": __version__,
+        "rankers": [_describe_ranker(r, metrics) for r in view.distinct_results],
+        "unranked": view.unranked or None,
+        "comparisons": _list_comparisons(view, metrics),
+        "notes": view.notes,
+    }
+    return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe_ranker(r: RankerResult, metrics: list[str]) -> dict[str, object]:
+    bounds = {m: (r.figures[m].least, r.figures[m].most) for m in metrics if r.figures[m].least is not None}
+    return {
+        "ranker": r.ranker,
+        **{m: r.figures[m].value for m in metrics},
+        "intervals": {m: (r.figures[m].low, r.figures[m].high) for m in metrics},
+        **({"bounds": bounds} if bounds else {}),
+        "seconds_per_question": r.seconds,
+        "relative_cost": r.relative_cost,
+        "cuts": [asdict(cut) for cut in r.cuts],
+    }
+
+
+def _list_comparisons(view: ComparisonView, metrics: list[str]) -> list[dict[str, object]]:
+    """A pair with the tests of every metric; the pairs that have them all."""
+    tests = {m: {frozenset((p.a, p.b)): p for p in view.list_distinct_pairs(m)} for m in metrics}
+    comparisons: list[dict[str, object]] = []
+    for pair in tests[metrics[0]].values():
+        sides = frozenset((pair.a, pair.b))
+        if all(sides in tests[m] for m in metrics):
+            by_metric = {m: _describe_test(tests[m][sides], first=pair.a) for m in metrics}
+            comparisons.append({"a": pair.a, "b": pair.b, **by_metric})
+    return comparisons
+
+
+def _describe_test(pair: PairedResult, *, first: str) -> dict[str, object]:
+    """The test with the values of `first` minus those of the other."""
+    test = asdict(pair.test)
+    if pair.a != first:
+        test |= {"difference": -pair.test.difference, "low": -pair.test.high, "high": -pair.test.low,
+                 "wins": pair.test.losses, "losses": pair.test.wins}  # fmt: skip
+    effect = pair.effect if pair.effect is None or pair.a == first else -pair.effect
+    others = {"holm": pair.holm, "effect": effect, "detectable": pair.detectable, "sample_size": pair.sample_size}
+    return {**test, **others}
+
+
+def _to_csv(frame: pd.DataFrame) -> str:
+    """Texts that a spreadsheet would take for a formula are defused."""
+    texts = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{c: [defuse_formula(str(v)) for v in frame[c]] for c in texts}).to_csv(index=False)
