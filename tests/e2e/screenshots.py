@@ -151,8 +151,14 @@ def judge_one_by_one(page: Page, url: str) -> None:
 
 
 def retrain(page: Page, url: str) -> None:
-    page.goto(f"{url}/adapt")
-    wait_until_idle(page)
+    """On the corpus that no model knows, with its prepared labels."""
+    page.goto(f"{url}/?corpus=starter")
+    page.get_by_role("button", name="Take the three steps on the handbook").click()
+    expect(page).to_have_url(re.compile("corpus=handbook"))
+    page.goto(f"{url}/adapt?corpus=handbook")
+    for name in ("Accept 20", "Accept the remaining"):
+        page.get_by_role("button", name=name).click()
+        wait_until_idle(page)
     page.get_by_role("button", name="Retrain from labels").click()
     expect(page).to_have_url(re.compile(r"job=\d+"))
     expect(page.locator(".st-key-adapt_card")).to_be_visible(timeout=LONG)
@@ -177,7 +183,7 @@ def bring_labels_in(page: Page, url: str) -> None:
     page.goto(f"{url}/data?view=labels")
     wait_until_idle(page)
     page.locator('input[type="file"]').set_input_files(
-        {"name": "handbook.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
+        {"name": "pumps.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
     )
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_text("1 line could not be read")).to_be_visible()
