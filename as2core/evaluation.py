@@ -27,6 +27,7 @@ __all__ = [
     "Evaluation",
     "Outcome",
     "PairedTest",
+    "Tally",
     "bootstrap",
     "compute_intervals",
     "count_cuts",
@@ -34,7 +35,12 @@ __all__ = [
     "find_outcome",
     "is_clear",
     "join_evaluations",
+    "measure_tallies",
     "paired_test",
+    "prepare_ranker",
+    "score_batch",
+    "score_questions",
+    "select_questions",
 ]
 
 
@@ -94,6 +100,18 @@ class Evaluation:
     cuts: tuple[Cut, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What scoring some questions gave: `scores` is `{qid: (n,)}`, `is_costed` says whether every FLOP is counted."""
+
+    scores: dict[str, np.ndarray]
+    seconds: float
+    flops: int
+    full_flops: int
+    is_costed: bool
+    cuts: tuple[Cut, ...]
+
+
 def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
     """One evaluation over the questions of several, of which no two have a question in common. It has the name and the
     setting of the first, and neither cost nor cuts: the parts may be of different models."""
@@ -121,45 +139,98 @@ def evaluate(
     Raises BadSetting when it selects none, when a qid comes twice, when a run lacks one of them, or when the ranker
     gives scores that are not one finite number per candidate. An exception from `on_progress` stops the run.
     """
+    questions = select_questions(questions, setting)
+    prepare_ranker(ranker, questions)
+    tallies: list[Tally] = []
+    done = 0
+    for batch in _batches(questions, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
+        if on_progress:
+            on_progress(Progress(done, len(questions), batch[0].text))
+        tallies.append(score_batch(ranker, batch))
+        done += len(batch)
+    if on_progress:
+        on_progress(Progress(len(questions), len(questions)))
+    return measure_tallies(ranker.name, questions, tallies, setting=setting)
+
+
+def select_questions(questions: Iterable[Question], setting: str) -> list[Question]:
+    """Those of the setting. Raises BadSetting when there is none, or when a qid comes twice."""
     questions = apply_setting(questions, setting)
     if not questions:
         raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")
     counts = Counter(q.qid for q in questions)
     if len(counts) < len(questions):
         raise BadSetting(f"two questions have the id {counts.most_common(1)[0][0]!r}; give each its own")
+    return questions
+
+
+def prepare_ranker(ranker: Ranker, questions: Sequence[Question] = ()) -> None:
+    """Before the first of these questions is scored. Raises BadSetting when a run lacks one of them."""
     bind_questions(ranker, questions)
     if isinstance(ranker, ChoosesEngine):  # else the first questions may be scored by another engine than the last
         ranker.wait_until_prepared(MAX_PREPARATION_SECONDS)
-    scores: dict[str, np.ndarray] = {}
-    seconds, flops, full_flops, is_costed = 0.0, 0, 0, True
+
+
+def score_questions(ranker: Ranker, questions: Sequence[Question]) -> list[Tally]:
+    """A tally for each batch, of a ranker that is prepared. Raises BadSetting for scores that are not one finite number
+    per candidate."""
+    size = BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0
+    return [score_batch(ranker, batch) for batch in _batches(questions, size)]
+
+
+def score_batch(ranker: Ranker, batch: Sequence[Question]) -> Tally:
+    """Raises BadSetting for scores that are not one finite number per candidate."""
+    started = time.perf_counter()
+    traces = _trace_batch(ranker, batch)
+    batch_scores = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in batch]
+    seconds = time.perf_counter() - started
     cuts: dict[str, Cut] = {}
-    for batch in _batches(questions, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
-        if on_progress:
-            on_progress(Progress(len(scores), len(questions), batch[0].text))
-        started = time.perf_counter()
-        traces = _trace_batch(ranker, batch)
-        batch_scores = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in batch]
-        seconds += time.perf_counter() - started
-        flops += sum(t.flops for t in traces)
-        full_flops += sum(t.full_flops for t in traces)
-        is_costed = is_costed and all(t.full_flops or not t.candidates for t in traces)
-        for q, trace in zip(batch, traces, strict=False):  # a ranker without traces has none
-            count_cuts(cuts, q, trace)
-        scores |= {q.qid: _check_scores(ranker, q, s) for q, s in zip(batch, batch_scores, strict=True)}
-    if on_progress:
-        on_progress(Progress(len(questions), len(questions)))
+    for q, trace in zip(batch, traces, strict=False):  # a ranker without traces has none
+        count_cuts(cuts, q, trace)
+    return Tally(
+        scores={q.qid: _check_scores(ranker, q, s) for q, s in zip(batch, batch_scores, strict=True)},
+        seconds=seconds,
+        flops=sum(t.flops for t in traces),
+        full_flops=sum(t.full_flops for t in traces),
+        is_costed=all(t.full_flops or not t.candidates for t in traces),
+        cuts=tuple(cuts.values()),
+    )
+
+
+def measure_tallies(
+    name: str, questions: Sequence[Question], tallies: Sequence[Tally], *, setting: str = "clean"
+) -> Evaluation:
+    """The evaluation of the ranker of that name, of whose scores the tallies are. They hold each question once."""
+    scores = {qid: s for tally in tallies for qid, s in tally.scores.items()}
     values = metrics.measure_each(questions, scores)
+    cuts = _add_cuts(tallies)
+    full_flops = sum(t.full_flops for t in tallies)
+    is_costed = bool(full_flops) and all(t.is_costed for t in tallies)
     return Evaluation(
-        ranker=ranker.name,
+        ranker=name,
         setting=setting,
         questions=len(questions),
         metrics=metrics.average(values),
         per_question=values,
         scores=scores,
-        seconds=seconds,
-        relative_cost=flops / full_flops if full_flops and is_costed else None,
-        cuts=tuple(cuts.values()) if any(cut.dropped for cut in cuts.values()) else (),
+        seconds=sum(t.seconds for t in tallies),
+        relative_cost=sum(t.flops for t in tallies) / full_flops if is_costed else None,
+        cuts=cuts if any(cut.dropped for cut in cuts) else (),
     )
+
+
+def _add_cuts(tallies: Sequence[Tally]) -> tuple[Cut, ...]:
+    sums: dict[str, Cut] = {}
+    for cut in (cut for tally in tallies for cut in tally.cuts):
+        before = sums.get(cut.stage, Cut(cut.stage, 0, 0, 0, ()))
+        sums[cut.stage] = Cut(
+            cut.stage,
+            before.entered + cut.entered,
+            before.dropped + cut.dropped,
+            before.correct + cut.correct,
+            before.lost + cut.lost,
+        )
+    return tuple(sums.values())
 
 
 def _trace_batch(ranker: Ranker, batch: Sequence[Question]) -> Sequence[Trace]:
