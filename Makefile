@@ -14,7 +14,7 @@ EXTRAS := app,auth,hub,postgres,serve,dev
 
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
-QUICK := not slow and not gpu and not postgres and not shared and not clients and not milvus
+QUICK := not slow and not gpu and not postgres and not shared and not clients and not milvus and not ray
 # tests wait now and then, so two cores carry three testers
 TESTERS ?= 3
 

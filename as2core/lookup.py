@@ -10,7 +10,7 @@ import importlib.metadata
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
 
-def load_ranker(spec: str) -> Ranker:
-    """The ranker of a spec, a version's name, its directory or what `as2 versions export` made of it, on the engine of
-    `AS2_ENGINE`; one that sends texts away says so. Raises UnknownRanker, BadSetting, DamagedModel."""
+def load_ranker(spec: str, *, versions: Callable[[], Mapping[str, Path]] | None = None, engine: str = "") -> Ranker:
+    """The ranker of a spec, a version's name, its directory or what `as2 versions export` made of it, on that engine,
+    by default the one of `AS2_ENGINE`; one that sends texts away says so. `versions` are the names known beside the
+    catalog's, by default those of versions made here. Raises UnknownRanker, BadSetting, DamagedModel."""
     from as2core.export import import_ranker, is_own_kind
     from as2core.rankers.base import ChoosesEngine
     from as2core.rankers.catalog import get, list_destinations
 
-    engine = os.environ.get("AS2_ENGINE") or "auto"
+    engine = engine or read_engine()
     if is_own_kind(Path(spec)):
         ranker = import_ranker(Path(spec))[0]
         if isinstance(ranker, ChoosesEngine):
@@ -45,7 +46,12 @@ def load_ranker(spec: str) -> Ranker:
         return ranker
     for host in list_destinations(spec):
         print_note(f"as2: questions and sentences are sent to {host}")
-    return get(spec, versions=list_versions, engine=engine)
+    return get(spec, versions=versions or list_versions, engine=engine)
+
+
+def read_engine() -> str:
+    """Of cascades whose spec names none, from `AS2_ENGINE`."""
+    return os.environ.get("AS2_ENGINE") or "auto"
 
 
 def cite(spec: str) -> dict[str, str | None]:

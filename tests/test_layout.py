@@ -91,7 +91,7 @@ def loaded_by(*modules: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("package", "extras"),
-    [("as2core", ("hub", "serve", "langchain", "llama-index", "milvus")), ("db", ("app",)), ("app", ("app",))],
+    [("as2core", ("hub", "serve", "langchain", "llama-index", "milvus", "ray")), ("db", ("app",)), ("app", ("app",))],
 )
 def test_every_library_imported_is_declared(package, extras):
     not_set_up = {
