@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ import typer
 
 from as2core.commands.eval_result import EvalResult, Source, compare_all
 from as2core.commands.eval_terminal import print_result
-from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, Setting, Titles
+from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress, Setting, Titles
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.gate import check_gate, enforce, read_gate
@@ -145,6 +147,7 @@ def eval_(
     difference: Annotated[
         float, typer.Option(help="Say how many questions it takes to find such a difference.")
     ] = DIFFERENCE,
+    ray: RayAddress = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
@@ -161,7 +164,7 @@ def eval_(
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
     questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
     slices = files.slice(questions)
-    evaluations = {spec: _evaluate(spec, questions, data, reading.setting) for spec in rankers}
+    evaluations = _evaluate_all(rankers, questions, data, reading.setting, ray)
     results = {spec: result for spec, (result, _) in evaluations.items()}
     notes = [note for _, own in evaluations.values() for note in own]
     notes += [note for spec in rankers for note in note_trained_on(spec, texts)]
@@ -181,7 +184,7 @@ def eval_(
     )
     _write_files(files, questions, results)
     if files.report:
-        _write_report(files.report, result, _format_command(rankers, data, files, reading, difference))
+        _write_report(files.report, result, _format_command(rankers, data, files, reading, difference, ray))
     print_json(result.to_json()) if as_json else print_result(result)
     enforce(result.checks)
 
@@ -193,7 +196,9 @@ def _write_report(file: Path, result: EvalResult, command: str) -> None:
     write_text(write_report(result, command, datetime.now(UTC)), file)
 
 
-def _format_command(rankers: Sequence[str], data: str, files: Files, reading: Reading, difference: float) -> str:
+def _format_command(
+    rankers: Sequence[str], data: str, files: Files, reading: Reading, difference: float, ray: str | None
+) -> str:
     """The command line that does the same again, as a shell takes it."""
     words = ["as2", "eval", *rankers, data]
     values = [(f, getattr(record, f.name)) for record in (reading, files) for f in fields(record)]
@@ -205,7 +210,34 @@ def _format_command(rankers: Sequence[str], data: str, files: Files, reading: Re
             words += [f"--{flag}", str(value)]
     if difference != DIFFERENCE:
         words += ["--difference", f"{difference:g}"]
+    if ray is not None:
+        words += ["--ray", ray]
     return shlex.join(words)
+
+
+def _evaluate_all(
+    rankers: Sequence[str], questions: Sequence[Question], data: str, setting: str, ray: str | None
+) -> dict[str, tuple[Evaluation, list[str]]]:
+    """The figures of each ranker, and what a reader has to know of them; on Ray, if an address is given, of all that
+    can be scored elsewhere."""
+    if ray is None:
+        return {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
+    from as2core.bulk.pool import check_address, open_pool
+    from as2core.bulk.ranking import evaluate_on_pool, must_stay_here
+
+    check_address(ray)
+    bound = {spec for spec in rankers if must_stay_here(spec)}
+    for spec in bound:
+        print_note(f"as2: {spec} is scored on this machine: it reads a run or sends texts to an address")
+    evaluations = {spec: _evaluate(spec, questions, data, setting) for spec in rankers if spec in bound}
+    others = [spec for spec in rankers if spec not in bound]
+    if others:
+        with redirect_stdout(sys.stderr), open_pool(ray) as pool:  # Ray tells there of workers that died
+            for spec in others:
+                with show_progress(f"{spec} on {data}") as on_progress:
+                    result = evaluate_on_pool(pool, spec, questions, setting=setting, on_progress=on_progress)
+                evaluations[spec] = result, []
+    return {spec: evaluations[spec] for spec in rankers}
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> tuple[Evaluation, list[str]]:

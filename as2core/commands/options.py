@@ -29,6 +29,15 @@ Setting = Annotated[
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Compute on Ray: local (all cores of this machine), auto or HOST:PORT (the cluster this machine is part "
+        "of), ray://HOST:PORT (another one).",
+    ),
+]
+
 Titles = Annotated[
     bool,
     typer.Option(
