@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -98,10 +100,28 @@ def open_pool(address: str) -> Iterator[RayPool]:
         ray = _connect(address, Path(folder))
         pool = RayPool(ray, Path(folder) if address == LOCAL else None)
         try:
-            yield pool
+            with _end_at_sigterm():
+                yield pool
         finally:
             pool.close()
             ray.shutdown()
+
+
+@contextmanager
+def _end_at_sigterm() -> Iterator[None]:
+    """As at Ctrl-C; Ray's own handler aborts the process with a trace of its stack."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def check_address(address: str) -> None:

@@ -248,8 +248,9 @@ def test_a_run_is_read_here_beside_a_ranker_on_ray(tmp_path):
     assert a["AP"] == pytest.approx(b["AP"]) and "scored on this machine" in done.stderr
 
 
-def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path):
-    """The command, with all that it started, is one group: Ctrl-C goes to all of it, as a terminal sends it."""
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_leaves_no_process(kind, tmp_path):
+    """Ctrl-C goes to the whole group of the command, as a terminal sends it, SIGTERM to the command alone."""
     script = (
         "import pathlib\n"
         "from test_ray_pool import Slow, divide\n"
@@ -263,8 +264,9 @@ def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path):
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.05)
         children = psutil.Process(process.pid).children(recursive=True)
-        os.killpg(process.pid, signal.SIGINT)
-        process.wait(30)
+        os.killpg(process.pid, kind) if kind == signal.SIGINT else process.send_signal(kind)
+        code = {signal.SIGINT: -signal.SIGINT, signal.SIGTERM: 128 + signal.SIGTERM}[kind]  # and not Ray's abort
+        assert process.wait(30) == code
         _, alive = psutil.wait_procs(children, timeout=20)
         assert children and not alive
     finally:
