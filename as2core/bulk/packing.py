@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from as2core.data.source import sha256
+from as2core.data.source import is_file, is_folder, sha256
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
 from as2core.rankers.specs import read_settings, replace_directories
@@ -66,12 +66,12 @@ class Packer:
             entry = CATALOG[name]
             settings = read_settings(entry, text)
             for value in (settings.get(key) for key in (*PLACES, "model")):
-                if isinstance(value, str) and value and Path(value).exists():
+                if isinstance(value, str) and value and _is_place(value):
                     places[value] = self._pack_path(Path(value))
         else:
             version, _ = split_spec(spec)
             path = Path(self.versions.get(version, version))
-            if path.exists():
+            if _is_place(path):
                 places[version] = self._pack_path(path)
         for part in list_parts(spec):
             places |= self._find_places(part.spec)
@@ -107,7 +107,7 @@ class Packer:
         if not isinstance(config, dict) or "ranker" not in config:
             return None
         values = {key: config.get(key) for key in PLACES}
-        places = {k: self._pack_path(Path(v)) for k, v in values.items() if isinstance(v, str) and Path(v).exists()}
+        places = {k: self._pack_path(Path(v)) for k, v in values.items() if isinstance(v, str) and _is_place(v)}
         settings = config.get("settings")
         specs = settings.get("rankers") if isinstance(settings, dict) else None
         packed_specs = [self.pack(str(s)) for s in specs or ()]
@@ -115,6 +115,10 @@ class Packer:
             return None
         own = {"settings": {**settings, "rankers": packed_specs}} if specs and isinstance(settings, dict) else {}
         return json.dumps({**config, **places, **own}, indent=2).encode() + b"\n"
+
+
+def _is_place(path: str | Path) -> bool:
+    return is_file(path) or is_folder(path)
 
 
 def _is_intact(files: Mapping[str, bytes]) -> bool:

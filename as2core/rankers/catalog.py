@@ -65,7 +65,7 @@ def get(
             )
         if is_file(path / "config.json"):
             return _place(_build_version(path, options, engine, load))
-        if path.is_dir():
+        if is_folder(path):
             raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
         if path.suffix in RUN_ENDINGS:
             raise UnknownRanker(f"there is no run file {path}")
@@ -155,7 +155,7 @@ def _load_shipped(name: str, models_dir: Path) -> HasWeights:
     from as2core.rankers.versions import describe_recovery
 
     path = models_dir / name
-    if not path.is_dir():
+    if not is_folder(path):
         raise DamagedModel(f"the shipped model {name!r} is not in {models_dir}: it {describe_recovery(name)}")
     return load_version(path)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from as2core.data.source import is_folder
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 from as2core.rankers.base import HasWeights, LoadRanker, TakesSettings, VersionConfig
 from as2core.rankers.specs import Entry
@@ -195,7 +196,7 @@ def _read_own_settings(name: str) -> dict:
     from huggingface_hub import try_to_load_from_cache
 
     file = "config_sentence_transformers.json"
-    path = Path(name) / file if Path(name).is_dir() else try_to_load_from_cache(name, file)
+    path = Path(name) / file if is_folder(name) else try_to_load_from_cache(name, file)
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8")) if isinstance(path, str | Path) else {}
     except (OSError, ValueError):
@@ -208,7 +209,7 @@ def _explain(name: str, error: Exception) -> DamagedModel | UnsupportedBackbone:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if "trust_remote_code" in str(error):
         return UnsupportedBackbone(f"{name} needs Python code of its own, and such code is never run here")
-    if not Path(name).is_dir():
+    if not is_folder(name):
         return DamagedModel(
             f"{name!r} is no directory here, and not in the hub's cache, and could not be fetched: where there is a "
             f"network run `hf download {name} --local-dir DIR`, then give DIR ({reason})"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, UnknownRanker
 from as2core.rankers.catalog import CATALOG, check, get, split_spec
 from as2core.rankers.specs import Entry, Part, read_parts, read_settings, replace_directories
 from as2core.rankers.versions import save_version
@@ -117,3 +117,9 @@ def test_a_version_is_set_up_and_refuses_what_its_kind_has_not(tiny, tmp_path):
         get(f"{tmp_path / 'spring'}:drop_ratio=2")
     with pytest.raises(BadSetting, match=r"spring has no setting 'k1=2'"):
         check(f"{tmp_path / 'spring'}:k1=2")
+
+
+@pytest.mark.parametrize("spec", ["0" * 300, f"first=[{'0' * 300}]", "a\0b"])
+def test_a_name_that_no_system_takes_as_a_path_is_no_ranker(spec):
+    with pytest.raises(UnknownRanker, match="no ranker"):
+        get(f"cascade:{spec}" if "=" in spec else spec)
