@@ -7,6 +7,7 @@ as well, which its card does not repeat. Of a ranker made of others all parts co
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, lis
 
 CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
 SHIPPED_TRAINING_SET = "starter-train"
+_OVERLAP = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")  # as describe_overlap writes
 
 
 def read_shipped_training() -> list[str]:
@@ -65,6 +67,15 @@ def describe_overlap(spec: str, trained_on: Collection[str], questions: Collecti
         "intervals and tests included. Its card has figures on held-out questions (on Adapt, or by as2 versions "
         f"show '{name}')."
     ]
+
+
+def count_trained_on(notes: Iterable[str], rankers: Collection[str]) -> dict[str, int]:
+    """Ranker -> on how many of the questions it was trained, as `describe_overlap` says; without those on none."""
+    counts = {}
+    for match in filter(None, map(_OVERLAP.match, notes)):
+        name, number = match[1], int(match[2].replace(",", ""))
+        counts.update({r: number for r in rankers if r == name or r.startswith(f"{name}:")})
+    return counts
 
 
 def drop_settings(spec: str) -> str:

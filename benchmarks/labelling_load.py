@@ -210,7 +210,7 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
     for name in islice(cycle(QUEUES), person, None):
         if len(label_seconds) == each or item is None:
             break
-        shown = Presentation(
+        presentation = Presentation(
             item.version,
             item.rank,
             queue=item.assignment.queue,
@@ -226,7 +226,7 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
                 sentence_id=item.sentence_id,
                 annotator_id=me.id,
                 label=str(draw.choice(["correct", "incorrect", "unsure"], p=[0.2, 0.7, 0.1])),
-                presentation=shown,
+                presentation=presentation,
             )
         except annotation.OverlapReached:
             item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.compare.pairs import PairedResult, PairsByMetric
 from app.compare.question_sets import find_own_corpus
-from app.compare.rankers import count_trained_on, find_twins
+from app.compare.rankers import find_twins
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.kinds import JobKind
@@ -24,6 +24,7 @@ from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, compute_intervals
 from as2core.metrics import bound_metrics, measure_unranked, to_ranks
 from as2core.rankers.catalog import rename_spec
+from as2core.training_record import count_trained_on
 from as2core.types import Question
 from db.models import Evaluation as EvaluationRow
 from db.models import Job, JsonObject

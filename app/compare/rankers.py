@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
@@ -16,8 +15,6 @@ from as2core.export import is_own_kind
 from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations
 from as2core.rankers.classifier import check_checkpoint, is_classifier
 from as2core.training_record import describe_overlap
-
-_NOTE_TRAINED_ON = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")
 
 
 def list_rankers(wb: Workbench) -> list[str]:
@@ -93,12 +90,3 @@ def describe_destinations(names: Collection[str]) -> str:
 def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> list[str]:
     """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
     return describe_overlap(spec, loading.list_trained_on(wb, spec), questions)
-
-
-def count_trained_on(notes: Iterable[str], rankers: Collection[str]) -> dict[str, int]:
-    """Ranker -> on how many of the questions it was trained, as `note_trained_on` says; without those on none."""
-    counts = {}
-    for match in filter(None, map(_NOTE_TRAINED_ON.match, notes)):
-        name, number = match[1], int(match[2].replace(",", ""))
-        counts.update({r: number for r in rankers if r == name or r.startswith(f"{name}:")})
-    return counts
