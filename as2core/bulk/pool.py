@@ -2,8 +2,8 @@
 
 The bookkeeping is here and not in Ray: Ray's own retries (`max_task_retries`) run a method again without saying so, and
 know nothing of a chunk that ends every worker it meets. Here an actor that dies is replaced, and its chunk handed out
-again: whole first, then item by item, so that the one that ends its workers can be named. A result is stored under its
-chunk's position, so no item counts twice. Ray is imported when a pool is opened.
+again: whole first, then item by item, so that the one that ends its workers can be named. A chunk waits or is at one
+worker, so no item counts twice. Ray is imported when a pool is opened.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,6 +45,10 @@ SETTINGS = {  # of Ray, in the environment; nothing is reported to its makers
 
 class WorkFailed(As2Error):
     """The workers of a pool cannot be started, or die whenever they are given a certain item."""
+
+
+class WorkerDied(Exception):
+    """There is no result, and its chunk is to be handed out again."""
 
 
 class Work(Protocol):
@@ -206,17 +211,25 @@ class RayPool:
     ) -> list[Any]:
         """The results in the order of the chunks; of a chunk that had to be divided, those of its items. `on_result`
         gets the items of each that is done. Raises what the work raises, and WorkFailed."""
-        queue: deque[Chunk] = deque()
-        position = 0
-        for items in chunks:
-            queue.append(Chunk(position, tuple(items)))
-            position += len(items)
-        key = secrets.token_hex(8)
         results: dict[int, Any] = {}
+        for chunk, result in self.stream(work, chunks):
+            results[chunk.start] = result
+            on_result(chunk.items)
+        return [results[start] for start in sorted(results)]
+
+    def stream(self, work: Work, chunks: Iterable[Sequence[Any]]) -> Iterator[tuple[Chunk, Any]]:
+        """Each chunk with its result, once, as it comes; of a chunk that had to be divided, those of its items.
+        `chunks` is asked for no more than the workers take. Raises what the work and `chunks` raise, and WorkFailed."""
+        source = _number_chunks(chunks)
+        queue: deque[Chunk] = deque()
+        key = secrets.token_hex(8)
         running: dict[Any, tuple[Any, Chunk]] = {}
         self._ask_idle()  # some may have died meanwhile
         give_up = time.monotonic() + START_SECONDS
-        while queue or running:
+        while True:
+            queue.extend(islice(source, max(0, max(1, self.count_workers()) - len(queue) - len(running))))
+            if not queue and not running:
+                return
             self._recruit(len(queue) + len(running), len(running))
             while queue and self._idle:
                 worker, chunk = self._idle.pop(), queue.popleft()
@@ -233,14 +246,15 @@ class RayPool:
                     self._admit(reference)
                     continue
                 worker, chunk = running.pop(reference)
-                if self._take(reference, chunk, results):
-                    self._idle.append(worker)
-                    on_result(chunk.items)
-                else:
+                try:
+                    result = self._take(reference)
+                except WorkerDied:
                     self._dismiss(worker)
                     self._ask_idle()  # they may have been on the same node
                     queue.extendleft(reversed(hand_out_again(work, chunk)))
-        return [results[start] for start in sorted(results)]
+                else:
+                    self._idle.append(worker)
+                    yield chunk, result
 
     def close(self) -> None:
         """End all workers, also those at work."""
@@ -248,18 +262,17 @@ class RayPool:
             self._dismiss(worker)
         self._idle, self._starting = [], {}
 
-    def _take(self, reference: Any, chunk: Chunk, results: dict[int, Any]) -> bool:
-        """Store the result, and whether there is one: the worker may have died. Raises what the work raised."""
+    def _take(self, reference: Any) -> Any:
+        """The result. Raises WorkerDied, and what the work raised."""
         from ray.exceptions import RayError, RayTaskError
 
         try:
-            results.setdefault(chunk.start, self._ray.get(reference))
+            return self._ray.get(reference)
         except RayTaskError as error:
             cause = error.cause
             raise (cause if isinstance(cause, Exception) else error) from None
-        except RayError:
-            return False
-        return True
+        except RayError as error:
+            raise WorkerDied from error
 
     def _wait(self, references: Sequence[Any]) -> list[Any]:
         if not references:
@@ -306,6 +319,13 @@ class RayPool:
     def _dismiss(self, worker: Any) -> None:
         with suppress(Exception):  # it may be dead
             self._ray.kill(worker)
+
+
+def _number_chunks(chunks: Iterable[Sequence[Any]]) -> Iterator[Chunk]:
+    position = 0
+    for items in chunks:
+        yield Chunk(position, tuple(items))
+        position += len(items)
 
 
 def hand_out_again(work: Work, chunk: Chunk) -> list[Chunk]:

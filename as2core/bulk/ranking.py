@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from as2core.bulk.packing import Packer, is_bound_here, make_root, restore_paths, unpack
+from as2core.bulk.packed_ranker import PackedRanker, pack_ranker
+from as2core.bulk.packing import is_bound_here
 from as2core.bulk.pool import RayPool, open_pool
-from as2core.errors import As2Error, BadSetting
+from as2core.errors import BadSetting
 from as2core.evaluation import (
     BATCH_CANDIDATES,
     Evaluation,
@@ -21,8 +21,7 @@ from as2core.evaluation import (
     score_questions,
     select_questions,
 )
-from as2core.lookup import cite, list_versions, load_ranker, read_engine
-from as2core.rankers.catalog import CATALOG
+from as2core.lookup import list_versions
 from as2core.types import OnProgress, Progress, Question
 
 CHUNKS_PER_CORE = 4  # at least, where there are so many questions: the last chunks then end at about the same time
@@ -32,29 +31,13 @@ Score = tuple[str, list[Tally]]  # the ranker's name, and a tally for each batch
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """The work: the ranker of `spec`, whose `files` are in the pool's store by digest, and have these `paths` here.
-    `weights`: the SHA-256 of a shipped model, as it is here. `folder` is where files are unpacked; None: where the node
-    has room."""
+    """The work: the ranker scores questions."""
 
-    spec: str
-    engine: str
-    files: Mapping[str, Any]
-    paths: Mapping[str, str]
-    weights: str | None
-    folder: Path | None
+    ranker: PackedRanker
 
     def prepare(self, fetch: Callable[[Any], Any]) -> Callable[[Sequence[Question]], Score]:
-        """Raises what loading the ranker raises, and BadSetting where this machine has other weights."""
-        root = make_root(self.folder)
-        spec = unpack(self.spec, lambda digest: fetch(self.files[digest]), root)
-        if (weights := _cite_shipped(spec)) != self.weights:
-            raise BadSetting(
-                f"{spec} has other weights on a node ({weights}) than here ({self.weights}): update it there"
-            )
-        try:
-            ranker = load_ranker(spec, versions=dict, engine=self.engine)
-        except As2Error as error:
-            raise type(error)(restore_paths(str(error), self.paths, root)) from None
+        """Raises what loading the ranker raises."""
+        ranker = self.ranker.load(fetch)
         prepare_ranker(ranker)
         return lambda questions: (ranker.name, score_questions(ranker, questions))
 
@@ -85,10 +68,7 @@ def evaluate_on_pool(
     questions = select_questions(questions, setting)
     if must_stay_here(spec):
         raise BadSetting(f"{spec} reads a run or sends texts to an address: use it without Ray")
-    packer = Packer(list_versions())
-    packed_spec = packer.pack(spec)
-    files = {digest: pool.store(folder) for digest, folder in packer.folders.items()}
-    work = Scoring(packed_spec, read_engine(), files, packer.paths, _cite_shipped(spec), pool.folder)
+    work = Scoring(pack_ranker(spec, pool.store, pool.folder))
     progress = {"done": 0}
 
     def count(items: Sequence[Question]) -> None:
@@ -107,11 +87,6 @@ def must_stay_here(spec: str) -> bool:
     """Whether it, or a part of it, is a run, which is read for all questions at once, or a reranker behind an address,
     whose key and limits belong to this machine. Raises BadSetting."""
     return is_bound_here(spec, list_versions())
-
-
-def _cite_shipped(spec: str) -> str | None:
-    """None for a version or a directory, which is packed."""
-    return cite(spec)["weights"] if spec.partition(":")[0] in CATALOG else None
 
 
 def divide(questions: Sequence[Question], cores: int) -> list[list[Question]]:

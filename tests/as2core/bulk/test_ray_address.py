@@ -9,6 +9,7 @@ import time
 import pytest
 
 from as2core.bulk import pool
+from as2core.bulk.packed_ranker import PackedRanker
 from as2core.bulk.pool import MAX_TRIES, Chunk, WorkFailed, check_address, hand_out_again
 from as2core.bulk.ranking import CHUNKS_PER_CORE, Scoring, divide
 from as2core.cores import count_cores
@@ -75,7 +76,7 @@ def test_a_question_longer_than_a_chunk_is_one_of_its_own():
 
 
 def test_a_lost_chunk_is_tried_whole_then_question_by_question_until_the_bad_one_is_named():
-    work = Scoring("wo", "auto", {}, {}, None, None)
+    work = Scoring(PackedRanker("wo", "auto", {}, {}, None, None))
     [again] = hand_out_again(work, Chunk(5, tuple(ask(2))))
     halves = hand_out_again(work, again)
     assert [(c.start, [q.qid for q in c.items]) for c in halves] == [(5, ["q0"]), (6, ["q1"])]

@@ -204,6 +204,21 @@ def test_a_node_killed_in_the_middle_loses_nothing(tmp_path):
         cluster.shutdown()
 
 
+def test_chunks_are_taken_from_a_stream_as_workers_become_free(tmp_path):
+    taken, done = [], []
+
+    def give():
+        for chunk in divide(24, 2):
+            taken.append(chunk)
+            yield chunk
+
+    with open_pool("local") as pool:
+        for chunk, result in pool.stream(Slow(tmp_path, seconds=0.01), give()):
+            done += zip(chunk.items, result, strict=True)
+            assert len(taken) <= len(done) / 2 + pool.count_workers()
+    assert sorted(done) == [(i, i * i) for i in range(24)]
+
+
 def test_an_item_that_ends_every_worker_is_named_and_the_others_are_done(tmp_path):
     work = Slow(tmp_path, seconds=0.01, deadly=4)
     with open_pool("local") as pool, pytest.raises(WorkFailed, match="of item 4"):
