@@ -8,7 +8,7 @@ from typer import Argument, Exit, Option
 
 from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
 from app.cli.document_management import delete_confirmed
-from as2core.commands.options import JsonFlag
+from as2core.commands.options import RAY_FORMS, JsonFlag
 from as2core.data.documents import SUFFIXES, clean_file_name
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
@@ -139,10 +139,20 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") or part in LIBRARY_FOLDERS for part in path.parts)
 
 
-def reindex(corpus: CorpusName = None, as_json: JsonFlag = False) -> None:
+def reindex(
+    corpus: CorpusName = None,
+    ray: Annotated[
+        str | None,
+        Option(metavar="ADDRESS", help=f"Keep the index, and compute the vectors that it lacks on Ray: {RAY_FORMS}"),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Rebuild the search index from the documents; the vectors are computed in the background."""
     from app.corpora import indexing
 
+    if ray is not None:
+        _embed_on_ray(corpus, ray, as_json)
+        return
     with workbench() as wb:
         source = find_corpus(wb, corpus)
         with show_progress("indexing") as on_progress:
@@ -151,3 +161,20 @@ def reindex(corpus: CorpusName = None, as_json: JsonFlag = False) -> None:
         print_json({"corpus": source.name, "documents": documents})
     else:
         echo(f"{source.name}: {documents} documents indexed")
+
+
+def _embed_on_ray(corpus: str | None, address: str, as_json: bool) -> None:
+    """The documents that are not in the index are added to it."""
+    from app.corpora import indexing
+    from as2core.bulk.pool import check_address
+
+    check_address(address)
+    with workbench() as wb:
+        source = find_corpus(wb, corpus)
+        with show_progress("indexing") as on_progress:
+            documents = indexing.index_pending(wb, source.id, on_progress)
+            passages = indexing.embed_on_ray(wb, source.id, address, on_progress)
+    if as_json:
+        print_json({"corpus": source.name, "documents": documents, "passages": passages})
+    else:
+        echo(f"{source.name}: {documents} documents indexed, {count(passages, 'vector')} computed")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,16 +22,22 @@ from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.vector_file import VectorFile
-from as2core.types import Json, OnProgress, Progress
+from as2core.types import Json, OnProgress, Passage, Progress
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
 
 BATCH_DOCUMENTS = 400
 BATCH_PASSAGES = 64
+READ_PASSAGES = 16 * BATCH_PASSAGES  # at a time
 OPTIMIZE_PASSAGES = 6400  # between two looks at whether the vectors need a new order
 ORDER_SECONDS = 60.0  # between two such looks of a process that is asked questions
 MAX_SHIPPED_PASSAGES = 10_000  # of a corpus that are looked up in the shipped files
 
+EMBEDDER = "bi-encoder"  # in the catalog: that of `Workbench.models`
+MAX_EMBEDDED_SHARE = 0.99  # of the background job; the rest is the order
+
+Batches: TypeAlias = Iterator[Sequence[Passage]]
+EmbeddedBatch: TypeAlias = tuple[Sequence[Passage], np.ndarray]  # the vectors: float32 (n, width)
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -158,20 +165,71 @@ def run_embed(job: JobRun) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None or not wb.has_index(corpus_id):
         return {"passages": 0}
-    embedder, count = None, 0
-    # opened separately: another process may replace the file
-    with closing(wb.indexes.open(corpus_id)) as index:
-        while batch := index.list_pending(BATCH_PASSAGES):
+
+    def embed(batches: Batches) -> Iterator[EmbeddedBatch]:
+        embedder = None
+        for batch in batches:
             job.step_back()
             embedder = embedder or wb.models.embedder()
-            vectors = embedder.embed([p.text for p in batch])
-            index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
-            count += len(batch)
-            done, total = index.count_vectors(), index.count()
-            job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
-            if count % OPTIMIZE_PASSAGES < BATCH_PASSAGES and not index.is_optimized():
+            yield batch, embedder.embed([p.text for p in batch])
+
+    def report(progress: Progress) -> None:
+        job.progress(min(MAX_EMBEDDED_SHARE, progress.done / max(1, progress.total)), progress.stage)
+
+    # opened separately: another process may replace the file
+    with closing(wb.indexes.open(corpus_id)) as index:
+        return {"passages": store_vectors(index, embed, report)}
+
+
+def embed_on_ray(wb: Workbench, corpus_id: int, address: str, on_progress: OnProgress) -> int:
+    """The same at once and on all cores of a Ray (`as2core.bulk.pool` has the addresses), in place of the background
+    job, which goes on if this is interrupted; returns how many passages were embedded. Raises BadSetting where there is
+    no Ray, and WorkFailed."""
+    from as2core.bulk.embedding import embed_on_pool
+    from as2core.bulk.pool import open_pool
+
+    add_shipped_vectors(wb, corpus_id)
+    if not _has_work(wb.index(corpus_id)):
+        return 0
+    with open_pool(address) as pool:
+        for job in queue.list_active(wb, JobKind.EMBED, corpus_id):
+            queue.cancel(wb, job.id)
+        try:
+            with closing(wb.indexes.open(corpus_id)) as index:
+                return store_vectors(index, partial(embed_on_pool, pool, EMBEDDER), on_progress)
+        finally:
+            request_vectors(wb, corpus_id)
+
+
+def store_vectors(
+    index: PassageIndex, embed: Callable[[Batches], Iterator[EmbeddedBatch]], on_progress: OnProgress
+) -> int:
+    """Vectors for the passages without one, and their order where they are many; returns how many were embedded.
+    `embed` gives each batch with its vectors, in any order, and may take several before it gives the first."""
+    awaited: set[str] = set()
+    before, total = index.count_vectors(), index.count()
+    count = ordered = 0
+    for batch, vectors in embed(_list_batches(index, awaited)):
+        index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
+        awaited.difference_update(p.id for p in batch)
+        count += len(batch)
+        total = max(total, before + count)  # documents may be added meanwhile
+        on_progress(Progress(before + count, total, f"{before + count:,} of {total:,} passages have vectors"))
+        if count - ordered >= OPTIMIZE_PASSAGES:
+            ordered = count
+            if not index.is_optimized():
                 index.optimize()
-        if not index.is_optimized():
-            job.progress(0.99, f"{index.count():,} passages are put in order for the search")
-            index.optimize()
-    return {"passages": count}
+    if not index.is_optimized():
+        total = index.count()
+        on_progress(Progress(total, total, f"{total:,} passages are put in order for the search"))
+        index.optimize()
+    return count
+
+
+def _list_batches(index: PassageIndex, awaited: set[str]) -> Batches:
+    """Passages without a vector, oldest first, until there are none but those `awaited`, to which each is added."""
+    while rows := [p for p in index.list_pending(len(awaited) + READ_PASSAGES) if p.id not in awaited][:READ_PASSAGES]:
+        for start in range(0, len(rows), BATCH_PASSAGES):
+            batch = rows[start : start + BATCH_PASSAGES]
+            awaited.update(p.id for p in batch)
+            yield batch

@@ -29,14 +29,11 @@ Setting = Annotated[
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 
-RayAddress = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Compute on Ray: local (all cores of this machine), auto or HOST:PORT (the cluster this machine is part "
-        "of), ray://HOST:PORT (another one).",
-    ),
-]
+RAY_FORMS = (
+    "local (all cores of this machine), auto or HOST:PORT (the cluster this machine is part of), ray://HOST:PORT "
+    "(another one)."
+)
+RayAddress = Annotated[str | None, typer.Option(metavar="ADDRESS", help=f"Compute on Ray: {RAY_FORMS}")]
 
 Titles = Annotated[
     bool,
