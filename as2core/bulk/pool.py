@@ -31,6 +31,7 @@ from as2core.threads import stop_spinning
 from as2core.version import __version__
 
 LOCAL, AUTO, CLIENT = "local", "auto", "ray://"
+EXTRA = "ray"
 CONNECT_SECONDS = 5.0
 START_SECONDS = 120.0  # in which the first worker has to be ready
 POLL_SECONDS = 1.0
@@ -96,20 +97,30 @@ class Chunk:
 
 
 @contextmanager
-def open_pool(address: str) -> Iterator[RayPool]:
+def open_ray(address: str, extra: str = EXTRA) -> Iterator[tuple[Any, Path | None]]:
     """Start Ray on this machine (`local`) or join a cluster (`auto`, `HOST:PORT`, `ray://HOST:PORT`), until the end of
-    the block. Raises BadSetting without the package or a cluster there."""
-    check_address(address)
+    the block: the module `ray`, and a folder for files of the workers, None where they are on other machines. Raises
+    BadSetting without the package, which `extra` installs, or a cluster there."""
+    check_address(address, extra)
     os.environ |= SETTINGS
     with tempfile.TemporaryDirectory(prefix="as2ray-", ignore_cleanup_errors=True) as folder:
         ray = _connect(address, Path(folder))
-        pool = RayPool(ray, Path(folder) if address == LOCAL else None)
         try:
             with _end_at_sigterm():
-                yield pool
+                yield ray, Path(folder) if address == LOCAL else None
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def open_pool(address: str) -> Iterator[RayPool]:
+    """A pool of workers on the Ray of that address, until the end of the block. Raises BadSetting as `open_ray`."""
+    with open_ray(address) as (ray, folder):
+        pool = RayPool(ray, folder)
+        try:
+            yield pool
         finally:
             pool.close()
-            ray.shutdown()
 
 
 @contextmanager
@@ -129,10 +140,10 @@ def _end_at_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
-def check_address(address: str) -> None:
+def check_address(address: str, extra: str = EXTRA) -> None:
     """Raises BadSetting for what is no address, where nothing answers at it, or without the package."""
     if find_spec("ray") is None:
-        raise BadSetting("--ray needs the package ray: pip install -e '.[ray]' in the checkout")
+        raise BadSetting(f"--ray needs the package ray: pip install -e '.[{extra}]' in the checkout")
     if address in (LOCAL, AUTO):
         return
     host, colon, port = address.removeprefix(CLIENT).rpartition(":")

@@ -105,14 +105,16 @@ class Slow:
 
 
 class KillOnce:
-    """Waits, after the first result, until a worker is in the middle of an item, and kills what `choose` says."""
+    """Waits, after a result, until a worker is in the middle of an item, and kills one that `kill` takes. Not for ever,
+    since there may be no other worker yet."""
 
     def __init__(self, work: Slow, kill) -> None:
         self.work, self.kill, self.victims, self.items = work, kill, [], []
 
     def __call__(self, items) -> None:
         self.items += items
-        while not self.victims:
+        give_up = time.monotonic() + 5.0
+        while not self.victims and time.monotonic() < give_up:
             self.victims += [row for row in [next(filter(self.kill, self.work.find_busy()), None)] if row]
             time.sleep(0.01)
 
