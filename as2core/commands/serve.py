@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from as2core.commands.keys import KeysDir
+from as2core.commands.options import RayAddress
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions
 from as2core.synonyms import Synonyms
 from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
 
+if TYPE_CHECKING:
+    from as2core.serving.fair_queue import FairQueue
+    from as2core.serving.rankers import ServedRankers
+    from as2core.serving.replicas import Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where rankers score."""
+
+    ray: RayAddress = None
+    replicas: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ray, how many processes score, a core each; all free cores without it."),
+    ] = None
+
+    @contextmanager
+    def open(self, port: int) -> Iterator[Replicas | None]:
+        """None: in this process. Raises BadSetting."""
+        if self.ray is None:
+            if self.replicas is not None:
+                raise BadSetting("--replicas needs --ray: without it one process scores on all cores")
+            yield None
+            return
+        from as2core.serving.replicas import open_replicas
+
+        with open_replicas(self.ray, self.replicas, port) as replicas:
+            yield replicas
+
 
 def serve(
+    placement: Placement,
     ranker: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +86,6 @@ def serve(
         from as2core.serving.connections import ImpatientProtocol
         from as2core.serving.embeddings import ServedEmbedder
         from as2core.serving.keys import KeyRing, default_keys_dir
-        from as2core.serving.rankers import ACTIVE, ServedRankers
         from as2core.serving.routes import build
         from as2core.serving.shutdown import SignalledServer
     except ModuleNotFoundError as e:
@@ -64,18 +97,36 @@ def serve(
     if keys is not None and not key_ring.is_required:
         raise BadSetting(f"no keys in {keys}: make one with `as2 keys add NAME --keys {keys}`")
     listening = _listen(address, port)
-    with listening:
+    host, at = listening.getsockname()[:2]
+    with listening, placement.open(at) as replicas:
         with show_progress("loading"):
-            rankers = ServedRankers(ranker or [ACTIVE if ACTIVE in list_versions() else "cascade"], house)
-        rankers.follow_on()
-        host, at = listening.getsockname()[:2]
+            rankers = _load(ranker, house, replicas)
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        guarded = HostGuard(
-            build(rankers, embedder=ServedEmbedder(embedder), keys=key_ring), address, parse_hosts(allowed_hosts)
-        )
+        app = build(rankers, embedder=ServedEmbedder(embedder), keys=key_ring, queue=_make_queue(replicas))
+        guarded = HostGuard(app, address, parse_hosts(allowed_hosts))
         server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
         server.run(sockets=[listening])
     server.end_process()
+
+
+def _load(specs: list[str] | None, house: Synonyms, replicas: Replicas | None) -> ServedRankers:
+    """The rankers, where they score."""
+    from as2core.serving.rankers import ACTIVE, ServedRankers, score_here
+
+    specs = specs or [ACTIVE if ACTIVE in list_versions() else "cascade"]
+    rankers = ServedRankers(specs, house, place=replicas.place if replicas else score_here)
+    if replicas:
+        replicas.start()
+    rankers.follow_on()
+    return rankers
+
+
+def _make_queue(replicas: Replicas | None) -> FairQueue:
+    """A replica is sent a whole request, so that is what a turn is for."""
+    from as2core.serving.bodies import MAX_DOCUMENTS
+    from as2core.serving.fair_queue import FairQueue
+
+    return FairQueue(turns=replicas.turns, slice_pairs=MAX_DOCUMENTS) if replicas else FairQueue()
 
 
 def _listen(address: str, port: int) -> socket.socket:

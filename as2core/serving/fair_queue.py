@@ -92,16 +92,18 @@ class Schedule:
 
 class FairQueue:
     """The schedule for threads. A request of a few documents keeps one core busy, so there are as many turns at a time
-    as cores."""
+    as cores. `slice_pairs`: the most work of a turn; of what does not pause, the longest request."""
 
     def __init__(
         self,
         *,
         turns: int | None = None,
+        slice_pairs: int = SLICE_PAIRS,
         max_requests: int = MAX_REQUESTS,
         max_client_requests: int = MAX_CLIENT_REQUESTS,
     ) -> None:
         self.max_requests, self.max_client_requests = max_requests, max_client_requests
+        self.slice_pairs = slice_pairs
         self._changed = threading.Condition()
         self.schedule = Schedule(turns or count_cores())
 
@@ -110,7 +112,7 @@ class FairQueue:
 
     def enter(self, client: str, pairs: int, priority: int = 0) -> Ticket:
         """A place in the queue, to be given back by `leave`. Raises TooManyRequests, Overloaded."""
-        ticket = Ticket(client, 1 + priority, min(pairs, SLICE_PAIRS))
+        ticket = Ticket(client, 1 + priority, min(pairs, self.slice_pairs))
         with self._changed:
             if len(self) >= self.max_requests:
                 raise Overloaded(f"{self.max_requests} requests are waiting already: try again later")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -33,17 +34,52 @@ class Ranking:
     relevance: Relevance
 
 
+class Scorer(Protocol):
+    """Where a ranker scores. Threads share it."""
+
+    def score(self, query: str, candidates: Sequence[Candidate]) -> Relevance:
+        """Raises BadSetting, DamagedModel; Unavailable where nothing scores at present."""
+
+
+class Unavailable(As2Error):
+    """What scores cannot be reached, or died of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalScorer:
+    """In this process, in the thread that asks."""
+
+    ranker: Ranker
+
+    def score(self, query: str, candidates: Sequence[Candidate]) -> Relevance:
+        [relevance] = score_relevance(self.ranker, [(query, candidates)])
+        return relevance
+
+
+def score_here(spec: str, ranker: Ranker) -> Scorer:
+    return LocalScorer(ranker)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRanker:
+    ranker: Ranker
+    scorer: Scorer
+    model: Model
+
+
 @dataclass
 class ServedRankers:
     """The rankers that are served, by their specs: the first is the default. They read queries with `synonyms`.
-    `follow` replaces the active version after a promotion; until the new one can be loaded, the one before answers."""
+    `follow` replaces the active version after a promotion; until the new one can be loaded, the one before answers.
+    `place` says where the ranker of a spec, which is loaded here, scores."""
 
     specs: Sequence[str]
     synonyms: Synonyms = field(default_factory=Synonyms)
     load: Callable[[str], Ranker] = load_ranker
     versions: Callable[[], Mapping[str, Path]] = list_versions
     cite: Callable[[str], Mapping[str, str | None]] = cite
-    _loaded: dict[str, tuple[Ranker, Model]] = field(default_factory=dict)
+    place: Callable[[str, Ranker], Scorer] = score_here
+    _loaded: dict[str, LoadedRanker] = field(default_factory=dict)
     _active: Path | None = None
     _last_error: str = ""
 
@@ -60,10 +96,10 @@ class ServedRankers:
     @property
     def models(self) -> list[Model]:
         """What answers now."""
-        return [self._loaded[spec][1] for spec in self.specs]
+        return [self._loaded[spec].model for spec in self.specs]
 
     @property
-    def default(self) -> tuple[Ranker, Model]:
+    def default(self) -> LoadedRanker:
         """What answers a request that names no model."""
         return self._loaded[self.specs[0]]
 
@@ -75,9 +111,8 @@ class ServedRankers:
         return spec
 
     def rank(self, spec: str, query: str, candidates: Sequence[Candidate]) -> Ranking:
-        """By one of `specs`. Raises BadSetting, DamagedModel."""
-        ranker, _ = self._loaded[spec]
-        [relevance] = score_relevance(ranker, [(self.synonyms.expand(query), candidates)])
+        """By one of `specs`. Raises what `Scorer` raises."""
+        relevance = self._loaded[spec].scorer.score(self.synonyms.expand(query), candidates)
         return Ranking(spec, order(relevance.scores), relevance)
 
     def follow(self) -> None:
@@ -116,14 +151,16 @@ class ServedRankers:
         print_note(f"as2: the active version cannot be used ({error}). The shipped cascade answers instead.")
         _, colon, settings = spec.partition(":")
         shipped = f"cascade{colon}{settings}"
-        self._loaded[spec] = self.load(shipped), self._describe(spec, shipped)
+        self._loaded[spec] = self._load_as(spec, shipped)
         self._active = None  # `follow` tries again
 
     def _load(self, spec: str) -> None:
-        ranker = self.load(spec)
-        require_any_question(ranker, spec)
-        self._loaded[spec] = ranker, self._describe(spec, spec)
+        self._loaded[spec] = self._load_as(spec, spec)
 
-    def _describe(self, spec: str, source: str) -> Model:
+    def _load_as(self, spec: str, source: str) -> LoadedRanker:
+        """The ranker of `source`, to be served under the name of `spec`."""
+        ranker = self.load(source)
+        require_any_question(ranker, source)
         card = self.cite(source)
-        return Model(id=spec, version=card["version"], weights=card["weights"])
+        model = Model(id=spec, version=card["version"], weights=card["weights"])
+        return LoadedRanker(ranker, self.place(source, ranker), model)

@@ -33,7 +33,7 @@ from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
 from as2core.serving.problems import describe_problems
 from as2core.serving.queued_work import QueuedWork, name_key
-from as2core.serving.rankers import ServedRankers
+from as2core.serving.rankers import ServedRankers, Unavailable
 from as2core.version import __version__
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         413: "the request is too large",
         422: "the request is invalid",
         429: "too many requests of this client at once",
-        503: "the model's files are damaged, or too many requests are waiting",
+        503: "the model's files are damaged, nothing computes at present, or too many requests are waiting",
     }.items()
 }
 
@@ -154,7 +154,7 @@ def _add_descriptions(app: FastAPI, rankers: ServedRankers, embedder: ServedEmbe
 
 
 def describe(rankers: ServedRankers, max_requests: int) -> Info:
-    ranker, model = rankers.default
+    ranker, model = rankers.default.ranker, rankers.default.model
     longest = getattr(ranker, "max_length", MAX_INPUT_TOKENS)
     return Info(
         model_id=model.id,
@@ -175,7 +175,7 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(As2Error)
     def error_response(_request: Request, error: As2Error) -> JSONResponse:
         status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 503)
-        retry = {"Retry-After": "1"} if isinstance(error, (TooManyRequests, Overloaded)) else None
+        retry = {"Retry-After": "1"} if isinstance(error, (TooManyRequests, Overloaded, Unavailable)) else None
         return respond(status, str(error), headers=retry)
 
     @app.exception_handler(RequestValidationError)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 
 import pytest
 
+from as2core.serving.rankers import ServedRankers
+
 PATIENCE = 60.0  # seconds
+ON_RAY = [pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray-serve")]
 
 
 @contextmanager
@@ -36,3 +40,20 @@ def serve():
     """`serve(app)` gives the port."""
     with ExitStack() as stack:
         yield lambda app: stack.enter_context(running(app))
+
+
+@pytest.fixture(scope="module", params=["here", pytest.param("ray", marks=ON_RAY)])
+def served(request):
+    """bm25 and jaccard, which score in this process or on two replicas: the contract is the same."""
+    if request.param == "here":
+        yield ServedRankers(["bm25", "jaccard"])
+        return
+    from as2core.bulk import pool
+    from as2core.serving.replicas import open_replicas
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "count_cores", lambda: 2)
+        with open_replicas("local", 2, 0) as replicas:
+            rankers = ServedRankers(["bm25", "jaccard"], place=replicas.place)
+            replicas.start()
+            yield rankers

@@ -10,7 +10,7 @@ import pytest
 
 from as2core.errors import Cancelled
 from as2core.serving.fair_queue import FairQueue, Overloaded, Schedule, Ticket, TooManyRequests
-from as2core.turns import pause
+from as2core.turns import SLICE_PAIRS, pause
 
 
 def run(schedule, work, *, newcomers=None, turns=10_000):
@@ -161,3 +161,8 @@ def test_what_is_too_much_is_refused():
         queue.enter("c", 1)
     queue.leave(places[0])
     queue.enter("c", 1)
+
+
+def test_a_turn_is_for_a_slice_or_for_a_whole_request_where_none_pauses():
+    assert FairQueue().enter("a", 500).slice == SLICE_PAIRS
+    assert FairQueue(slice_pairs=10_000).enter("a", 500).slice == 500

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
-from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 
 QUERY = "when was the tower finished"
@@ -68,8 +67,8 @@ REQUESTS = {  # application -> (path, body, how it reads the answer)
 
 
 @pytest.fixture(scope="module")
-def client():
-    return TestClient(build(ServedRankers(["bm25"])))
+def client(served):
+    return TestClient(build(served))
 
 
 @pytest.mark.parametrize("application", REQUESTS)

@@ -11,7 +11,7 @@ from as2core.rankers.base import rank
 from as2core.rankers.catalog import get
 from as2core.relevance import to_relevance
 from as2core.serving import limits
-from as2core.serving.rankers import ACTIVE, ServedRankers
+from as2core.serving.rankers import ACTIVE, ServedRankers, Unavailable, score_here
 from as2core.serving.routes import build
 from as2core.types import Candidate
 
@@ -20,8 +20,8 @@ TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Noth
 
 
 @pytest.fixture
-def client():
-    return TestClient(build(ServedRankers(["bm25", "jaccard"])))
+def client(served):
+    return TestClient(build(served))
 
 
 def ask(client, **changes):
@@ -158,6 +158,16 @@ def test_a_version_that_cannot_be_used_is_the_servers_fault():
     assert answer.status_code == 503 and "weights are missing" in answer.text
 
 
+def test_where_nothing_scores_at_present_a_client_is_told_to_try_again():
+    class Gone:
+        def score(self, query, candidates):
+            raise Unavailable("no replica is there")
+
+    answer = ask(TestClient(build(ServedRankers(["bm25"], place=lambda spec, ranker: Gone()))))
+    assert answer.status_code == 503 and answer.headers["retry-after"] == "1"
+    assert answer.json()["message"] == "no replica is there"
+
+
 def test_what_cannot_be_loaded_is_said_before_anything_is_served():
     def load(spec):
         raise DamagedModel("its weights are missing")
@@ -176,18 +186,24 @@ def test_a_lost_active_version_is_replaced_by_the_shipped_one_until_it_is_back(c
         ranker.score = lambda question, candidates: np.full(len(candidates), number, dtype=np.float32)
         return ranker
 
-    loaded = []
+    loaded, places = [], []
 
     def watch(spec):
         loaded.append(spec)
         return load(spec)
+
+    def place(spec, ranker):
+        places.append(spec)
+        return score_here(spec, ranker)
 
     rankers = ServedRankers(
         [ACTIVE, f"{ACTIVE}:drop_ratio=0.5"],
         load=watch,
         versions=lambda: {ACTIVE: Path("spring")},
         cite=lambda spec: {"version": spec, "weights": None},
+        place=place,
     )
+    assert places == ["cascade", "cascade:drop_ratio=0.5"]  # what is loaded, not what is lost
     assert loaded == [ACTIVE, "cascade", "active:drop_ratio=0.5", "cascade:drop_ratio=0.5"]
     client = TestClient(build(rankers))
     models = client.get("/v1/models").json()["data"]

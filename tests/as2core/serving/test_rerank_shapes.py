@@ -18,8 +18,8 @@ TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Noth
 
 
 @pytest.fixture(scope="module")
-def client():
-    return TestClient(build(ServedRankers(["bm25", "jaccard"])), raise_server_exceptions=False)
+def client(served):
+    return TestClient(build(served), raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])
