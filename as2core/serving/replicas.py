@@ -62,10 +62,10 @@ class Replica:
         answers: list[Relevance | Exception] = [Unavailable("not scored")] * len(requests)
         for places in group_requests(requests):
             try:
-                found: Sequence[Relevance | Exception] = self._score([requests[i] for i in places])
+                group: Sequence[Relevance | Exception] = self._score([requests[i] for i in places])
             except Exception:
-                found = [self._score_alone(requests[i]) for i in places]
-            for i, answer in zip(places, found, strict=True):
+                group = [self._score_alone(requests[i]) for i in places]
+            for i, answer in zip(places, group, strict=True):
                 answers[i] = answer
         return answers
 
