@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from as2core.commands.keys import KeysDir
-from as2core.commands.options import RayAddress
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions
 from as2core.synonyms import Synonyms
@@ -29,7 +28,13 @@ if TYPE_CHECKING:
 class Placement:
     """Where rankers score."""
 
-    ray: RayAddress = None
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Score on Ray: local (this machine), auto or HOST:PORT (the cluster this machine is part of).",
+        ),
+    ] = None
     replicas: Annotated[
         int | None,
         typer.Option(min=1, help="With --ray, how many processes score, a core each; all free cores without it."),
@@ -50,7 +55,7 @@ class Placement:
 
 
 def serve(
-    placement: Placement,
+    *,
     ranker: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,6 +82,7 @@ def serve(
     embedder: Annotated[
         str, typer.Option(help="The bi-encoder of /v1/embeddings, loaded when it is first asked.")
     ] = "bi-encoder",
+    placement: Placement,
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:

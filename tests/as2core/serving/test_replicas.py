@@ -26,8 +26,9 @@ from as2core.errors import BadSetting
 from as2core.evaluation import BATCH_CANDIDATES
 from as2core.rankers.catalog import get
 from as2core.relevance import score_relevance
+from as2core.serving import replicas
 from as2core.serving.rankers import ACTIVE, LocalScorer, ServedRankers, Unavailable
-from as2core.serving.replicas import MAX_TRIES, RemoteScorer, Replica, group_requests
+from as2core.serving.replicas import BATCH_REQUESTS, MAX_TRIES, RemoteScorer, Replica, group_requests
 from as2core.serving.routes import build
 from as2core.types import Candidate
 from as2core.version import __version__
@@ -104,6 +105,33 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
         pass
 
 
+def make_replicas(count: int | None, free: float) -> replicas.Replicas:
+    """Of a Ray with so many free cores; nothing is started."""
+    return replicas.Replicas(SimpleNamespace(available_resources=lambda: {"CPU": free}, put=None), None, count, "name")
+
+
+def test_what_sends_texts_to_an_address_scores_in_this_process():
+    ranker = get("wo")
+    assert make_replicas(1, 2.0).place("http:url=http://127.0.0.1:9/rerank", ranker) == LocalScorer(ranker)
+
+
+@pytest.mark.parametrize(("count", "free"), [(3, 2.0), (1, 0.5), (None, 0.0)])
+def test_more_replicas_than_free_cores_are_refused(count, free):
+    with pytest.raises(BadSetting, match="need a free core each"):
+        make_replicas(count, free)
+
+
+def test_there_is_a_replica_for_each_free_core_and_a_turn_for_each_of_its_batch():
+    assert make_replicas(None, 3.0).count == 3 and make_replicas(2, 3.0).turns == 2 * BATCH_REQUESTS
+
+
+def test_a_request_before_the_replicas_are_there_is_to_come_again():
+    scorer = make_replicas(1, 1.0).place("wo", get("wo"))
+    assert isinstance(scorer, RemoteScorer)
+    with pytest.raises(Unavailable, match="not started yet"):
+        scorer.send((scorer.ranker, "q", CANDIDATES))
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     return tiny_models(tmp_path_factory.mktemp("home"), TEXTS)
@@ -112,10 +140,9 @@ def models(tmp_path_factory):
 @pytest.fixture
 def two_replicas(monkeypatch):
     from as2core.bulk import pool
-    from as2core.serving.replicas import open_replicas
 
     monkeypatch.setattr(pool, "count_cores", lambda: 2)
-    with open_replicas("local", 2, 0) as opened:
+    with replicas.open_replicas("local", 2, 0) as opened:
         yield opened
 
 
@@ -193,15 +220,22 @@ class TestOnRay:
             results = post(client).json()["results"]
             assert np.allclose([r["relevance_score"] for r in results], [r["relevance_score"] for r in expected])
 
-    def test_what_sends_texts_to_an_address_scores_in_this_process(self, two_replicas):
-        ranker = get("wo")
-        scorer = two_replicas.place("http:url=http://127.0.0.1:9/rerank", ranker)
-        assert scorer == LocalScorer(ranker)
+    def test_requests_that_wait_for_a_replica_are_scored_together(self, monkeypatch, tmp_path):
+        class Recorder(Replica):
+            def score_batch(self, requests):
+                time.sleep(0.5)  # the others come meanwhile
+                (tmp_path / f"batch {time.monotonic_ns()} {len(requests)}").touch()
+                return super().score_batch(requests)
 
-    def test_more_replicas_than_cores_are_refused(self, two_replicas):
-        with pytest.raises(BadSetting, match="need a free core each, and Ray has 2"):
-            two_replicas._check_count(3)
-        assert two_replicas._check_count(None) == 2
+        monkeypatch.setattr(replicas, "Replica", Recorder)
+        with replicas.open_replicas("local", 1, 0) as opened:
+            scorer = opened.place("wo", get("wo"))
+            opened.start()
+            with ThreadPoolExecutor(12) as threads:
+                answers = list(threads.map(lambda i: scorer.score("tower", CANDIDATES[: 1 + i % 4]), range(12)))
+        assert [len(a.scores) for a in answers] == [1 + i % 4 for i in range(12)]
+        sizes = [int(path.name.split()[-1]) for path in tmp_path.iterdir() if path.name.startswith("batch")]
+        assert sum(sizes) == 12 and 1 < max(sizes) <= BATCH_REQUESTS
 
     def test_a_request_is_sent_again_where_its_replica_died_and_not_for_ever(self, tmp_path):
         from ray.exceptions import ActorDiedError
