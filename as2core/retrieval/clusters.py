@@ -15,7 +15,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -82,7 +82,8 @@ class VectorClusters:
         probes = min(probes, len(products))
         lists = np.sort(np.argpartition(-products, probes - 1)[:probes])
         spans = [(int(self._offsets[i]), int(self._offsets[i + 1])) for i in lists]
-        scores = self._load(spans).astype(np.float32) @ vector
+        # list by list, so that what is read and converted stays in the processor's cache
+        scores = np.concatenate([self._load(a, b).astype(np.float32) @ vector for a, b in spans])
         numbers = np.concatenate([self._numbers[a:b] for a, b in spans])
         order = np.lexsort((numbers, -scores))
         return Nearest(numbers[order], scores[order])
@@ -91,15 +92,15 @@ class VectorClusters:
         """ "" if all can be read and every vector is a number."""
         try:
             for a in range(0, self.rows, BLOCK):
-                if not np.isfinite(self._load([(a, min(self.rows, a + BLOCK))])).all():
+                if not np.isfinite(self._load(a, min(self.rows, a + BLOCK))).all():
                     return f"{self.path}: a vector that is no number"
         except DamagedClusters as error:
             return str(error)
         return ""
 
-    def _load(self, spans: Sequence[tuple[int, int]]) -> np.ndarray:
-        """The vectors of these rows, first and end of each span, float16 `(rows, d)`."""
-        content = b"".join(self._read(self._begin + 2 * a * self.width, 2 * (b - a) * self.width) for a, b in spans)
+    def _load(self, first: int, end: int) -> np.ndarray:
+        """The vectors of these rows, float16 `(end - first, d)`."""
+        content = self._read(self._begin + 2 * first * self.width, 2 * (end - first) * self.width)
         return np.frombuffer(content, dtype="<f2").reshape(-1, self.width)
 
     def _read(self, at: int, size: int) -> bytes:
