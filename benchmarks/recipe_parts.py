@@ -17,7 +17,7 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -42,15 +42,16 @@ from as2core.robustness import measure_robustness
 from as2core.text import tokenize
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
-from as2core.training.recipe_data import FILES, Material, gather, sample_for_cascade
+from as2core.training.recipe_data import FILES, Material, gather, read_dev_articles, sample_for_cascade
 from as2core.training.recipes import RECIPES, Recipe
 from as2core.training.settings import TrainSettings
 from as2core.training.teachers import correct_teacher, mean_teacher, ranker_teacher
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
 EXITS = (2, 4, 6)
 RANK, RATE = 16, 3e-4  # of the adapters
+PARAGRAPHS, OTHER_PARAGRAPHS, TWO_SENTENCES = 6000, 5, 0.5  # of the sentence-level pre-training
 SHORTENED, FAR, MORE, REWORDED = 0.5, 4, 300, 1024
 
 Texts = dict[str, str]  # what a teacher reads for a question, where that is another
@@ -59,7 +60,8 @@ Texts = dict[str, str]  # what a teacher reads for a question, where that is ano
 @dataclass(frozen=True, slots=True)
 class Part:
     """What differs from the base: the recipe, the questions (and what the teachers read for them), the settings, that
-    the labels correct the teacher, or that adapters learn in the encoder's place."""
+    the labels correct the teacher, that adapters learn in the encoder's place, or that the whole is first trained on
+    so many paragraphs of SQuAD without their questions."""
 
     what: str
     change: Callable[[list[Question], Material, int], tuple[list[Question], Texts]] = lambda q, _m, _s: (q, {})
@@ -67,6 +69,7 @@ class Part:
     settings: dict = field(default_factory=dict)
     by_labels: bool = False
     adapters: bool = False
+    paragraphs: int = 0
 
 
 def without_mined(questions: list[Question], _material: Material, _seed: int) -> tuple[list[Question], Texts]:
@@ -95,6 +98,41 @@ def with_medquad(questions: list[Question], material: Material, seed: int) -> tu
     return questions + [q.drop_titles() for q in medical], {}
 
 
+def draw_spans(paragraphs: Iterable[Question], limit: int, *, seed: int) -> list[Question]:
+    """Spans in the same paragraph, or not: the objective SSP of Di Liello et al. ("Pre-training Transformer Models with
+    Sentence-Level Objectives for Answer Sentence Selection", EMNLP 2022), as questions that a cascade can learn from.
+
+    One or two sentences of a paragraph are the question; another one of it is correct, and sentences of other
+    paragraphs of the same article are incorrect. Each of `paragraphs` has its sentences as candidates."""
+    rng = random.Random(seed)
+    by_article: dict[str, dict[str, list[Candidate]]] = {}
+    for q in paragraphs:
+        paragraph = q.candidates[0].id.rpartition("-")[0]
+        by_article.setdefault(q.candidates[0].title, {}).setdefault(paragraph, list(q.candidates))
+    spans = []
+    for article in by_article.values():
+        for name, sentences in article.items():
+            others = [c for other, some in article.items() if other != name for c in some]
+            size = 2 if len(sentences) > 2 and rng.random() < TWO_SENTENCES else 1
+            if len(sentences) > size and others:
+                first = rng.randrange(len(sentences) - size + 1)
+                rest = sentences[:first] + sentences[first + size :]
+                text = " ".join(c.text for c in sentences[first : first + size])
+                negatives = rng.sample(others, min(OTHER_PARAGRAPHS, len(others)))
+                listed = [replace(rng.choice(rest), label=1), *(replace(c, label=0) for c in negatives)]
+                spans.append(Question(name, text, tuple(listed)))
+    return rng.sample(spans, min(limit, len(spans)))
+
+
+def pretrain(base: CascadeRanker, recipe: Recipe, limit: int, folder: Path) -> CascadeRanker:
+    """The base trained on spans of `limit` paragraphs of the recipe's articles, without a teacher."""
+    unseen = {article[0].candidates[0].title for article in read_dev_articles(recipe, DATA)}
+    squad = load_questions(DATA / "squad" / "train-v1.1.json.gz").questions
+    spans = draw_spans((q for q in squad if q.candidates[0].title not in unseen), limit, seed=recipe.seed)
+    spans = [q.drop_titles() for q in spans]
+    return fine_tune(base, spans, [], replace(recipe.cascade, distill=0.0), workdir=folder).ranker
+
+
 def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
     qids = {q.qid for q in questions}
     rest = [q.drop_titles() for q in material.selqa_qed if q.qid not in qids]
@@ -115,6 +153,7 @@ PARTS = {
     "adapters": Part(
         f"adapters of rank {RANK} and the heads, rate {RATE:g}", settings={"learning_rate": RATE}, adapters=True
     ),
+    "spans": Part(f"first trained on spans of one paragraph or two, {PARAGRAPHS:,} of them", paragraphs=PARAGRAPHS),
 }
 
 
@@ -163,6 +202,9 @@ def train_part(part: Part, material: Material, recipe: Recipe, teacher: Teacher,
     base = CascadeRanker(load_backbone())
     if part.adapters:
         adapt_by_low_rank(base, RANK)
+    if part.paragraphs:
+        limit = min(part.paragraphs, 4 * recipe.paragraphs)
+        base = pretrain(base, recipe, limit, folder.with_name(f"{folder.name}-before"))
     settings: TrainSettings = replace(recipe.cascade, **part.settings)
     ranker = fine_tune(
         base,
