@@ -125,7 +125,7 @@ def _read_requirement(file: Path, number: int, row: Mapping[str, object]) -> Req
     if not 0 <= limit <= 1:  # nan is not, either
         raise BadSetting(f"{where}: {limit:g} is no share: at_least and max_loss are from 0 to 1, as 0.8 for 80 %")
     return Requirement(
-        measure, float(limit if against is None else -limit), None if against is None else str(against), is_sure
+        measure, float(limit if against is None else 0.0 - limit), None if against is None else str(against), is_sure
     )
 
 

@@ -143,6 +143,8 @@ def _parse_measure(name: str) -> "Measure":
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()
+        if measure.params.get("cutoff", 1) < 1:  # which would end the process, in trec_eval
+            raise ValueError("a cutoff below 1")
         return measure
     except (NameError, ValueError, AssertionError) as error:
         raise BadSetting(f"no measure {name!r}; ir_measures has AP, RR, P@1, nDCG@10, R@5, Judged@10 ...") from error
@@ -289,7 +291,7 @@ def find_sample_size(
 ) -> int | None:
     """How many questions like these a two-sided paired test takes to find a mean of `difference` with this probability:
     ((z_(1+level)/2 + z_power) sd / difference)^2; never fewer than it takes for enough of them to change, with this
-    probability, for a randomisation test to find anything: of questions of which 14 % change, 56 hold six that do in 4
+    probability, for a randomisation test to find anything: of questions of which 14 % change, 55 hold six that do in 4
     of 5 cases. None for fewer than two differences, or where all are the same. Raises BadSetting for a difference that
     is not above 0."""
     from scipy.stats import nbinom

@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Literal, get_args, get_type_hints
 
 import typer
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from as2core.training.settings import TrainSettings
 
 
+FOR_TRAINED = ("hard_negatives", "match_prior", "anchor")  # settings that an untrained ranker has no use for
 MAX_TITLE_QUESTIONS = 1000  # that are looked at for titles
 
 
@@ -158,12 +160,18 @@ def _merge_settings(changes: Mapping[str, Setting], others: Sequence[str]) -> di
     from as2core.rankers.specs import read_pairs
     from as2core.training.settings import TrainSettings
 
-    fields = read_pairs("training", others, asdict(TrainSettings()))
+    fields = read_pairs("training", others, asdict(TrainSettings()), optional=_list_optional(TrainSettings))
     options = {name: value for name, value in changes.items() if value is not None}
     for name in sorted(set(fields) & set(options)):
         flag = "--dtype" if name == "bf16" else f"--{name.replace('_', '-')}"
         raise BadSetting(f"{flag} and --with {name}= set the same: give one of them")
     return {**fields, **options}
+
+
+def _list_optional(settings: type) -> dict[str, type]:
+    """The type of each field that may also be None."""
+    kinds = {name: get_args(hint) for name, hint in get_type_hints(settings).items()}
+    return {name: next(t for t in some if t is not NoneType) for name, some in kinds.items() if NoneType in some}
 
 
 def _train(
@@ -190,7 +198,11 @@ def _train(
     base = require_weights(load_ranker(spec))
     if not isinstance(base, WordRanker):  # those read the sentence alone
         _note_titles(data, questions, dev)
-    settings = override(suggest_settings(base), **values)
+    settings = TrainSettings(**{**asdict(suggest_settings(base)), **values})
+    if ignored := [name for name in FOR_TRAINED if values.get(name) and not base.is_trained]:
+        raise BadSetting(
+            f"{', '.join(ignored)}: only for a ranker that is trained already; leave it out, or name a version"
+        )
     digest = digest_questions(questions)
     teacher = _load_teacher(data.teacher, base, settings, questions)
     run = json.dumps([spec, describe_run(settings, base, questions, dev), *filter(None, [data.teacher])])
@@ -203,6 +215,9 @@ def _train(
             result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
         except KeyboardInterrupt:
             print_note("the same command goes on from the last checkpoint, or from the start if there is none yet")
+            raise
+        except BadSetting:  # a training that diverged is not to be resumed
+            shutil.rmtree(work, ignore_errors=True)
             raise
     if not is_first_process():
         return None

@@ -19,10 +19,12 @@ from as2core.experiments.base import Options, Report, count_steps
 from as2core.experiments.bench import Bench, Target, Work, describe_setting, place, read_target, sample, score, untuned
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import Finding, exceeds
-from as2core.nn.question_lm import PrefixLM
+from as2core.nn.backbone import Backbone
+from as2core.nn.question_lm import PrefixLM, Seq2SeqLM
 from as2core.rankers.base import HasWeights
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, load_seq2seq_classifier
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress
 
@@ -127,8 +129,19 @@ class _Ways:
             self._tune(name, self._transferred, replace(settings, negatives=negatives))
         few = min(4, self.sizes.negatives)
         self._tune(BACKWARDS, self._backwards, replace(ANSWER, negatives=few))
-        twin = partial(untuned, partial(CrossEncoderRanker, pool="cls"), self.bench.options, seed=self.seed)
-        self._tune(DISCRIMINATIVE, twin, replace(TWIN, negatives=self.sizes.negatives))
+        if twin := self._choose_twin():
+            self._tune(DISCRIMINATIVE, twin, replace(TWIN, negatives=self.sizes.negatives))
+
+    def _choose_twin(self) -> Callable[[], HasWeights] | None:
+        """The discriminative ranker on the same model; None for a decoder alone, which has none here."""
+        name, module = self.bench.options.backbone, self._untrained().module
+        if isinstance(module, PrefixLM):
+            return partial(untuned, partial(CrossEncoderRanker, pool="cls"), self.bench.options, seed=self.seed)
+        return partial(self._make_seq2seq_twin, str(name)) if isinstance(module, Seq2SeqLM) else None
+
+    def _make_seq2seq_twin(self, backbone: str) -> HasWeights:
+        torch.manual_seed(self.seed)
+        return place(Seq2SeqClassifierRanker(load_seq2seq_classifier(backbone)))
 
     def _untrained(self) -> GenerativeRanker:
         torch.manual_seed(self.seed)
@@ -155,7 +168,9 @@ class _Ways:
 
         def train(work: Work) -> HasWeights:
             target: Target = self.bench.target
-            return work.train("model", make(), target.train, settings, target.dev).ranker
+            base = make()
+            fitting = settings if isinstance(base.encoder, Backbone) else replace(settings, frozen_layers=0)
+            return work.train("model", base, target.train, fitting, target.dev).ranker
 
         self._measure(name, train, settings)
 

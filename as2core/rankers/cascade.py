@@ -290,10 +290,15 @@ class CascadeRanker(
         return self.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
 
     def adjust(self, settings: VersionConfig) -> None:
+        before = self.drop_ratio, self.keep
         self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)
         self.keep = settings.get("keep", self.keep)
+        try:
+            _ = self.schedule  # refuses a wrong one
+        except BadSetting:
+            self.drop_ratio, self.keep = before
+            raise
         self.dtype = settings.get("dtype", self.dtype)
-        _ = self.schedule  # refuses a wrong one
         if "first" in settings or "first_keep" in settings:
             first, keep = settings.get("first", "none"), settings.get("first_keep", FIRST_KEEP)
             self.first = build_first_stage(self.backbone.name, first, keep)

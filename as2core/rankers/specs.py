@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from as2core.errors import BadSetting
 from as2core.rankers.base import HasWeights, Ranker
@@ -129,10 +130,14 @@ def _remove_brackets(spec: str) -> str:
 
 
 def read_pairs(
-    name: str, pairs: Iterable[str], defaults: Mapping[str, Setting], several: Collection[str] = ()
+    name: str,
+    pairs: Iterable[str],
+    defaults: Mapping[str, Setting],
+    several: Collection[str] = (),
+    optional: Mapping[str, type] = MappingProxyType({}),
 ) -> dict[str, Setting]:
-    """`["k1=1.5", "listwise"]` as `{"k1": 1.5, "listwise": True}`, each value of its default's type. Raises BadSetting
-    in the name of `name`."""
+    """`["k1=1.5", "listwise"]` as `{"k1": 1.5, "listwise": True}`, each value of its default's type. Those of
+    `optional` are of the type there or None, written "none". Raises BadSetting in the name of `name`."""
     settings: dict[str, Setting] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -140,7 +145,10 @@ def read_pairs(
         if key not in defaults or not (equals or is_flag):
             names = ", ".join(defaults) or "none"
             raise BadSetting(f"{name} has no setting {pair!r}; known: {names} (each written setting=value)")
-        settings[key] = True if is_flag else _read_value(name, key, value, defaults[key], key in several)
+        if key in optional:
+            settings[key] = _read_optional(name, key, value, optional[key])
+        else:
+            settings[key] = True if is_flag else _read_value(name, key, value, defaults[key], key in several)
     return settings
 
 
@@ -201,3 +209,13 @@ def _read_value(name: str, key: str, text: str, default: Setting, several: bool)
         return int(text) if text.isdigit() else text
     except (ValueError, KeyError):
         raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None
+
+
+def _read_optional(name: str, key: str, text: str, kind: type) -> Setting:
+    if text.lower() == "none":
+        return None
+    try:
+        value: Setting = kind(text)
+    except ValueError:
+        raise BadSetting(f"{name}: {key}={text!r} is neither a {kind.__name__} nor none") from None
+    return value

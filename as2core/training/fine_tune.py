@@ -35,7 +35,15 @@ from as2core.rankers.passage_cache import fingerprint
 from as2core.training.dropout import FastDropout
 from as2core.training.hard_negatives import keep_highest_negatives
 from as2core.training.learners import Learner, R, Teacher, learner_for
-from as2core.training.loop import CANCELLED, SELECTION, PlannedTrainer, RunControl, Watch, list_selection_scores
+from as2core.training.loop import (
+    CANCELLED,
+    SELECTION,
+    PlannedTrainer,
+    RunControl,
+    Watch,
+    diverged,
+    list_selection_scores,
+)
 from as2core.training.noise import flip_labels
 from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
@@ -81,7 +89,7 @@ def fine_tune(
     there are an error, or deleted with `restart`.
 
     Raises NotEnoughLabels (nothing to learn from), Cancelled (`control.should_stop` turned true; checkpoints stay),
-    BadSetting (the folder holds another run).
+    BadSetting (the folder holds another run; the training diverged).
     """
     control = control or RunControl()
     started = control.clock()
@@ -117,6 +125,8 @@ def fine_tune(
     trainer.accelerator.wait_for_everyone()  # the best state is read from `workdir`, which the first may then delete
     learner.to(device).eval()
     best, score = trainer.best()
+    if not all(p.isfinite().all() for p in ranker.module.parameters()):
+        raise diverged(trainer.state.global_step)
     share = _mix_with_base(trainer, ranker, base, settings.tuned_share, at_start) if base.is_trained else 1.0
     if share != 1:
         watch.emit("mean", tuned_share=share)
@@ -206,6 +216,8 @@ def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> torch.nn.
     """The parameters that could learn and that the settings freeze."""
     backbone, parts = ranker.encoder, []
     if isinstance(backbone, Backbone):
+        if settings.frozen_layers > len(backbone.blocks):
+            raise BadSetting(f"frozen_layers={settings.frozen_layers}: the encoder has {len(backbone.blocks)} layers")
         parts = [*backbone.blocks[: settings.frozen_layers]]
         if settings.freeze_embeddings:
             parts.append(backbone.embeddings)
@@ -293,6 +305,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         load_best_model_at_end=has_dev,
         metric_for_best_model=SELECTION if has_dev else None,
         logging_steps=math.ceil(steps / MAX_LOGGED_STEPS),
+        logging_nan_inf_filter=False,  # which would hide that a training diverges
         remove_unused_columns=False,
         report_to=[],
         disable_tqdm=True,

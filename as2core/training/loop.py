@@ -4,12 +4,14 @@ AP on dev questions instead of a loss, and reports what happens as events.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import cast
 
+import numpy as np
 import torch
 from accelerate.utils import gather_object
 from torch.optim import Optimizer
@@ -17,7 +19,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader, Dataset
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from as2core.errors import Cancelled
+from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import average, measure_each
 from as2core.training.batches import PlannedBatch
 from as2core.training.learners import Learner
@@ -109,6 +111,10 @@ class Watch(TrainerCallback):
         return state.global_step % STEPS_PER_COMPARISON == 0 and bool(gather_object([is_due])[0])
 
 
+def diverged(step: int) -> BadSetting:
+    return BadSetting(f"the training diverged: by step {step} its loss or scores are no numbers; lower learning_rate")
+
+
 class PlannedTrainer(Trainer):
     """A Trainer whose data set is the run's batches, each of them one step."""
 
@@ -161,7 +167,8 @@ class PlannedTrainer(Trainer):
     def _weight_terms(self, terms: list[Term], counts: bool) -> torch.Tensor:
         """The terms weighted so that the mean of the processes' gradients is the gradient of the whole batch's loss."""
         own = torch.tensor([float(n * counts) for _, n in terms], device=self.args.device)
-        weights = own * self.args.world_size / self.accelerator.reduce(own, "sum")
+        whole = self.accelerator.reduce(own, "sum").clamp(min=1)  # of a term that counts nothing anywhere
+        weights = own * self.args.world_size / whole
         if self._learner.settings.reduction == "sum":  # of sums each counts as it is
             weights = (own > 0) * float(self.args.world_size)
         return torch.stack([value * weight for (value, _), weight in zip(terms, weights, strict=True)]).sum()
@@ -197,6 +204,8 @@ class PlannedTrainer(Trainer):
             with self.accelerator.autocast():
                 scores += zip((q.qid for q in some), self._learner.dev_scores(some), strict=True)
         by_question = dict(gather_object(scores))
+        if not all(np.isfinite(s).all() for by_exit in by_question.values() for s in by_exit.values()):
+            raise diverged(self.state.global_step)
         return {
             e: measure_each(self._dev, {qid: s[e] for qid, s in by_question.items()}, ("AP",))["AP"]
             for e in self._learner.exits
@@ -217,6 +226,8 @@ class PlannedTrainer(Trainer):
         super().log(logs, start_time)
         self.state.log_history[-1]["seconds"] = self._watch.seconds  # stored in the checkpoint
         if "loss" in logs:
+            if not math.isfinite(logs["loss"]):
+                raise diverged(self.state.global_step)
             self._emit(
                 "step", loss=float(logs["loss"]), seconds_left=self._watch.estimate_remaining_seconds(self.state)
             )

@@ -137,7 +137,7 @@ def test_scores_that_do_not_fit_are_refused(scores):
         measure_mean([question("q", 0, 1)], scores)
 
 
-@pytest.mark.parametrize("name", ["nonsense", "P", "R@", "nDCG@@10"])
+@pytest.mark.parametrize("name", ["nonsense", "P", "R@", "nDCG@@10", "P@0", "nDCG@0", "P@-1"])
 def test_an_unknown_measure_is_refused_by_name(name):
     with pytest.raises(BadSetting, match=f"no measure '{name}'"):
         measure_mean([question("q", 0, 1)], {"q": np.zeros(2)}, [name])

@@ -53,6 +53,34 @@ def test_training_writes_a_version_that_eval_measures_as_its_card_says(files, tm
     assert measured["weights"] == card["sha256"]
 
 
+def test_a_setting_that_may_be_none_takes_a_number_or_none(files, tmp_path, capsys):
+    vectors, data = files
+    told = ["--epochs", "1", "--json", "--with", "tuned_share=none", "--with", "max_tokens=none"]
+    spec = f"cosinet:hidden=8,vectors={vectors}"
+    assert cli.main(["train", spec, str(data), "--out", str(tmp_path / "a"), *told, "--with", "dropout=0.1"]) == 0
+    settings = json.loads(capsys.readouterr().out)["card"]["settings"]["train"]
+    assert (settings["dropout"], settings["tuned_share"], settings["max_tokens"]) == (0.1, None, None)
+    assert cli.main(["train", spec, str(data), "--out", str(tmp_path / "b"), "--with", "dropout=much"]) == 1
+    assert "dropout='much' is neither a float nor none" in capsys.readouterr().err
+
+
+def test_a_training_that_diverges_leaves_no_version_and_nothing_to_resume(files, tmp_path, capsys):
+    vectors, data = files
+    spec, before = f"cosinet:hidden=8,vectors={vectors}", sorted(tmp_path.iterdir())
+    for dev in ([], ["--dev", str(data)]):
+        told = ["train", spec, str(data), "--out", str(tmp_path / "no"), "--learning-rate", "1e30", *dev]
+        assert cli.main(told) == 1
+        assert "the training diverged" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_setting_that_an_untrained_ranker_has_no_use_for_is_refused(files, tmp_path, capsys):
+    vectors, data = files
+    spec = f"cosinet:hidden=8,vectors={vectors}"
+    assert cli.main(["train", spec, str(data), "--out", str(tmp_path / "no"), "--with", "hard_negatives=1"]) == 1
+    assert "hard_negatives: only for a ranker that is trained already" in capsys.readouterr().err
+
+
 def test_a_ranker_learns_the_same_from_a_large_file_whose_questions_stay_there(files, tmp_path, capsys, monkeypatch):
     vectors, data = files
     told = [f"cosinet:hidden=8,vectors={vectors}", str(data), "--epochs", "2", "--limit", "10", "--no-titles", "--json"]

@@ -39,6 +39,7 @@ class Learner(nn.Module, ABC, Generic[R]):
     losses: ClassVar[tuple[str, ...]] = ("pointwise", "pairwise", "listwise")
     extras: ClassVar[tuple[str, ...]] = ()
     sums: ClassVar[bool] = False  # whether `reduction` may be a sum
+    _keys_to_ignore_on_save: ClassVar[None] = None  # which the Trainer asks for where tied weights are stored once
     exits: tuple[str, ...]
 
     def __init__(self, ranker: R, settings: TrainSettings, teacher: Teacher | None = None, *, loss: str) -> None:

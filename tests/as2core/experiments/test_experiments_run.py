@@ -126,6 +126,17 @@ def test_every_way_to_train_a_generative_ranker_is_measured(options):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("kind", "has_twin"), [("gpt2", False), ("bart", True)])
+def test_a_language_model_of_the_papers_kinds_is_measured(kind, has_twin, options, tiny):
+    sizes = generation.Sizes(general=2, target=2, dev=4, negatives=2, epochs=1, seeds=1)
+    report = generation.run(replace(options, backbone=tiny(kind), seeds=1), None, sizes)
+    assert {generation.UNTUNED, generation.BACKWARDS, *generation.TUNE} <= set(report.measured["AP"])
+    assert (generation.DISCRIMINATIVE in report.measured["AP"]) is has_twin
+    [twin] = [r for r in report.rows if "discriminative twin" in r.finding]
+    assert (twin.verdict == NOT_RUN) is not has_twin
+
+
+@pytest.mark.slow
 def test_every_exit_draw_is_measured(options):
     report = exit_draws.run(replace(options, seeds=1), None, {"target": 4, "epochs": 1})
     check("exit_draws", report)

@@ -13,6 +13,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measure_mean
 from as2core.rankers.catalog import get
+from as2core.rankers.generative import GenerativeRanker
 from as2core.training import dropout
 from as2core.training.fine_tune import _arguments, fine_tune
 from as2core.training.learners import learner_for
@@ -333,6 +334,34 @@ def test_a_generative_ranker_learns_with_mle_and_rll(loss, tiny, tmp_path):
     trained = fine_tune(base, questions(0, 12), questions(0, 4), settings, workdir=tmp_path)
     losses = [e["loss"] for e in trained.history if e["kind"] == "step"]
     assert np.mean(losses[-3:]) < np.mean(losses[:3])
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+def test_a_language_model_whose_weights_are_tied_is_judged_by_dev_questions_and_resumes(kind, tiny, tmp_path):
+    def train(folder: str, *, stop_after: int = 99) -> GenerativeRanker:
+        steps: list[dict] = []
+        control = RunControl(
+            lambda e: steps.append(e) if e["kind"] == "step" else None,
+            lambda: len(steps) >= stop_after,
+            checkpoint_seconds=0.0,
+        )
+        base = get(f"generative:backbone={tiny(kind, 2)}")
+        settings = dataclasses.replace(FAST, loss="rll", epochs=1)
+        return fine_tune(
+            base, questions(0, 16), questions(16, 4), settings, workdir=tmp_path / folder, control=control
+        ).ranker
+
+    whole = train("whole")
+    with pytest.raises(Cancelled):
+        train("cut", stop_after=2)
+    candidates = questions(0, 1)[0].candidates
+    resumed = train("cut").score("when was it built ?", candidates)
+    np.testing.assert_allclose(resumed, whole.score("when was it built ?", candidates), atol=1e-5)
+
+
+def test_no_more_layers_can_be_frozen_than_there_are(base, tmp_path):
+    with pytest.raises(BadSetting, match="frozen_layers=3: the encoder has 2 layers"):
+        fine_tune(base, questions(0, 4), [], dataclasses.replace(FAST, frozen_layers=3), workdir=tmp_path)
 
 
 def test_another_run_s_folder_is_refused(base, tmp_path):

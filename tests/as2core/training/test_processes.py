@@ -66,7 +66,14 @@ def test_two_processes_get_the_loss_and_the_weights_of_one(tiny, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", [{"loss": "pairwise", "exit_draw": "all"}, {"loss": "listwise"}, {"loss": "mle"}, {"loss": "rll"}]
+    "settings",
+    [
+        {"loss": "pairwise", "exit_draw": "all"},
+        {"loss": "listwise"},
+        {"loss": "mle"},
+        {"loss": "rll"},
+        {"contrast": 0.5, "one_label_each": True},  # no question has both labels, so a term of the loss counts nothing
+    ],
 )
 def test_so_they_do_with_every_loss(settings, tiny, tmp_path):
     assert_as_alone(settings, tiny("bert", 2), tmp_path, processes=3)
