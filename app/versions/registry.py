@@ -102,7 +102,8 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
     row = rows.find_version(s, name=name)
     if row is None:
         names = ", ".join(v.name for v in rows.list_versions(s)) or "none"
-        raise UnknownVersion(f"no version {name!r}; known: {names}")
+        hint = f"; import the directory with `as2 versions import {name}`" if Path(name).is_dir() else ""
+        raise UnknownVersion(f"no version {name!r}; known: {names}{hint}")
     return row
 
 

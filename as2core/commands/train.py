@@ -174,6 +174,25 @@ def _list_optional(settings: type) -> dict[str, type]:
     return {name: next(t for t in some if t is not NoneType) for name, some in kinds.items() if NoneType in some}
 
 
+def _measure(ranker: HasWeights, dev: Sequence[Question], name: str) -> dict[str, str | float]:
+    from as2core.evaluation import evaluate
+
+    with show_progress(f"measuring on {name}") as on_progress:
+        return {"data": name, **evaluate(ranker, dev, on_progress=on_progress).metrics}
+
+
+def _choose_settings(base: HasWeights, values: Mapping[str, Setting]) -> TrainSettings:
+    """Those the ranker is trained with by default, with some values changed. Raises BadSetting."""
+    from as2core.training.learners import suggest_settings
+    from as2core.training.settings import TrainSettings
+
+    if ignored := [name for name in FOR_TRAINED if values.get(name) and not base.is_trained]:
+        raise BadSetting(
+            f"{', '.join(ignored)}: only for a ranker that is trained already; leave it out, or name a version"
+        )
+    return TrainSettings(**{**asdict(suggest_settings(base)), **values})
+
+
 def _train(
     data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]
 ) -> Card | None:
@@ -183,11 +202,10 @@ def _train(
     import torch
 
     from as2core.data.lazy_questions import digest_questions
-    from as2core.evaluation import evaluate
     from as2core.rankers.versions import read_card, save_version
     from as2core.rankers.word_ranker import WordRanker
     from as2core.training.fine_tune import describe_run, fine_tune, is_first_process, override
-    from as2core.training.learners import require_weights, suggest_settings
+    from as2core.training.learners import require_weights
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
@@ -198,11 +216,7 @@ def _train(
     base = require_weights(load_ranker(spec))
     if not isinstance(base, WordRanker):  # those read the sentence alone
         _note_titles(data, questions, dev)
-    settings = TrainSettings(**{**asdict(suggest_settings(base)), **values})
-    if ignored := [name for name in FOR_TRAINED if values.get(name) and not base.is_trained]:
-        raise BadSetting(
-            f"{', '.join(ignored)}: only for a ranker that is trained already; leave it out, or name a version"
-        )
+    settings = _choose_settings(base, values)
     digest = digest_questions(questions)
     teacher = _load_teacher(data.teacher, base, settings, questions)
     run = json.dumps([spec, describe_run(settings, base, questions, dev), *filter(None, [data.teacher])])
@@ -221,10 +235,6 @@ def _train(
             raise
     if not is_first_process():
         return None
-    metrics = None
-    if dev:
-        with show_progress(f"measuring on {data.dev}") as on_progress:
-            metrics = {"data": data.dev, **evaluate(result.ranker, dev, on_progress=on_progress).metrics}
     card = {
         "ranker": spec,
         "parent": spec,
@@ -234,7 +244,7 @@ def _train(
         **({"teacher": data.teacher} if data.teacher else {}),
         "seed": seed,
         "minutes": round(result.seconds / 60, 2),
-        "metrics": metrics,
+        "metrics": _measure(result.ranker, dev, str(data.dev)) if dev else None,
     }
     save_version(result.ranker, out, card)
     shutil.rmtree(work, ignore_errors=True)

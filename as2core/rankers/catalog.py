@@ -1,9 +1,11 @@
 """Every ranker by name; how one is declared and how a spec is written is in `as2core.rankers.specs`.
 
-A ranker is known here as soon as its module is in this folder. These modules import torch when a ranker is built, so
-that listing the catalog costs nothing.
+A ranker is known here as soon as its module is in this folder, or an installed package offers it (`GROUP`). These
+modules import torch when a ranker is built, so that listing the catalog costs nothing.
 """
 
+import importlib.metadata
+import logging
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
@@ -32,6 +34,9 @@ from as2core.rankers.specs import BuiltPart, Entry, Part, Setting, read_pairs, r
 from as2core.text import suggest_name
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
+GROUP = "as2.rankers"
+
+log = logging.getLogger(__name__)
 
 
 _modules = [import_module(f"{rankers.__name__}.{m.name}") for m in pkgutil.iter_modules(rankers.__path__)]
@@ -265,3 +270,22 @@ def check_version(path: Path, settings: str) -> None:
         values = _read_version_settings(path.name, SAVED.get(kind), settings)
         if kind in CATALOG and (inner := CATALOG[kind].inner_spec(values)):
             check(inner)
+
+
+def _add_installed() -> None:
+    """Add what other packages offer in the entry-point group `as2.rankers`, an `Entry` each. One that cannot be loaded,
+    or has a name of ours, is left out with a warning."""
+    for point in importlib.metadata.entry_points(group=GROUP):
+        try:
+            entry = point.load()
+        except Exception as error:  # of code that is not ours
+            log.warning("%s (%s) is left out: %s", point.value, GROUP, error)
+            continue
+        if not isinstance(entry, Entry) or entry.name in CATALOG:
+            log.warning("%s (%s) is left out: it is no Entry with a name of its own", point.value, GROUP)
+            continue
+        CATALOG[entry.name] = entry
+        SAVED.update({cls.kind: cls for cls in entry.saved})
+
+
+_add_installed()  # at the end, as these packages may import this module

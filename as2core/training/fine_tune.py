@@ -125,8 +125,7 @@ def fine_tune(
     trainer.accelerator.wait_for_everyone()  # the best state is read from `workdir`, which the first may then delete
     learner.to(device).eval()
     best, score = trainer.best()
-    if not all(p.isfinite().all() for p in ranker.module.parameters()):
-        raise diverged(trainer.state.global_step)
+    _refuse_diverged(ranker, trainer.state.global_step)
     share = _mix_with_base(trainer, ranker, base, settings.tuned_share, at_start) if base.is_trained else 1.0
     if share != 1:
         watch.emit("mean", tuned_share=share)
@@ -210,6 +209,12 @@ class _Patience(EarlyStoppingCallback):
     @property
     def _is_exhausted(self) -> bool:
         return self.early_stopping_patience_counter >= self.early_stopping_patience
+
+
+def _refuse_diverged(ranker: HasWeights, step: int) -> None:
+    """Raises BadSetting where a weight is no number."""
+    if not all(p.isfinite().all() for p in ranker.module.parameters()):
+        raise diverged(step)
 
 
 def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> torch.nn.ParameterList:

@@ -23,10 +23,11 @@ class TrainSettings:
     that the base ranks highest (0: from all; as2core.training.hard_negatives). `batch_questions` a
     mini-batch, or as many as fit into `max_tokens`; `by_pairs`: pairs of a question and one candidate, shuffled over
     all questions, in place of whole questions. `noise`: the share of labels flipped beforehand.
-    `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
-    lambda in nats. `reduction` "sum": the losses of a generative ranker are sums over tokens and pairs, as its paper
-    writes them, else means. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill`
-    that of a cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
+    `loss`: None lets the ranker choose (pointwise; generative: mle; an encoder-decoder's twin: pairwise). `margin`: the
+    hinge's, pairwise in logits, RLL's lambda in nats. `reduction` "sum": the losses of a generative ranker are sums
+    over tokens and pairs, as its paper writes them, else means. `distill` weighs the KL to a teacher's scores, softened
+    by `temperature`; `self_distill` that of a cascade's exits to its last, which takes the exit draw "all" (Zhang et
+    al., "Be Your Own Teacher", 2019).
     `contrast` weighs InfoNCE within a question, beside the loss. `unlabelled`: so many of a question's candidates
     without a label learn from the teacher too. `title_dropout`: the share of candidates read without their title.
     `dropout`: the probability in every layer of the ranker while it is trained; None leaves each at its own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from as2core.errors import BadSetting
 from as2core.nn.question_lm import Seq2SeqLM
@@ -21,11 +22,20 @@ from as2core.training.learners.seq2seq import Seq2SeqLearner
 from as2core.training.learners.structure import LISTWISE, POINTWISE, RERANK, StructureLearner
 from as2core.training.settings import ADAPT, TrainSettings
 
-__all__ = ["Learner", "R", "Teacher", "learner_for", "require_weights", "suggest_settings"]
+__all__ = ["Learner", "MakesLearner", "R", "Teacher", "learner_for", "require_weights", "suggest_settings"]
+
+
+@runtime_checkable
+class MakesLearner(Protocol):
+    """A ranker with a learner of its own, and so with a loss of its own."""
+
+    def make_learner(self, settings: TrainSettings, teacher: Teacher | None) -> Learner: ...
 
 
 def learner_for(ranker: Ranker, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:
     """The learner of a trainable ranker. Raises BadSetting for one that has nothing to train."""
+    if isinstance(ranker, MakesLearner):
+        return ranker.make_learner(settings, teacher)
     if isinstance(ranker, CascadeRanker):
         return CascadeLearner(ranker, settings, teacher)
     if isinstance(ranker, GenerativeRanker):
