@@ -1,5 +1,6 @@
 """Labelling by keys in a real browser: one key, one label; silent where it has to be; two sessions apart."""
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -235,6 +236,34 @@ def test_keys_behind_one_that_leaves_the_list_are_not_taken(page, queue, small):
     expect(page.get_by_test_id("as2-late")).to_contain_text("keys were not taken")
     wait_until_idle(page)
     assert [label for label, _ in events(small.home, "Leaver")] == ["incorrect", "incorrect"]
+
+
+def test_nothing_moves_in_a_list_where_a_label_is_given_and_its_question_is_above_the_rows(page, queue):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_list(page, queue, "Steady")
+    for _ in range(15):  # to a list that is longer than the page, and stays where it is when its first row is labelled
+        head, rows = page.get_by_test_id("as2-list-head").inner_text(), page.locator(ROW).all_inner_texts()[:2]
+        if re.fullmatch("Rows 1 to 8 of (9|[1-9][0-9]+)", head) and "shipped with the corpus" not in "".join(rows):
+            break
+        press(page, "ArrowRight")
+    boxes = (
+        "() => [...document.querySelectorAll('[data-testid=as2-row], [class*=st-key-label_row_] button')]"
+        ".filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect())"
+        ".map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))"
+    )
+    before = page.evaluate(boxes)
+    assert all(min(width, height) >= 24 for *_, width, height in before)
+    page.keyboard.press("x")
+    expect(page.locator('[data-testid="stBaseButton-primary"]:visible').first).to_be_visible()
+    wait_until_idle(page)
+    assert page.evaluate(boxes) == before
+    question = page.locator(".as2-list-head .asks")
+    page.keyboard.press("i")
+    expect(question).to_be_visible()
+    wait_until_idle(page)
+    assert 0 < question.bounding_box()["y"] < page.locator(ROW).first.bounding_box()["y"]
+    page.locator(f"{ITEM} h2").click()
+    expect(question).to_have_count(0)
 
 
 def test_two_browsers_never_show_the_same_item(page, queue, browser):
