@@ -14,7 +14,7 @@ from sqlalchemy import Row
 
 from app.labels.queues import Seat, request_queue
 from app.labels.rules import find_rules
-from app.labels.strategies import RANDOM, REVIEWS
+from app.labels.strategies import RANDOM, REVIEWS, UNLABELLED
 from app.workbench.workbench import Workbench
 from as2core.types import LABELS
 from db.repositories import labels as rows
@@ -29,9 +29,9 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ProgressView:
     """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are those this
-    annotator could still label in the queue; `per_label` counts `all` by the resolved label: LABELS, and "disputed"
-    where people disagree evenly. `pace`: labels a minute in the current session, None without one.
-    `target`: the pairs wanted, None if none were set."""
+    annotator could still label in the queue, questions in the one of those without a label; `per_label` counts `all` by
+    the resolved label: LABELS, and "disputed" where people disagree evenly. `pace`: labels a minute in the current
+    session, None without one. `target`: the pairs wanted, None if none were set."""
 
     today: int
     mine: int
@@ -65,8 +65,11 @@ def measure_progress(
         (per_label, question_count), more = count_cached(wb, (corpus_id, annotator_id), mine, tally)
         request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
         count = partial(queues.count_open, s, request, now)
-        # what one labels does not leave a review as it leaves another queue
-        remaining, fewer = (count(), 0) if queue in REVIEWS else count_cached(wb, (request,), mine, count)
+        if queue == UNLABELLED:
+            count = partial(queues.count_questions_to_label, s, request)
+        # what one labels does not leave a review as it leaves another queue, and one label is enough for a question
+        is_exact = queue in REVIEWS or queue == UNLABELLED
+        remaining, fewer = (count(), 0) if is_exact else count_cached(wb, (request,), mine, count)
         newest = rows.list_recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
     # "the rest are incorrect" is one act with as many labels as the list is long: no measure of pace
     last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]

@@ -66,12 +66,6 @@ class Seat:
         return Holder(self.annotator_id, self.holder)
 
 
-def needs_label(wb: Workbench, corpus_id: int, annotator_id: int) -> bool:
-    """Whether the label queues have a question that this annotator can begin, ranked or not."""
-    with wb.read() as s:
-        return queues.needs_label(s, corpus_id, annotator_id, find_rules(s, corpus_id).overlap)
-
-
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 

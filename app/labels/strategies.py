@@ -17,6 +17,7 @@ from db.repositories import queues, reviews
 from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
+UNLABELLED = "unlabelled"  # the default
 RANDOM = "random"  # whose order is also that of what adaptive queues draw at random
 TOPS = "tops"  # what readers see first: where labels are wanted that do not wait for a queue of their own
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
@@ -224,12 +225,12 @@ QUEUES = {
     queue.name: queue
     for queue in (
         Queue(
-            name="unlabelled",
+            name=UNLABELLED,
             hint="questions that still need a label",
             description="Questions that still need a label, the best candidate first.",
             order=Order(_without_label),
             explain=lambda e: f"The question still needs a label; {_rank(e)}.",
-            when_empty="Every ranked question has the labels it needs, or somebody else is labelling it.",
+            when_empty="Nothing is left: every question has the labels it needs, or somebody else is labelling it.",
         ),
         Queue(
             name="uncertain",

@@ -58,6 +58,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"questions": 0}
+    job.progress(0, "loading the model")
     model = loading.load_version(wb)
     try:
         generative = loading.load_version(wb, kind=registry.GENERATIVE)

@@ -137,7 +137,11 @@ export default function (component) {
       take(state, act);
     };
     window.addEventListener("keydown", state.listen, true);
-    state.pointed = () => { state.tabbed = false; };
+    state.pointed = ({ target }) => {
+      state.tabbed = false;
+      const { cancels, doc } = state.data ?? {};
+      if (cancels && state.sent.doc !== doc && !target.closest("button")) send(state, "cancel");
+    };
     window.addEventListener("pointerdown", state.pointed, true);
     state.chosen = (event) => {
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);

@@ -13,7 +13,8 @@ actions of its own, whoever goes by Tab keeps the focus at a menu, and at a butt
 opens with a text field gives that field the focus. A press that comes before the page has answered the last one is not
 taken, and a word at the foot of the page says so; but where `list` names what the rows in front are of, it waits behind
 one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
-acts that left the front where nobody expected it: then none of those that wait is taken. The server still has to refuse
+acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether
+to go on (`cancels`), a click beside its buttons sends the action "cancel". The server still has to refuse
 an action whose `doc` is no longer shown.
 """
 

@@ -98,12 +98,20 @@ def list_questions(session: Session, corpus_id: int) -> list[Question]:
 
 
 def list_unranked_questions(
-    session: Session, corpus_id: int, version_id: int, limit: int, *, only: Collection[int] = ()
+    session: Session,
+    corpus_id: int,
+    version_id: int,
+    limit: int,
+    *,
+    only: Collection[int] = (),
+    but: Select | None = None,
 ) -> list[Question]:
-    """Those that are not `is_ranked_by` this version: of the queues, or of `only` if any are given. First those that a
-    retrain may learn from, newest first, then those kept apart."""
+    """Those that are not `is_ranked_by` this version: of the queues, or of `only` if any are given, without those whose
+    ids `but` selects. First those that a retrain may learn from, newest first, then those kept apart."""
     is_offered = Question.id.in_(only) if only else Question.queued
     unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered, ~is_ranked_by(version_id))
+    if but is not None:
+        unranked = unranked.where(Question.id.not_in(but))
     order = Question.split.in_(KEPT_APART), Question.id.desc()
     return list(session.scalars(unranked.order_by(*order).limit(limit)))
 

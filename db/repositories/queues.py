@@ -114,6 +114,15 @@ def count_open(session: Session, request: QueueRequest, now: datetime, *, leased
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 
+def count_questions_to_label(session: Session, request: QueueRequest) -> int:
+    """Questions of the queues, or of `only`, that need one more person to label them, ranked or not."""
+    with_labels = select_with_labels(request.corpus_id, request.who.annotator_id, request.overlap)
+    where = [Question.corpus_id == request.corpus_id, Question.queued, Question.id.not_in(with_labels)]
+    if request.only:
+        where.append(Question.id.in_(request.only))
+    return session.scalar(select(func.count(Question.id)).where(*where)) or 0
+
+
 def _fix_join_order(session: Session) -> None:
     """Until the transaction ends. PostgreSQL takes as long to weigh the orders of so many joins as to make them, and,
     guessing that few rows stay, may choose one that takes five times as long."""
@@ -220,13 +229,6 @@ def select_with_labels(corpus_id: int, annotator_id: int, overlap: int) -> Selec
     people = func.count(CurrentLabel.annotator_id.distinct())
     enough = or_(func.max(case((covers, 1), else_=0)) == 1, people >= overlap)
     return statement.join(Annotator).group_by(CurrentLabel.question_id).having(enough)
-
-
-def needs_label(session: Session, corpus_id: int, annotator_id: int, overlap: int) -> bool:
-    """Whether the label queues have a question that this annotator can begin."""
-    with_labels = select_with_labels(corpus_id, annotator_id, overlap)
-    rest = select(Question.id).where(Question.corpus_id == corpus_id, Question.queued, Question.id.not_in(with_labels))
-    return session.scalar(rest.limit(1)) is not None
 
 
 def pooled_rank(pool: tuple[tuple[int, int], ...]) -> SQLColumnExpression[int]:

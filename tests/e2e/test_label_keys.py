@@ -1,5 +1,6 @@
 """Labelling by keys in a real browser: one key, one label; silent where it has to be; two sessions apart."""
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -235,6 +236,38 @@ def test_keys_behind_one_that_leaves_the_list_are_not_taken(page, queue, small):
     expect(page.get_by_test_id("as2-late")).to_contain_text("keys were not taken")
     wait_until_idle(page)
     assert [label for label, _ in events(small.home, "Leaver")] == ["incorrect", "incorrect"]
+
+
+SIZES = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-as2-row-"]')].map((row) => [
+  row.querySelector('[data-testid="as2-row"]').innerText,
+  [...row.querySelectorAll('[data-testid="as2-row"], button')].filter((e) => e.checkVisibility()).map((e) => {
+    const { x, width, height } = e.getBoundingClientRect();
+    return [x, width, height].map(Math.round);
+  })]))"""
+
+
+def test_a_row_stays_as_it_is_when_it_is_in_front_or_labelled_and_the_question_is_above_the_rows(page, queue):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_list(page, queue, "Steady")
+    for _ in range(15):  # to a list that is longer than the page
+        if re.fullmatch("Rows .* of (9|[1-9][0-9]+)", page.get_by_test_id("as2-list-head").inner_text()):
+            break
+        press(page, "ArrowRight")
+    before, label = page.evaluate(SIZES), page.locator(f"{ROW}.here").inner_text()
+    assert all(min(width, height) >= 24 for boxes in before.values() for _, width, height in boxes)
+    page.keyboard.press("x")
+    expect(page.locator(f"{ROW}.here")).not_to_have_text(label, use_inner_text=True)
+    wait_until_idle(page)
+    after = page.evaluate(SIZES)
+    assert label in after and len(before.keys() & after.keys()) >= 3
+    assert all(after[text] == boxes for text, boxes in before.items() if text in after)
+    question = page.locator(".as2-list-head .asks")
+    page.keyboard.press("i")
+    expect(question).to_be_visible()
+    wait_until_idle(page)
+    assert 0 < question.bounding_box()["y"] < page.locator(ROW).first.bounding_box()["y"]
+    page.locator(f"{ITEM} h2").click()
+    expect(question).to_have_count(0)
 
 
 def test_two_browsers_never_show_the_same_item(page, queue, browser):

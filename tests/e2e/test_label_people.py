@@ -54,7 +54,7 @@ def test_a_session_with_the_keyboard_alone(page, small):
     expect(here).to_have_count(1)
     expect(here).to_be_in_viewport(ratio=1)
     page.keyboard.press("i")
-    expect(page.get_by_text("not shown yet? Press i again")).to_be_visible()
+    expect(page.locator(".asks", has_text="not shown yet? Press i again")).to_be_visible()
     wait_until_idle(page)
     page.keyboard.press("i")
     expect(page.locator(ACT).first).to_contain_text("more")

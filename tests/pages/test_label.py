@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import stored
 import streamlit as st
-from app_pages import button, markup, open_page, texts
+from app_pages import button, find_place, markup, open_page, texts
 from sqlalchemy import delete, select
 
 from app.adapt import readiness
@@ -21,6 +21,7 @@ from app.ui import keys
 from app.ui.label import question_list, shortcuts
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
+from app.versions import registry
 from app.workbench.settings import Settings
 from db.models import Corpus, Lease, Sentence
 from db.repositories import labels as label_rows
@@ -176,9 +177,11 @@ def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
 def test_a_removal_is_not_undone_in_another_corpus(wb):
     at = press(open_label(), "remove")
     at.query_params["corpus"] = "Works"
-    at = press(at.run(), "undo")
-    assert [t.value for t in at.toast] == ["You have nothing to undo."]
-    assert not question_management.is_queued(wb, BRIDGE)
+    at = at.run()
+    assert "label_undo" not in [b.key for b in at.button]
+    at.query_params["corpus"] = "Towers"
+    press(at.run(), "undo")
+    assert question_management.is_queued(wb, BRIDGE)
 
 
 def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
@@ -262,7 +265,9 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = press(open_label(), "correct")
     assert "This queue is finished" in markup(at)
-    assert at.button(key="label_correct").disabled
+    keys = [b.key for b in at.button if b.key.startswith("label_")]
+    assert keys == ["label_next_queue", "label_undo", "label_back", "label_act_undo"]
+    assert not any(b.disabled for b in at.button)
     at = press(at, "back")
     assert front(at) == FIRST
 
@@ -272,7 +277,7 @@ def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, a
         label(wb, ann, (item.question_id, item.sentence_id))
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = open_page("label", {"queue": "unlabelled"})
-    assert "Every ranked question has the labels it needs" in markup(at)
+    assert "Nothing is left: every question has the labels it needs" in markup(at)
     at = at.button(key="label_next_queue").click().run()
     assert at.selectbox(key="label_queue").value == "tops"
     assert at.session_state["_label_desk"].seat.queue == "tops"
@@ -280,20 +285,20 @@ def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, a
     assert not at.warning
 
 
-def test_the_page_opens_with_the_tops_where_no_question_is_without_a_label(wb, ann):
+def test_the_page_stays_with_its_queue_where_no_question_is_without_a_label(wb, ann):
     while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
-    at = open_page("label")
-    assert at.selectbox(key="label_queue").value == "tops"
-    assert at.session_state["_label_desk"].item is not None
-    at = at.selectbox(key="label_queue").set_value("unlabelled").run()
-    assert at.selectbox(key="label_queue").value == "unlabelled"
+    for corpus in ("Towers", "Works"):
+        at = open_page("label", {"corpus": corpus})
+        assert at.selectbox(key="label_queue").value == "unlabelled"
+        assert not at.multiselect  # the rankers to pool are for evaluations
+        assert [b.key for b in at.button if b.disabled] == []
 
 
-def add_unranked(wb):
+def add_unranked(wb, text="Who painted it?"):
     """A question in the queues that no model has ranked."""
     with wb.write() as s:
-        questions.add_question(s, stored.TOWERS, "Who painted it?", external_id="new", origin="listed", now=wb.clock())
+        questions.add_question(s, stored.TOWERS, text, external_id="new", origin="listed", now=wb.clock())
 
 
 def score_jobs(wb):
@@ -308,6 +313,31 @@ def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb,
     at = at.button(key="label_rank_more").click().run()
     assert score_jobs(wb) == ["queued"]
     assert "Filling the queues" in markup(at)
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_the_first_queue_ranks_a_question_when_its_turn_comes_and_starts_no_job(wb, ann, mode):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    add_unranked(wb, "When was the bridge opened?")
+    at = open_page("label", {"mode": mode})
+    assert "When was the bridge opened?" in markup(at)
+    assert "<small>Questions left in this queue</small><b>1</b>" in markup(at)
+    assert score_jobs(wb) == []
+    label(wb, ann, front(at))
+    assert "This queue is finished" in markup(open_page("label", {"mode": mode}))
+
+
+def test_a_question_that_has_a_label_is_not_ranked_to_be_labelled(wb, ann):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    add_unranked(wb)
+    with wb.read() as s:
+        [new] = questions.list_unranked_questions(s, stored.TOWERS, registry.get_active(wb).id, 2)
+    label(wb, ann, (new.id, STEEL))
+    assert "This queue is finished" in markup(open_page("label"))
+    with wb.read() as s:
+        assert len(questions.list_unranked_questions(s, stored.TOWERS, registry.get_active(wb).id, 2)) == 1
 
 
 def test_ranking_is_cancelled_where_it_was_started(wb, ann):
@@ -463,6 +493,12 @@ def test_the_menu_says_what_each_queue_holds(wb):
     assert all(": " in option for option in options)
 
 
+def read_head(at):
+    """What stands above the rows of a list."""
+    [head] = re.findall('data-testid="as2-list-head".*?</div>', markup(at))
+    return head
+
+
 def rows(at):
     return markup(at).count('data-testid="as2-row"')
 
@@ -515,14 +551,34 @@ def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_
     monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
     monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
     at = press(press(opened_list(), "correct"), "rest")
-    asks = "Also the 2 rows not shown yet? Press i again to label all 3 incorrect."
-    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    asks = "Also the 2 rows not shown yet? Press i again for all 3."
+    assert [t.value for t in at.toast] == [asks]
+    assert asks in read_head(at) and stored.labels(wb) == {FIRST: "correct"}
+    assert find_place(at, "as2-list-head") < find_place(at, "label_row_0_correct")
     at = press(at, "up")  # any other key cancels
-    assert asks not in texts(at)
+    assert asks not in read_head(at)
     at = press(at, "rest")
-    assert asks in texts(at) and stored.labels(wb) == {FIRST: "correct"}
+    assert asks in read_head(at) and stored.labels(wb) == {FIRST: "correct"}
     at = press(at, "rest")
-    assert len(stored.labels(wb)) == 4 and asks not in texts(at)
+    assert len(stored.labels(wb)) == 4 and asks not in read_head(at)
+    assert "You have labelled all you can here. Press → for the next question." in read_head(at)
+
+
+@pytest.mark.parametrize("over", ["click", "time"])
+def test_the_question_about_rows_not_shown_is_over_after_a_click_or_some_seconds(wb, clock, monkeypatch, over):
+    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    at = press(opened_list(), "rest")
+    assert "Press i again" in read_head(at)
+    if over == "time":
+        clock.advance(seconds=11)
+        at = at.run()
+    else:  # what the listener sends for it
+        desk = at.session_state["_label_desk"]
+        at.session_state["_label_desk"] = replace(desk, turn=desk.turn + 1)
+        at = at.run()
+    assert "Press i again" not in read_head(at)
+    at = press(at, "rest")
+    assert stored.labels(wb) == {} and "Press i again" in read_head(at)
 
 
 def test_a_list_that_was_read_to_its_end_gets_the_rest_at_once(wb, monkeypatch):
@@ -604,7 +660,8 @@ def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
 
 def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
     annotation.give_label(wb, question_id=BRIDGE, sentence_id=1, annotator_id=me.id, label="incorrect")
-    assert "5 candidates, 4 of them ranked; 1 labelled by you</p>" in markup(opened_list(queue="tops"))
+    extent = "5 candidates, 1 of them not ranked, from labels or a file; 1 labelled by you</p>"
+    assert extent in markup(opened_list(queue="tops"))
 
 
 def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it(wb):

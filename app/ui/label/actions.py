@@ -4,6 +4,8 @@ import streamlit as st
 
 from app.ask import question_management
 from app.labels import annotation, queues
+from app.labels.strategies import UNLABELLED
+from app.ranking.next_question import rank_next_question
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.label import rows, undo
@@ -13,10 +15,12 @@ from app.ui.label.desk import DESK_KEY, Desk, Pair
 from app.ui.label.question_list import ListDesk
 from app.ui.label.shortcuts import LIST, ONE, open_overlay
 from app.ui.text import count, plain, shorten
+from app.workbench.workbench import Workbench
 from as2core.types import LABELS
 
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 _BREAKS_KEY = "_label_breaks"
+MAX_RANKINGS = 10  # at a time: others may take one, and nothing may be found for it
 
 
 def find_desk(page: LabelPage) -> Desk | ListDesk:
@@ -35,7 +39,19 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         with slot, st.spinner("Finding the next item …"):
             desk = _open_desk(page, skips)
+    if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
+        with slot, st.spinner("Ranking the next question …"):
+            desk = _rank_next(wb, desk)
     st.session_state[DESK_KEY] = desk
+    return desk
+
+
+def _rank_next(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
+    """With a question that no model has ranked yet, if there is one."""
+    for _ in range(MAX_RANKINGS):
+        if desk.item is not None or not rank_next_question(wb, desk.seat):
+            break
+        desk = desk.draw_next(wb)
     return desk
 
 
@@ -83,7 +99,7 @@ def count_breaks() -> int:
 
 
 def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
-    """The desk after it."""
+    """The desk after it. "cancel", a click on nothing in particular, does what every act does: a question is over."""
     wb = page.frame.wb
     if name in LABELS:
         return desk.give(wb, name, page.display)
@@ -110,8 +126,10 @@ def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | Li
 def _take_list_action(page: LabelPage, name: str, desk: ListDesk) -> ListDesk:
     if name in ("up", "down"):
         return desk.pick(desk.row + (1 if name == "down" else -1))
-    if name == "rest" and desk.hidden and not desk.asks_about_hidden:
-        return desk.ask_about_hidden()
+    now = page.frame.wb.clock()
+    if name == "rest" and desk.hidden and not desk.asks_about_hidden(now):
+        st.toast(rows.describe_question(desk), icon=":material/help:")
+        return desk.ask_about_hidden(now)
     if name == "rest":
         desk, row_count = desk.reject_rest(page.frame.wb, page.display)
         message = f"{count(row_count, 'row')} labelled incorrect. One undo takes them all back."

@@ -10,7 +10,7 @@ from app.labels.guidelines import GuidelineView, read_guidelines
 from app.labels.queues import Seat
 from app.labels.strategies import DECIDE, QUEUES
 from app.ui import signin, url
-from app.ui.label import decide, waiting
+from app.ui.label import decide
 from app.ui.label.desk import Display
 from app.ui.label.shortcuts import LIST, ONE
 from app.ui.page import Frame
@@ -66,7 +66,6 @@ def choose(frame: Frame) -> LabelPage:
     with st.container(horizontal=True, key="label_choice"):
         place = st.container(width="content")  # the mode stands first, but a decision has one only
         entries = {**{q.name: q.menu_entry for q in QUEUES.values()}, DECIDE: decide.MENU_ENTRY}
-        _choose_first_queue(frame)
         queue = url.choose("label", "queue", "Queue", entries)
         pool = _choose_pool(frame) if queue != DECIDE and QUEUES[queue].is_pooled else ()
     mode = ONE
@@ -77,13 +76,6 @@ def choose(frame: Frame) -> LabelPage:
     only = url.get_numbers("only") if queues.can_narrow(queue) else ()
     guidelines = read_guidelines(frame.wb, frame.corpus.id)
     return LabelPage(frame, queue, mode, pool, only, job, guidelines, holder, scores_visible, why_closed)
-
-
-def _choose_first_queue(frame: Frame) -> None:
-    """Where every question has the labels it needs, the page opens with the next queue."""
-    is_chosen = url.get("queue") or "label_queue" in st.session_state
-    if not is_chosen and not queues.needs_label(frame.wb, frame.corpus.id, frame.annotator.id):
-        url.put(queue=waiting.NEXT)
 
 
 def _choose_pool(frame: Frame) -> tuple[str, ...]:

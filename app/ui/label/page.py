@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.labels import progress
+from app.labels import progress, queues
 from app.labels.strategies import QUEUES
 from app.ui import keys, url
 from app.ui.label import choice, decide, rows, sidebar, undo, waiting
@@ -23,6 +24,7 @@ from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from as2core.types import LABELS
 
+Width = Literal["stretch", "content"]
 ADVICE = "Read each list until you find the answer: a retrain gains most from that."
 STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 
@@ -70,7 +72,8 @@ def _listen(page: LabelPage, desk: Desk | ListDesk, dialog: str) -> None:
     off = (*(LABELS if _is_locked(desk) else ()), *(("skip", "remove") if page.is_deciding else ()))
     data: dict[str, object] = {"map": {} if dialog else map_keys(page.mode, off), "doc": desk.showing}
     if isinstance(desk, ListDesk) and desk.item:
-        data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks()}
+        is_asking = desk.asks_about_hidden(page.frame.wb.clock())
+        data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks(), "cancels": is_asking}
     keys.listen_to_keys(key="label_listener", data=data, on_key_change=partial(_handle_key, page))
 
 
@@ -97,18 +100,40 @@ def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
         waiting.draw(page.frame, desk)
     elif isinstance(desk, ListDesk):
         is_closed = page.why_closed is not None
-        rows.draw(desk, scores_visible=page.scores_visible, on_row=act, on_find=act, is_closed=is_closed)
+        now, draw_moves = page.frame.wb.clock(), partial(_draw_moves, page, desk)
+        rows.draw(desk, now=now, scores_visible=page.scores_visible, draw_moves=draw_moves, on_row=act, on_find=act,
+                  is_closed=is_closed)  # fmt: skip
         st.session_state[DESK_KEY] = desk.note_page()
         scroll_to(rows.CURRENT, desk.showing, block="nearest")
     else:
         draw_item(desk.item, scores_visible=page.scores_visible, description=page.description)
 
 
+def _draw_moves(page: LabelPage, desk: ListDesk) -> None:
+    """Above the rows: what is wanted again and again."""
+    draw_button = partial(_draw_button, page, desk, width="content")
+    draw_button("up")
+    draw_button("down")
+    draw_button("undo", is_disabled=page.why_closed is not None)
+
+
+def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
+    """Those that do something; → looks again at what was skipped, or is open at another desk."""
+    draw_button = partial(_draw_button, page, desk, width="content")
+    with st.container(horizontal=True, horizontal_alignment="center", key="label_buttons_without_item"):
+        if page.why_closed is None and undo.list_acts(page.frame.wb, desk.seat):
+            draw_button("undo")
+        if desk.can_go_back:
+            draw_button("back")
+        if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat):
+            draw_button("forward")
+
+
 def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
-    is_empty, is_viewer = desk.item is None, page.why_closed is not None
-    if is_empty and isinstance(desk, DecideDesk) and desk.course is None:
-        return  # there is only the form, or its progress
-    is_closed = is_empty or is_viewer
+    if desk.item is None:
+        _draw_buttons_without_item(page, desk)
+        return
+    is_closed = page.why_closed is not None
     draw_button = partial(_draw_button, page, desk)
     with st.container(horizontal=True, key="label_buttons"):
         for name in LABELS:
@@ -116,16 +141,14 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
     if isinstance(desk, ListDesk):
         with st.container(horizontal=True):
             draw_button("rest", is_disabled=is_closed or not desk.rest, number=len(desk.rest))
-            draw_button("up", is_disabled=is_empty)
-            draw_button("down", is_disabled=is_empty)
-            draw_button("find", is_disabled=is_empty)
-        rows.draw_rest_question(desk)
+            draw_button("find")
     with st.container(horizontal=True):
-        draw_button("undo", is_disabled=is_viewer)
+        if page.mode == ONE:
+            draw_button("undo", is_disabled=is_closed)
         draw_button("back", is_disabled=not desk.can_go_back)
         draw_button("forward", is_disabled=page.is_deciding and not desk.trail.is_in_past)
         if page.mode == ONE:
-            draw_button("skip", is_disabled=page.is_deciding or is_empty)
+            draw_button("skip", is_disabled=page.is_deciding)
         draw_button("remove", is_disabled=page.is_deciding or is_closed)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_button("flag", is_disabled=is_closed)
@@ -137,7 +160,13 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
 
 
 def _draw_button(
-    page: LabelPage, desk: Desk | ListDesk, name: str, *, is_disabled: bool = False, number: int | None = None
+    page: LabelPage,
+    desk: Desk | ListDesk,
+    name: str,
+    *,
+    is_disabled: bool = False,
+    number: int | None = None,
+    width: Width = "stretch",
 ) -> None:
     """`number`: how many rows it is about."""
     action = BY_NAME[name]
@@ -148,7 +177,7 @@ def _draw_button(
         args=(page, name, desk.showing),
         disabled=is_disabled,
         help=action.does,
-        width="stretch",
+        width=width,
     )
 
 

@@ -1,6 +1,7 @@
 """The desk of the other mode: a question with its whole list."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Self
 
 from app.labels import annotation, queues
@@ -11,18 +12,21 @@ from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
 from as2core.types import INCORRECT
 
+QUESTION_TIME = timedelta(seconds=10)  # label.css hides the question then
 WINDOW_ROWS, ROWS_BEFORE = 8, 2  # on the page at once, and of these before the one in front
 
 
 @dataclass(frozen=True, slots=True)
 class ListDesk(BaseDesk[int, QuestionItem]):
     """`row` is the place in front. Questions are skipped, not rows. `pages`: what was on the page so far.
-    `question_turn`: the turn in which the page asks whether rows that were not shown are incorrect, too. `read_ids`:
-    those of `skips` that have labels of the annotator: their lists were read as far as need be."""
+    `question_turn`: the turn in which the page asks, `question_until` at most, whether rows that were not shown are
+    incorrect, too. `read_ids`: those of `skips` that have labels of the annotator: their lists were read as far as need
+    be."""
 
     row: int = 0
     pages: frozenset[Pair] = frozenset()
     question_turn: int = -1
+    question_until: datetime | None = None
     read_ids: frozenset[int] = frozenset()
 
     @property
@@ -48,9 +52,9 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         """Those of `rest` that were never on the page."""
         return tuple(r for r in self.rest if self.item and (self.item.question_id, r.sentence_id) not in self.pages)
 
-    @property
-    def asks_about_hidden(self) -> bool:
-        return self.question_turn == self.turn and bool(self.hidden)
+    def asks_about_hidden(self, now: datetime) -> bool:
+        is_over = self.question_until is None or now > self.question_until
+        return self.question_turn == self.turn and not is_over and bool(self.hidden)
 
     @property
     def window(self) -> range:
@@ -110,9 +114,9 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         page = {(self.item.question_id, self.rows[place].sentence_id) for place in self.window}
         return replace(self, pages=self.pages | page)
 
-    def ask_about_hidden(self) -> Self:
-        """Until the next action, whatever it is."""
-        return replace(self, question_turn=self.turn + 1)
+    def ask_about_hidden(self, now: datetime) -> Self:
+        """Until the next action, whatever it is, or for QUESTION_TIME."""
+        return replace(self, question_turn=self.turn + 1, question_until=now + QUESTION_TIME)
 
     def reject_rest(self, wb: Workbench, display: Display) -> tuple[Self, int]:
         """Label every row that has no label of this annotator incorrect, in one act; how many they were."""

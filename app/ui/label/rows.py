@@ -1,13 +1,14 @@
 """A question's list as the page shows it: a window of rows around the one in front, each with its three buttons."""
 
 from collections.abc import Callable
+from datetime import datetime
 
 import streamlit as st
 
 from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart, render_tag
+from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart
 from app.ui.label.question_list import ListDesk
 from app.ui.text import count, escape, name_document
 from as2core.types import LABELS
@@ -25,14 +26,17 @@ def name_find_key(question_id: int) -> str:
 def draw(
     desk: ListDesk,
     *,
+    now: datetime,
     scores_visible: bool,
+    draw_moves: Callable[[], None],
     on_row: Callable[[str, str, int], None],
     on_find: Callable[[str, str], None],
     is_closed: bool = False,
 ) -> None:
-    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for,
-    `on_find("find", showing)` when words were typed; `is_closed`: for reading alone. Keys of the buttons are those
-    of the place in the window: keys of the row would replay old clicks when a rerun interrupts the run."""
+    """`draw_moves` draws the buttons above the rows. `on_row(label, showing, place)` is called for a click, with the
+    showing that the row was drawn for, `on_find("find", showing)` when words were typed; `is_closed`: for reading
+    alone. Keys of the buttons are those of the place in the window: keys of the row would replay old clicks when a
+    rerun interrupts the run."""
     item = desk.item
     if item is None:
         return
@@ -42,12 +46,13 @@ def draw(
         <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{_describe_extent(item)}</p></div>"""
     )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_list_head"):
+        st.html(_head(desk, item, now), width="stretch")
+        draw_moves()
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):
         row = item.rows[place]
-        with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}", border=place == desk.row
-        ):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}"):
             st.html(_row(desk, item, place, scores=scores), width="stretch")
             for label in LABELS:
                 name, icon = STYLES[label]
@@ -61,20 +66,24 @@ def draw(
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )
-    first, last = desk.window.start + 1, desk.window.stop
-    note = "" if desk.rest else " You have labelled all you can here. Press → for the next question."
-    st.caption(f"Rows {first} to {last} of {len(item.rows)}.{note}")
     st.text_input("Find in this list", key=name_find_key(item.question_id), icon=":material/search:", width=380,
                   placeholder="Words of the sentence", on_change=on_find, args=("find", desk.showing))  # fmt: skip
 
 
-def draw_rest_question(desk: ListDesk) -> None:
-    """Below the buttons, where some of the rest were not on the page yet."""
-    with st.container():  # always there, so that nothing below moves
-        if desk.asks_about_hidden:
-            hidden = count(len(desk.hidden), "row")
-            text = f"Also the {hidden} not shown yet? Press i again to label all {len(desk.rest):,} incorrect."
-            st.warning(f"{text} Any other key cancels.", icon=":material/help:")
+def describe_question(desk: ListDesk) -> str:
+    """Where some of the rest were not on the page yet."""
+    return f"Also the {count(len(desk.hidden), 'row')} not shown yet? Press i again for all {len(desk.rest):,}."
+
+
+def _head(desk: ListDesk, item: QuestionItem, now: datetime) -> str:
+    """Which rows are on the page, or in its place what to do next; the question vanishes by itself."""
+    first, last = desk.window.start + 1, desk.window.stop
+    texts = [f"<p>Rows {first} to {last} of {len(item.rows):,}</p>"]
+    if not desk.rest:
+        texts = ["<p>You have labelled all you can here. Press → for the next question.</p>"]
+    elif desk.asks_about_hidden(now):
+        texts.append(f'<p class="asks">{describe_question(desk)}</p>')
+    return f'<div class="as2-list-head" data-testid="as2-list-head" data-turn="{desk.turn}">{"".join(texts)}</div>'
 
 
 def _describe_extent(item: QuestionItem) -> str:
@@ -84,7 +93,8 @@ def _describe_extent(item: QuestionItem) -> str:
     with_rank, missing = sum(r.rank is not None for r in item.rows), item.run_size - total
     parts = [f"{labels} of {count(total, 'candidate')} labelled by you"]
     if 0 < with_rank < total:
-        parts = [f"{count(total, 'candidate')}, {with_rank:,} of them ranked; {labels:,} labelled by you"]
+        others = f"{total - with_rank:,} of them not ranked, from labels or a file"
+        parts = [f"{count(total, 'candidate')}, {others}; {labels:,} labelled by you"]
     if missing > 0:
         parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")
     if grey := sum(not r.is_open for r in item.rows):
@@ -95,7 +105,6 @@ def _describe_extent(item: QuestionItem) -> str:
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
     row, here = item.rows[place], place == desk.row
-    own = render_tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
@@ -109,6 +118,6 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
-        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escape(row.text)}'
+        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{escape(row.text)}'
         f"<small>{escape(name_document(row.title))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -8,7 +8,7 @@ from app.adapt import readiness
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
-from app.labels.strategies import QUEUES, REVIEWS
+from app.labels.strategies import QUEUES, REVIEWS, UNLABELLED
 from app.ui import navigation
 from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair
@@ -27,6 +27,8 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     target = 0 if queue in REVIEWS else progress.target or 0
     if queue in QUEUES:
         left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
+        if queue == UNLABELLED:
+            left = ("Questions left in this queue", progress.remaining, "Those that still need a label")
         draw_figures((left,), name="as2-left")
     st.markdown("**Labels in this corpus**")
     rows = (

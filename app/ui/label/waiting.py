@@ -13,7 +13,7 @@ from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import queues
-from app.labels.strategies import QUEUES, TOPS
+from app.labels.strategies import QUEUES, TOPS, UNLABELLED
 from app.ranking import score_job
 from app.ui import navigation
 from app.ui.errors import guard
@@ -142,17 +142,20 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
-    is_complete = not score_job.has_unranked(frame.wb, frame.corpus.id)
+    is_by_turns = desk.seat.queue == UNLABELLED  # its questions are ranked when their turn comes
+    is_complete = is_by_turns or not score_job.has_unranked(frame.wb, frame.corpus.id)
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:
-        state = "Every question is ranked." if is_complete else _describe_unranked(job)
-        why = others or (is_complete and queue_kind.when_empty) or "Nothing is left for you here."
         title = "This queue is finished" if is_complete and not others else "Nothing in this queue is free now"
-        _draw_message(title, f"{why}{_describe_skips(desk)} {state} Other queues are above.")
+        state = "Every question is ranked." if is_complete else _describe_unranked(job)
+        why = f"{others or 'Nothing is left for you here.'} {state} Other queues are above."
+        if is_complete and not others:
+            why = queue_kind.when_empty or why
+        _draw_message(title, f"{why}{_describe_skips(desk)}")
     if job is not None and job.error and not is_complete:
         st.error(plain(job.error), icon=":material/error:")
-    with st.container(horizontal=True, horizontal_alignment="center"):
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
         if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),

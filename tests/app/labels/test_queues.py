@@ -421,4 +421,4 @@ def test_with_an_overlap_a_second_person_begins_what_one_began_and_a_third_does_
     assert not offers(bob, question) and not offers(cy, question)
     for row in {r.question_id: r for r in rows_to_label}.values():
         give(ann, row)
-    assert not queueing.needs_label(wb, scored.id, ann.id) and queueing.needs_label(wb, scored.id, bob.id)
+    assert not list_rows(ann) and list_rows(bob)
