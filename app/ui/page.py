@@ -179,9 +179,11 @@ def use_corpus(name: str) -> None:
 
 
 def _switch_corpus() -> None:
-    """Questions that a link chose are those of the corpus before."""
+    """Questions that a link chose are those of the corpus before, and so is a retrain."""
     _forget_missing("as2_corpus")
     url.put(only=None)
+    if navigation.get_current() == "adapt":
+        url.put(job=None)
 
 
 def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:

@@ -28,7 +28,8 @@ STATES = {
     "queued": "Waiting for the worker.",
     "running": "Training in the background.",
     "done": "Done.",
-    "cancelled": "You stopped it. No version was made; the version in use has not changed.",
+    "cancelled": "You stopped it. No version was made; the version in use has not changed. Run it again: it resumes "
+    "where it stopped.",
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
@@ -104,6 +105,16 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
     first_times = st.session_state.setdefault("_as2_queued", {})  # by this session
     seconds = time.monotonic() - first_times.setdefault((job.id, job.attempt), time.monotonic())
     return NO_WORKER if seconds > PATIENCE_SECONDS else ""
+
+
+def is_paused(job: JobView) -> bool:
+    """A paused job that is being cancelled waits for nobody."""
+    return job.paused and not job.cancelling
+
+
+def name_state(job: JobView) -> str:
+    """`queued`, `running`, `paused`: of an active job."""
+    return "paused" if is_paused(job) else job.state
 
 
 def describe_state(job: JobView) -> str:

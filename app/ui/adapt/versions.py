@@ -29,7 +29,6 @@ COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orang
 CARD_CLICKS = "_adapt_card_clicks"
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
-ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 CLAIM = "claimed by the import"  # of figures that were not measured here
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
@@ -40,7 +39,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
-        answers = version.kind in ANSWERING
+        answers = version.kind in registry.ANSWERING
         state = "is in use, for all corpora." if answers else f"is in use. {NOT_ANSWERING}"
         _draw_banner(frame, version, f"{plain(version.name)} {state}")
         with st.container(horizontal=True):
@@ -54,7 +53,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     instead = " instead" if active else ""
     current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
     claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
-    scope = ", for all corpora" if active and version.kind in ANSWERING else ""
+    scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
     if promote.draw_job(frame, version):
         return
     st.markdown(f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?")
@@ -277,7 +276,8 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
         st.rerun()
     before = _find_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
-    where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
+    answers = version.kind in registry.ANSWERING
+    where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be in use{instead}{where}")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))
