@@ -356,7 +356,7 @@ def is_skippable(job: queue.JobView) -> bool:
 def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) -> queue.JobView:
     """Have a retrain save its version with what the held-out questions say, without the check by copies. Raises
     NotAllowed for a viewer who did not start it."""
-    return queue.change_settings(wb, job_id, "finish a retrain without the check", {"copies": False}, by=by)
+    return queue.update_settings(wb, job_id, "finish a retrain without the check", {"copies": False}, by=by)
 
 
 def _name_base(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:

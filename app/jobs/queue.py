@@ -195,7 +195,7 @@ def _set_paused(wb: Workbench, job_id: int, is_paused: bool, by: int | None) -> 
     return load_job(wb, job_id)
 
 
-def change_settings(
+def update_settings(
     wb: Workbench, job_id: int, act: str, values: Mapping[str, object], *, by: int | None = None
 ) -> JobView:
     """Ask an active job for something else. A run sees it where it calls `read_settings`. `by` and NotAllowed as in

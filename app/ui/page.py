@@ -25,7 +25,7 @@ from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.landing import shipped
 from app.ui.text import count, plain
-from app.ui.wording import describe_vectors
+from app.ui.wording import describe_vectors, name_version_state
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
@@ -269,7 +269,7 @@ def _choose_version(wb: Workbench) -> str:
         key="as2_model",
         on_change=_forget_missing,
         args=("as2_model",),
-        format_func=lambda n: f"{n} ({'in use' if n == active else states[n]})",
+        format_func=lambda n: f"{n} ({name_version_state('active' if n == active else states[n])})",
     )
     url.put(model=None if name == active else name)
     return name

@@ -127,6 +127,11 @@ def describe_state(job: JobView) -> str:
     return STATES[job.state]
 
 
+def name_version_state(state: str) -> str:
+    """`in use`, `used before`: of a version; `shipped`, `candidate` and `rejected` as they are."""
+    return {"active": "in use", "former": "used before"}.get(state, state)
+
+
 def describe_seconds(seconds: float) -> str:
     """`40 s`, `2 min 10 s`, `1 h 5 min`."""
     s = max(0, round(seconds))

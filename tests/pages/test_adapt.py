@@ -88,6 +88,8 @@ def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, 
     at = open_adapt({"corpus": "handbook"})
     assert not at.error
     assert find_place(at, "Prepared labels") < find_place(at, "as2-ready") < find_place(at, "Nothing is labelled yet")
+    choices = [b.key for b in at.button if b.key and b.key.startswith("adapt_accept_")]
+    assert choices == ["adapt_accept_20", "adapt_accept_25"]
     at = at.button(key="adapt_accept_20").click().run()
     assert "Nothing is labelled yet" not in texts(at) and at.button(key="adapt_accept_5").label
     at = at.button(key="adapt_accept_5").click().run()

@@ -12,18 +12,19 @@ from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
+from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
 
 Colour = Literal["green", "gray", "blue", "orange"]
-BADGES: dict[str, tuple[str, Colour, str]] = {
-    "active": ("in use", "green", ":material/check_circle:"),
-    "shipped": ("shipped", "gray", ":material/inventory_2:"),
-    "candidate": ("candidate", "blue", ":material/hourglass_empty:"),
-    "rejected": ("rejected", "orange", ":material/block:"),
-    "former": ("used before", "gray", ":material/history:"),
+BADGES: dict[str, tuple[Colour, str]] = {
+    "active": ("green", ":material/check_circle:"),
+    "shipped": ("gray", ":material/inventory_2:"),
+    "candidate": ("blue", ":material/hourglass_empty:"),
+    "rejected": ("orange", ":material/block:"),
+    "former": ("gray", ":material/history:"),
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 CARD_CLICKS = "_adapt_card_clicks"
@@ -168,8 +169,8 @@ def _draw_version(
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
-            label, colour, icon = BADGES[version.state]
-            st.badge(label, color=colour, icon=icon)
+            colour, icon = BADGES[version.state]
+            st.badge(name_version_state(version.state), color=colour, icon=icon)
             st.button("Card", key=f"adapt_card_{version.id}", on_click=_open_card, args=(version.name,),
                       type="tertiary")  # fmt: skip
             if against and not version.problem:
