@@ -282,7 +282,7 @@ def _find_warnings(
     parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
     labels = correct + incorrect - composition.presumed_count
-    if labels and correct / labels < FEW_CORRECT_SHARE:
+    if correct and correct / labels < FEW_CORRECT_SHARE:  # what to do without any is the problem
         are = "is" if correct == 1 else "are"
         warnings.append(
             f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."

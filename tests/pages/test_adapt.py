@@ -787,6 +787,16 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)
 
 
+def test_a_version_that_nobody_measured_says_so_beside_its_promotion(wb):
+    stored.put_version(wb, "brought", metrics={})
+    at = open_adapt({"version": "brought"})
+    assert "brought is not measured on this corpus. Promote **brought** instead?" in texts(at)
+    assert "not measured on this corpus · " in texts(at)
+    [version] = [v.id for v in registry.list_versions(wb) if v.name == "brought"]
+    at = at.button(key=f"adapt_use_{version}").click().run()
+    assert "brought is not measured on this corpus: **Compare** measures it." in texts(at)
+
+
 def test_a_version_is_compared_with_what_it_was_made_from(wb):
     change_version(wb, "starter-3", parent="gone")
     promotion.promote(wb, "starter-2")

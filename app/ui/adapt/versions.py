@@ -30,6 +30,7 @@ COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orang
 CARD_CLICKS = "_adapt_card_clicks"
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
+UNMEASURED = "not measured on this corpus"
 CLAIM = "claimed by the import"  # of figures that were not measured here
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
@@ -54,6 +55,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     instead = " instead" if active else ""
     current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
     claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
+    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if is_unmeasured(version) else "")
     scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
     if promote.draw_job(frame, version):
         return
@@ -101,6 +103,11 @@ def describe_promotion(version: VersionView, past: Promotion) -> str:
     """`Promoted on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
     although = ", although it was worse" if version.is_worse else ""
     return f"Promoted on {format_time(past.at)}{although}: “{past.words}”"
+
+
+def is_unmeasured(version: VersionView) -> bool:
+    """Whether nothing is known of a version that was never in use, not even what an import claims."""
+    return version.change is None and version.state in ("candidate", "rejected")
 
 
 def describe_rejection(version: VersionView) -> str:
@@ -194,6 +201,8 @@ def _draw_version(
         if version.change:
             claim = f"{CLAIM}: " if version.is_imported else ""
             verdict = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
+        elif is_unmeasured(version):
+            verdict = f"{UNMEASURED} · "
         st.caption(verdict + plain(" · ".join(parts)))
         if rejection := describe_rejection(version):
             st.caption(plain(rejection))
@@ -280,6 +289,8 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
     answers = version.kind in registry.ANSWERING
     where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be in use{instead}{where}")
+    if is_unmeasured(version):
+        st.markdown(f"{plain(version.name)} is {UNMEASURED}: **Compare** measures it.")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))
     st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,

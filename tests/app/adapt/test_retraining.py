@@ -842,6 +842,7 @@ def test_questions_of_a_frozen_benchmark_are_named_as_the_reason(wb, split, monk
 def test_one_class_alone_is_refused(wb, label, missing):
     _, ready = readiness_of(wb, relabel(made_up(8), label))
     assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
+    assert not any("training labels only" in warning for warning in ready.warnings)  # one box for one fact
 
 
 def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
