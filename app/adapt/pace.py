@@ -117,8 +117,8 @@ class Work:
     """`steps` of the training, `evaluations` on the validation questions while it runs, `mean_evaluations` there of
     means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
     The base scores `anchor_questions` to keep its scores there. `judge_questions` are scored to find labels that look
-    wrong, `calibration_questions` to calibrate. `copies` are trained, for `copy_steps` in all, to judge the
-    `judged_questions`. `measured_sets`: data that the base was measured on before."""
+    wrong, `calibration_questions` to calibrate. `copies` are trained as the version is, for `copy_steps` in
+    all, to judge the `judged_questions`. `measured_sets`: data that the base was measured on before."""
 
     steps: int = 0
     evaluations: int = 0
@@ -152,7 +152,9 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         "calibration": COMPLETE_WEIGHT * count_candidates(work.calibration_questions),
         f"new {HELD_OUT}": held_out,
         f"base {FOLDS}": COMPLETE_WEIGHT * count_candidates(work.judged_questions),
-        FOLDS: work.copies * validation + STEP_WEIGHT * work.copy_steps,
+        FOLDS: work.copies * validation * (1 + work.evaluations + work.mean_evaluations)
+        + STEP_WEIGHT * work.copy_steps
+        + TORCH_CANDIDATE_WEIGHT * count_candidates(work.judged_questions),
     }
     for name, weight in frozen.items():
         stages |= {f"base {name}": 0.0 if name in work.measured_sets else weight, f"new {name}": weight}

@@ -161,7 +161,8 @@ def test_the_plan_counts_what_each_stage_reads_and_what_is_measured_already():
     assert plan["training"] == pytest.approx(20 * STEP_WEIGHT + 3 * validation)
     assert plan["mean"] == pytest.approx(2 * validation)
     assert plan["base folds"] == pytest.approx(180 * COMPLETE_WEIGHT)
-    assert plan["folds"] == pytest.approx(3 * validation + 40 * STEP_WEIGHT)
+    training = 3 * (1 + 3 + 2) * validation + 40 * STEP_WEIGHT  # each copy is validated as the version is
+    assert plan["folds"] == pytest.approx(training + 180 * TORCH_CANDIDATE_WEIGHT)
     order = [
         "engine",
         "base held-out",
