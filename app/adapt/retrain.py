@@ -110,6 +110,7 @@ class _Retrain:
             measured_sets.append(HELD_OUT)
         work = Work(measured_sets=measured_sets, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
+            from as2core.training.anchors import count_anchors
             from as2core.training.weight_mean import count_scored_shares
 
             settings = training.choose_train_settings(base, self.settings, len(parts.train))
@@ -122,6 +123,7 @@ class _Retrain:
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
+                anchors=count_anchors(replay) if settings.anchor else 0,
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
                 copies=len(folds),
                 copy_steps=sum(self._count_steps(base, fold.train) for fold in folds),
