@@ -110,7 +110,6 @@ class _Retrain:
             measured_sets.append(HELD_OUT)
         work = Work(measured_sets=measured_sets, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
-            from as2core.training.anchors import count_anchors
             from as2core.training.weight_mean import count_scored_shares
 
             settings = training.choose_train_settings(base, self.settings, len(parts.train))
@@ -123,13 +122,19 @@ class _Retrain:
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
-                anchors=count_anchors(replay) if settings.anchor else 0,
+                anchors=self._count_anchors(base),
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
                 copies=len(folds),
                 copy_steps=sum(self._count_steps(base, fold.train) for fold in folds),
                 judged_questions=[q for fold in folds for q in fold.judged_questions],
             )
         return plan_stages(parts, self.benchmarks, work)
+
+    def _count_anchors(self, base: Ranker) -> int:
+        from as2core.training.anchors import count_anchors
+
+        settings = training.choose_train_settings(base, self.settings, len(self.snapshot.parts.train))
+        return count_anchors(self.snapshot.replay) if settings.anchor else 0
 
     def _count_steps(self, base: Ranker, train: Sequence[Question]) -> int:
         settings = training.choose_train_settings(base, self.settings, len(train))
@@ -182,7 +187,8 @@ class _Retrain:
         control = self.reporter.control_training()
         on_progress = self.reporter.follow("training", "scoring the training questions")
         snapshot = self.snapshot.prepare_training(labels.questions)
-        with self.measuring.cache_logits(ranker, "preparation", snapshot.replay):
+        anchors = 0 if self.settings.is_fitted else self._count_anchors(ranker)
+        with self.measuring.cache_logits(ranker, "preparation", snapshot.replay, anchors=anchors):
             return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
