@@ -6,6 +6,8 @@ the app started ends after a while without work.
 
 import argparse
 import contextlib
+import ctypes
+import gc
 import logging
 import os
 import signal
@@ -124,10 +126,19 @@ class Worker:
                 is_done = run_next(wb, self.runners, kinds, stopping=self.stop.is_set)
                 pause.end()
                 if is_done:
+                    give_memory_back()
                     continue
             except Exception as e:
                 pause.extend(e)
             self.stop.wait(pause.seconds)
+
+
+def give_memory_back() -> None:
+    """To the system, what a job is done with. A training's tensors are freed all over the heap, and glibc keeps such
+    pages: a worker that waits for work would hold a gigabyte for nobody."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such call
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Pause:

@@ -10,6 +10,7 @@ from app.adapt import readiness as adapting
 from app.adapt.readiness import Readiness
 from app.adapt.report import RetrainReport
 from app.adapt.settings import RetrainSettings
+from app.corpora.corpora import get_corpus
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
@@ -54,14 +55,22 @@ def draw_version(name: str) -> None:
         scroll_to(".st-key-adapt_card", f"{name} {clicks}", block="start")
 
 
+def name_corpus(job: JobView) -> str:
+    """Of a retrain that a link opens from another corpus; "" for one of the page's corpus, or of a deleted one."""
+    return get_corpus(wb, job.corpus_id).name if job.corpus_id not in (None, frame.corpus.id) else ""
+
+
 def draw_job(job: JobView) -> None:
+    corpus = name_corpus(job)
     if job.state == "done":
         report = RetrainReport.from_json(job.result)
         version = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
         with st.container(border=True, key="adapt_card"):
+            if corpus:
+                st.caption(f"Retrained from the labels of the corpus {plain(corpus)}")
             decide = (lambda: None) if version is None else partial(versions.draw_decision, frame, version)
             card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id), decide, find_example)
-    draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
+    draw_live(wb, job, partial(draw_retrain, person=frame.annotator, corpus=corpus))
     if not job.is_active:
         draw_dismiss("job")
     if st.session_state.get(readiness.STARTED) == job.id:  # by a button below the fold

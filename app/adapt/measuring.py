@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 
 from app.adapt import baselines, snapshot
-from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT
+from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.adapt.progress import Reporter
 from app.adapt.report import Baseline, BeforeAfter, Metrics
 from app.adapt.settings import RetrainSettings
@@ -69,12 +69,15 @@ class Measuring:
         evaluations.use_engine(ranker, settings.engine, settings.graphs_dir, on_progress)
 
     @contextmanager
-    def cache_logits(self, ranker: Ranker, stage: str, questions: Sequence[Question]) -> Iterator[None]:
-        """As `use_logits`; what is there already of these questions weighs nothing in the stage's time."""
+    def cache_logits(
+        self, ranker: Ranker, stage: str, questions: Sequence[Question], *, anchors: int = 0
+    ) -> Iterator[None]:
+        """As `use_logits`; what is there already of these questions weighs nothing in the stage's time. So many
+        `anchors` are read by the weights in any case."""
         if isinstance(ranker, CascadeRanker):
             pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
             unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
-            self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread)
+            self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread + TORCH_CANDIDATE_WEIGHT * anchors)
         with use_logits(ranker, self.logits):
             yield
 

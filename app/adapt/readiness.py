@@ -9,7 +9,7 @@ from sqlalchemy import Row
 from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH, plan_folds
 from app.adapt.report import MAX_TEXT_CHARS
-from app.adapt.settings import RetrainSettings
+from app.adapt.settings import COPIES, RetrainSettings
 from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
@@ -282,7 +282,7 @@ def _find_warnings(
     parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
     labels = correct + incorrect - composition.presumed_count
-    if labels and correct / labels < FEW_CORRECT_SHARE:
+    if correct and correct / labels < FEW_CORRECT_SHARE:  # what to do without any is the problem
         are = "is" if correct == 1 else "are"
         warnings.append(
             f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
@@ -345,6 +345,18 @@ def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) 
     settings = _name_base(wb, settings)
     active = queue.list_active(wb, JobKind.RETRAIN, corpus_id)
     return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
+
+
+def is_skippable(job: queue.JobView) -> bool:
+    """Whether a retrain has only the check by copies left to do before its last figures."""
+    is_checking = any(e.get("kind") == COPIES for e in job.events)
+    return is_checking and job.state == "running" and not job.paused and bool(job.settings.get("copies", True))
+
+
+def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) -> queue.JobView:
+    """Have a retrain save its version with what the held-out questions say, without the check by copies. Raises
+    NotAllowed for a viewer who did not start it."""
+    return queue.update_settings(wb, job_id, "finish a retrain without the check", {"copies": False}, by=by)
 
 
 def _name_base(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:

@@ -19,9 +19,10 @@ from app.adapt.measuring import Measuring, use_logits
 from app.adapt.pace import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.progress import Reporter
 from app.adapt.report import BeforeAfter, ExcludedLabels, LabelCounts, QuestionChange, RetrainReport
-from app.adapt.settings import RetrainSettings
+from app.adapt.settings import COPIES, RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
+from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.versions import evaluations, loading, registry, startup
 from app.versions.benchmarks import FROZEN, load_benchmarks, load_starter
@@ -29,7 +30,7 @@ from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
 from as2core.data.source import replace_file
-from as2core.errors import As2Error
+from as2core.errors import As2Error, Cancelled
 from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
@@ -121,6 +122,7 @@ class _Retrain:
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
+                anchors=self._count_anchors(base),
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
                 copies=len(folds),
                 copy_steps=sum(self._count_steps(base, fold.train) for fold in folds),
@@ -128,13 +130,19 @@ class _Retrain:
             )
         return plan_stages(parts, self.benchmarks, work)
 
+    def _count_anchors(self, base: Ranker) -> int:
+        from as2core.training.anchors import count_anchors
+
+        settings = training.choose_train_settings(base, self.settings, len(self.snapshot.parts.train))
+        return count_anchors(self.snapshot.replay) if settings.anchor else 0
+
     def _count_steps(self, base: Ranker, train: Sequence[Question]) -> int:
         settings = training.choose_train_settings(base, self.settings, len(train))
         return training.count_steps(settings, len(train) + (0 if settings.anchor else len(self.snapshot.replay)))
 
     def _plan_folds(self, train: Sequence[Question]) -> tuple[Fold, ...]:
         """None for a fit of a few numbers."""
-        if self.settings.is_fitted:
+        if self.settings.is_fitted or not self.settings.copies:
             return ()
         vectors = snapshots.embed_questions(self.wb, [q.text for q in train], known_only=True)
         held_out, trained_on = self.snapshot.parts.held_out, set(self.base.trained_on)
@@ -179,19 +187,42 @@ class _Retrain:
         control = self.reporter.control_training()
         on_progress = self.reporter.follow("training", "scoring the training questions")
         snapshot = self.snapshot.prepare_training(labels.questions)
-        with self.measuring.cache_logits(ranker, "preparation", snapshot.replay):
+        anchors = 0 if self.settings.is_fitted else self._count_anchors(ranker)
+        with self.measuring.cache_logits(ranker, "preparation", snapshot.replay, anchors=anchors):
             return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
-        """By copies of the base, trained as the version was."""
+        """By copies of the base, trained as the version was; empty once somebody chooses to finish without them."""
+        if not folds:
+            return CrossFit()
+        self.job.event({"kind": COPIES, "message": f"trained and measured; {len(folds)} copies check the result"})
+        try:
+            return self._train_copies(ranker, folds)
+        except Cancelled:
+            self.job.check()  # raises where the whole retrain is to end
+        self.reporter.pace.finish_early(FOLDS)
+        self.job.event({"kind": "note", "message": "finished without the check by copies"})
+        return CrossFit()
+
+    def _is_ending_copies(self) -> bool:
+        """Whether the copies are to end now."""
+        return self.job.should_stop() or not queue.read_settings(self.wb, self.job.id).get("copies", True)
+
+    def _train_copies(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
+        """Raises Cancelled."""
+
+        def check(_: Progress) -> None:
+            if self._is_ending_copies():
+                raise Cancelled("cancelled")
 
         def measure_copy(fold: Fold, number: int) -> Evaluation:
             message = f"checking the result: copy {number + 1} of {len(folds)}"
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
+            control = replace(control, should_stop=self._is_ending_copies)
             snapshot = self.snapshot.prepare_training(fold.train)
             folder = self.workdir / "folds" / str(number)
             with use_logits(ranker, self.logits):  # it has the logits of the shipped questions
-                result = training.train(ranker, snapshot, self.settings, folder, control, lambda _: self.job.check())
+                result = training.train(ranker, snapshot, self.settings, folder, control, check)
             copy = result.ranker
             return self.measuring.measure_copy(copy, self.snapshot.read(fold.judged_questions))
 

@@ -26,13 +26,15 @@ KINDS = {
 FITTED = (FUSION, CALIBRATION)  # a few numbers, fitted at once: no epochs, and nothing is forgotten
 REPLAY = 0.25  # share of the shipped training questions that is mixed in
 MAX_EPOCHS = 100
+COPIES = "copies"  # the event of a retrain whose version is trained and measured, and is now checked by copies
 
 
 @dataclass(frozen=True, slots=True)
 class RetrainSettings:
     """`kind`: of KINDS. `base`: a version, a catalog spec, or "active". `choice`: the labels. `replay`: share of the
     shipped questions mixed in, 0 to 1; always 0 for what is FITTED. `epochs`, `learning_rate`: None for the kind's
-    default. `automatic`: nobody asked for it, and nobody looks at the result first. Raises BadSetting."""
+    default. `automatic`: nobody asked for it, and nobody looks at the result first. `copies`: where few questions are
+    held out, copies judge training questions as well (app.adapt.cross_fitting). Raises BadSetting."""
 
     kind: str = CASCADE
     base: str = "active"
@@ -43,6 +45,7 @@ class RetrainSettings:
     seed: int = 0
     note: str = ""
     automatic: bool = False
+    copies: bool = True
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -9,7 +9,7 @@ from app.corpora.corpora import HANDBOOK, get_corpus
 from app.exchange.starter import ShippedState, drop_labels, find_state, load_shipped_questions, store_shipped
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.types import Question
+from as2core.types import CORRECT, Question
 from db.repositories import labels as label_rows
 
 SPLIT = "train"
@@ -31,12 +31,20 @@ def count_prepared(wb: Workbench, corpus_id: int) -> PreparedLabels | None:
 
 def accept_prepared(wb: Workbench, corpus_id: int, questions: int, *, by: int | None = None) -> int:
     """Label the correct sentences of so many train questions that have none yet, of all documents in turn; returns how
-    many labels that were. Raises NotAllowed for a viewer, UnknownCorpus."""
+    many pairs are correct by that. A person's label of a sentence stays, and counts. Raises NotAllowed for a viewer,
+    UnknownCorpus."""
     with wb.read() as s:
         people.allow(s, by, "accept prepared labels")
     sample = _select_open(wb, corpus_id, _load_train(wb, corpus_id))[:questions]
     answers = [drop_labels(q, keep=1) for q in sample]
-    return store_shipped(wb, corpus_id, answers, origin=HANDBOOK, split=SPLIT)
+    before = _count_correct(wb, corpus_id)
+    store_shipped(wb, corpus_id, answers, origin=HANDBOOK, split=SPLIT)
+    return _count_correct(wb, corpus_id) - before
+
+
+def _count_correct(wb: Workbench, corpus_id: int) -> int:
+    with wb.read() as s:
+        return label_rows.count_outcomes(s, corpus_id)[0].get(CORRECT, 0)
 
 
 def _load_train(wb: Workbench, corpus_id: int) -> list[Question]:

@@ -195,6 +195,24 @@ def _set_paused(wb: Workbench, job_id: int, is_paused: bool, by: int | None) -> 
     return load_job(wb, job_id)
 
 
+def update_settings(
+    wb: Workbench, job_id: int, act: str, values: Mapping[str, object], *, by: int | None = None
+) -> JobView:
+    """Ask an active job for something else. A run sees it where it calls `read_settings`. `by` and NotAllowed as in
+    `cancel`."""
+    with _change(wb, job_id, act, by) as row:
+        if row is not None and row.state in JOB_ACTIVE:
+            row.settings = {**row.settings, **values}
+    return load_job(wb, job_id)
+
+
+def read_settings(wb: Workbench, job_id: int) -> JsonObject:
+    """What a job is asked now; empty where it is gone."""
+    with wb.read() as s:
+        row = s.get(Job, job_id)
+        return dict(row.settings) if row is not None else {}
+
+
 def retry(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
     """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other,
     JobActive as `enqueue` does; NotAllowed as in `cancel`."""

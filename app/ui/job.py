@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+from app.adapt.readiness import finish_without_copies, is_skippable
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
@@ -14,7 +15,7 @@ from app.ui.charts.training import Event, build_dev_chart, build_loss_chart
 from app.ui.errors import guard
 from app.ui.signin import fragment
 from app.ui.text import capitalize, escape, plain
-from app.ui.wording import describe_state, describe_wait, format_event
+from app.ui.wording import describe_state, describe_wait, format_event, is_paused, name_state
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
@@ -23,6 +24,7 @@ POLL_SECONDS, WAIT_SECONDS = 1.0, 2.0
 MAX_LOG_LINES = 8
 TITLES = {
     "queued": "Retraining: queued",
+    "paused": "Retraining: paused",
     "running": "Retraining",
     "done": "Training curves",
     "failed": "The retrain failed",
@@ -62,23 +64,20 @@ def draw_progress(wb: Workbench, job: JobView) -> None:
     st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
 
 
-def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
+def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView, *, corpus: str = "") -> None:
+    """`corpus`: the name of the job's, where it is another than the page's."""
+    title = _title(job, corpus)
     if job.state == "done":
-        with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
+        with st.expander(title, icon=":material/show_chart:", key="adapt_training"):
             _draw_curves(job)
         return
     with st.container(border=True, key="adapt_job"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{_title(job)}**", width="stretch")
+            st.markdown(f"**{title}**", width="stretch")
             if job.is_active:
-                why = explain_refusal(job, person)
-                st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling or bool(why),
-                          icon=":material/play_arrow:" if job.paused else ":material/pause:",
-                          on_click=guard(queue.resume if job.paused else queue.pause), args=(wb, job.id),
-                          kwargs={"by": person.id},
-                          help=why or ("It resumes where it stopped." if job.paused else
-                          "It keeps its progress and makes room for other jobs."))  # fmt: skip
-            draw_cancel_or_retry(wb, job, "adapt", person)
+                _draw_controls(wb, job, person)
+            else:
+                draw_cancel_or_retry(wb, job, "adapt", person)
         if job.is_active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_describe_progress(job)))
         if job.state != "running" and not job.paused:
@@ -89,6 +88,26 @@ def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
         _draw_curves(job)
 
 
+def _draw_controls(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
+    """Of an active retrain. What took minutes is not cancelled by one click."""
+    why, by = explain_refusal(job, person), {"by": person.id}
+    is_off = job.cancelling or bool(why)
+    if is_skippable(job):
+        st.button("Finish without the check", key="adapt_finish", icon=":material/skip_next:", disabled=is_off,
+                  on_click=guard(finish_without_copies), args=(wb, job.id), kwargs=by,
+                  help=why or "The version is trained, and measured on the held-out questions: the comparison is then "
+                  "on those alone.")  # fmt: skip
+    st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=is_off,
+              icon=":material/play_arrow:" if job.paused else ":material/pause:",
+              on_click=guard(queue.resume if job.paused else queue.pause), args=(wb, job.id), kwargs=by,
+              help=why or ("It resumes where it stopped." if job.paused else
+              "It keeps its progress and makes room for other jobs."))  # fmt: skip
+    with st.popover("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=is_off, help=why):
+        st.markdown("No version will be made. You can run it again later: it resumes where it stopped.")
+        st.button("Cancel the retrain", key="adapt_cancel_confirm", type="primary", on_click=guard(queue.cancel),
+                  args=(wb, job.id), kwargs=by)  # fmt: skip
+
+
 def draw_wait_and_error(wb: Workbench, job: JobView) -> None:
     """What a queued job waits for; why another failed."""
     if why := describe_wait(wb, job):
@@ -97,13 +116,14 @@ def draw_wait_and_error(wb: Workbench, job: JobView) -> None:
         st.error(plain(job.error), icon=":material/error:")
 
 
-def _title(job: JobView) -> str:
+def _title(job: JobView, corpus: str) -> str:
     attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
-    return f"{TITLES[job.state]} ({RetrainSettings.from_json(job.settings).kind}, job {job.id}{attempt})"
+    kind, where = RetrainSettings.from_json(job.settings).kind, f", corpus {plain(corpus)}" if corpus else ""
+    return f"{TITLES[name_state(job)]} ({kind}, job {job.id}{attempt}{where})"
 
 
 def _describe_progress(job: JobView) -> str:
-    if job.paused and not job.cancelling:
+    if is_paused(job):
         return "Paused. Press Resume to continue."
     if job.state == "queued":
         return "Queued …"

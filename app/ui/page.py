@@ -25,7 +25,7 @@ from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.landing import shipped
 from app.ui.text import count, plain
-from app.ui.wording import describe_vectors
+from app.ui.wording import describe_vectors, name_version_state
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
@@ -179,9 +179,11 @@ def use_corpus(name: str) -> None:
 
 
 def _switch_corpus() -> None:
-    """Questions that a link chose are those of the corpus before."""
+    """Questions that a link chose are those of the corpus before, and so is a retrain."""
     _forget_missing("as2_corpus")
     url.put(only=None)
+    if navigation.get_current() == "adapt":
+        url.put(job=None)
 
 
 def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
@@ -267,7 +269,7 @@ def _choose_version(wb: Workbench) -> str:
         key="as2_model",
         on_change=_forget_missing,
         args=("as2_model",),
-        format_func=lambda n: f"{n} ({'in use' if n == active else states[n]})",
+        format_func=lambda n: f"{n} ({name_version_state('active' if n == active else states[n])})",
     )
     url.put(model=None if name == active else name)
     return name

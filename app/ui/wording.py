@@ -28,7 +28,8 @@ STATES = {
     "queued": "Waiting for the worker.",
     "running": "Training in the background.",
     "done": "Done.",
-    "cancelled": "You stopped it. No version was made; the version in use has not changed.",
+    "cancelled": "You stopped it. No version was made; the version in use has not changed. Run it again: it resumes "
+    "where it stopped.",
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
@@ -106,6 +107,16 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
     return NO_WORKER if seconds > PATIENCE_SECONDS else ""
 
 
+def is_paused(job: JobView) -> bool:
+    """A paused job that is being cancelled waits for nobody."""
+    return job.paused and not job.cancelling
+
+
+def name_state(job: JobView) -> str:
+    """`queued`, `running`, `paused`: of an active job."""
+    return "paused" if is_paused(job) else job.state
+
+
 def describe_state(job: JobView) -> str:
     """What became of a job, and what that means for the versions."""
     if job.state == "running" and job.cancelling:
@@ -114,6 +125,11 @@ def describe_state(job: JobView) -> str:
         again = f" It was tried {count(job.attempt, 'time')}." if job.attempt > 1 else ""
         return f"Its worker was interrupted, and no version was made.{again} Run it again: it resumes where it stopped."
     return STATES[job.state]
+
+
+def name_version_state(state: str) -> str:
+    """`in use`, `used before`: of a version; `shipped`, `candidate` and `rejected` as they are."""
+    return {"active": "in use", "former": "used before"}.get(state, state)
 
 
 def describe_seconds(seconds: float) -> str:

@@ -23,6 +23,7 @@ from db.models import ModelVersion
 from db.repositories import versions as rows
 
 CASCADE, GENERATIVE = "cascade", "generative"
+ANSWERING = (CASCADE, GENERATIVE)  # kinds that Ask and Label use
 IMPORTS_FOLDER = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
 
 

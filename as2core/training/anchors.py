@@ -67,6 +67,11 @@ def choose_anchors(
     return Anchors(tuple(anchors), logits)
 
 
+def count_anchors(questions: Sequence[Question]) -> int:
+    """How many candidates `choose_anchors` keeps of these."""
+    return sum(min(len(q.candidates), BEST + OTHERS) for q in questions)
+
+
 def plan_anchors(batches: BatchPlan, anchors: Anchors, *, seed: int) -> BatchPlan:
     """The batches, each with the next QUESTIONS_PER_BATCH of the anchors and a sample of their candidates. The
     questions come in turn, in another order each time. Without anchors, the batches as they are."""

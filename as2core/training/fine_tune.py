@@ -113,7 +113,8 @@ def fine_tune(
     if flips:
         watch.emit("noise", **asdict(flips))
     at_start = trainer.dev_ap_each()
-    watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
+    count = _count_questions(noisy, batches, settings, base)
+    watch.emit("start", steps=len(batches), questions=count, dev_ap=average(at_start))
     frozen.requires_grad_(False)
     try:
         with _set_dropout(learner, settings.dropout), FastDropout():
@@ -147,6 +148,12 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     if settings.anchor and base.is_trained:
         batches = learner.add_anchors(batches, base, questions, on_progress)
     return batches
+
+
+def _count_questions(train: Sequence[Question], batches: BatchPlan, settings: TrainSettings, base: HasWeights) -> int:
+    """Those that the loss learns from, and the anchors."""
+    has_anchors = settings.anchor and base.is_trained
+    return batches.question_count + (sum(not q.positives and not q.negatives for q in train) if has_anchors else 0)
 
 
 def _prepare(learner: Learner, questions: Sequence[Question], batches: BatchPlan, control: RunControl) -> None:

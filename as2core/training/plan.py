@@ -79,6 +79,11 @@ class BatchPlan(Sequence[PlannedBatch]):
         self._ends = list(accumulate(len(sizes) for sizes in self._sizes))
         self._exits = [_draw_exit(i, len(self), exits, planner.settings, rng) for i in range(len(self))]
 
+    @property
+    def question_count(self) -> int:
+        """Questions that the loss learns from."""
+        return int(NEEDS[self._planner.needs](self._planner.table).sum())
+
     def with_anchors(self, anchors: Sequence[tuple[Group, ...]]) -> Self:
         """The same plan, each batch with the anchors of its place."""
         plan = copy.copy(self)

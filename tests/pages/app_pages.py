@@ -32,6 +32,11 @@ def texts(at: AppTest) -> str:
     return "\n".join(p.value for p in parts).replace("\\", "")
 
 
+def find_popover(at: AppTest, label: str):
+    """What the page says of it, whose content is drawn in any case."""
+    return next(x.proto.popover for x in at.get("popover") if x.proto.popover.label == label)
+
+
 def find_place(at: AppTest, mark: str) -> int:
     """Which of the page's elements, from the top, is the first one with this text or key."""
     return next(i for i, x in enumerate(at.main) if mark in f"{getattr(x, 'key', '')} {getattr(x, 'proto', '')}")

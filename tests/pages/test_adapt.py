@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 import stored
-from app_pages import find_place, markup, open_page, texts
+from app_pages import find_place, find_popover, markup, open_page, texts
 from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job
 
 from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
+from app.adapt.settings import COPIES, RetrainSettings
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
@@ -32,6 +33,7 @@ from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.metrics import PairedTest
 from as2core.types import Candidate, Question
+from db.repositories import jobs as job_rows
 
 PAIRED_WORSE = {"difference": -0.04, "low": -0.07, "high": -0.01, "p": 0.01, "wins": 2, "losses": 14, "ties": 19}
 WORSE = {"AP": 0.662, "before AP": 0.702, "paired": PAIRED_WORSE}
@@ -86,6 +88,8 @@ def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, 
     at = open_adapt({"corpus": "handbook"})
     assert not at.error
     assert find_place(at, "Prepared labels") < find_place(at, "as2-ready") < find_place(at, "Nothing is labelled yet")
+    choices = [b.key for b in at.button if b.key and b.key.startswith("adapt_accept_")]
+    assert choices == ["adapt_accept_20", "adapt_accept_25"]
     at = at.button(key="adapt_accept_20").click().run()
     assert "Nothing is labelled yet" not in texts(at) and at.button(key="adapt_accept_5").label
     at = at.button(key="adapt_accept_5").click().run()
@@ -154,6 +158,7 @@ def test_the_start_takes_the_defaults_unless_they_are_set(wb):
         "seed": 7,
         "note": "first try",
         "automatic": False,
+        "copies": True,
     }
     assert LabelSelection.from_json(read_settings(wb)["choice"]) == LabelSelection()
     job = stored.jobs(wb)[-1].id
@@ -186,8 +191,23 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
     assert at.query_params["job"] == str(job)
     assert "step 25: dev AP" in markup(at)
     assert at.button(key="adapt_start").disabled
-    at.button(key="adapt_cancel").click().run()
+    assert find_popover(at, "Cancel")  # one click alone cancels nothing
+    assert "You can run it again later: it resumes where it stopped" in texts(at)
+    at.button(key="adapt_cancel_confirm").click().run()
     assert stored.jobs(wb)[-1].cancelling
+
+
+def test_a_retrain_that_only_copies_still_check_can_be_finished_without_them(wb):
+    job = put_retrain(wb, message="checking the result: copy 1 of 3")
+    at = open_adapt()
+    assert not [b for b in at.button if b.key == "adapt_finish"]  # it is not trained yet
+    with wb.write() as s:
+        job_rows.add_event(s, job, {"kind": COPIES, "message": "3 copies check the result"}, wb.clock())
+    at = at.run()
+    at = at.button(key="adapt_finish").click().run()
+    assert not RetrainSettings.from_json(read_settings(wb)).copies
+    assert not [b for b in at.button if b.key == "adapt_finish"]
+    assert stored.jobs(wb)[-1].state == "running" and not stored.jobs(wb)[-1].cancelling
 
 
 def test_a_paused_retrain_is_found_behind_many_of_another_corpus(wb):
@@ -215,6 +235,36 @@ def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(wb):
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
     assert f"Job {other} (retrain) runs first. This job starts when that one ends or is paused." in texts(at)
     assert at.button(key="adapt_start").disabled
+
+
+def test_a_paused_retrain_of_another_corpus_is_waited_for_by_nobody(wb):
+    put_retrain(wb, "queued", corpus_id=WORKS, paused=True)
+    assert "starts when it has ended" not in texts(open_adapt())
+    running = put_retrain(wb, corpus_id=OTHERS)
+    assert f"Job {running} retrains from another corpus: this one starts when it has ended" in texts(open_adapt())
+
+
+def test_another_corpus_shows_its_own_retrain_and_a_link_to_another_s_names_the_corpus(wb):
+    own, other = put_retrain(wb), put_retrain(wb, corpus_id=OTHERS)
+    at = open_adapt({"job": str(own)})
+    assert "corpus" not in find_title(at)
+    at = at.selectbox(key="as2_corpus").select("others").run()
+    assert at.query_params["job"] == str(other) and f"job {other})" in find_title(at)
+    assert f"job {own}, corpus things)" in find_title(open_page("adapt", {"corpus": "others", "job": str(own)}))
+    stored.change_job(wb, own, state="done", result=stored.retrain_result())
+    at = open_page("adapt", {"corpus": "others", "job": str(own)})
+    assert "Retrained from the labels of the corpus things" in texts(at)
+
+
+def find_title(at):
+    return next(m.value for m in at.markdown if m.value.startswith("**Retraining"))
+
+
+def test_a_version_answers_for_all_corpora_which_is_said_before_a_retrain_and_before_the_promotion(wb):
+    at = open_adapt()
+    assert "until you promote the result, which then answers for all corpora." in texts(at)
+    at = at.button(key=f"adapt_use_{SECOND}").click().run()
+    assert "will be in use instead of cascade, on every page and for all corpora, at once." in texts(at)
 
 
 def test_the_preview_is_of_the_version_that_is_started_from(wb):
@@ -277,8 +327,11 @@ def test_a_running_job_is_paused_and_goes_on(wb):
     at = at.button(key="adapt_pause").click().run()
     assert stored.jobs(wb)[0].paused
     assert at.button(key="adapt_pause").label == "Resume"
+    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is paused (job {job})." in texts(at)
     stored.change_job(wb, job, state="queued")
     at = at.run()
+    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is paused (job {job})." in texts(at)
+    assert "queued" not in texts(at)
     assert "Press Resume to continue" in next(p.proto.text for p in at.get("progress"))
     assert "Waiting for the worker" not in texts(at)
     at.button(key="adapt_pause").click().run()
@@ -732,6 +785,16 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
     assert texts(open_adapt()).count(last) == 1
     at = open_adapt({"version": "starter-2"})
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)
+
+
+def test_a_version_that_nobody_measured_says_so_beside_its_promotion(wb):
+    stored.put_version(wb, "brought", metrics={})
+    at = open_adapt({"version": "brought"})
+    assert "brought is not measured on this corpus. Promote **brought** instead?" in texts(at)
+    assert "not measured on this corpus · " in texts(at)
+    [version] = [v.id for v in registry.list_versions(wb) if v.name == "brought"]
+    at = at.button(key=f"adapt_use_{version}").click().run()
+    assert "brought is not measured on this corpus: **Compare** measures it." in texts(at)
 
 
 def test_a_version_is_compared_with_what_it_was_made_from(wb):

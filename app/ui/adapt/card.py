@@ -87,6 +87,7 @@ def _draw_verdict(report: RetrainReport) -> None:
         f"<b>{report.change.headline}</b>"
         f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
     )
+    st.markdown(describe_turns(report))
     st.markdown(plain(describe_test(report.paired)))
     if text := " ".join(filter(None, [describe_judges(report), describe_power(report)])):
         st.caption(text)
@@ -206,7 +207,7 @@ def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     values = " and ".join(
         f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})" for name, before, after in fell or changes
     )
-    end = f"nothing of note was forgotten (that is a fall by more than {MAX_FORGOTTEN_POINTS:g} points)."
+    end = f"nothing of note was forgotten (a fall by up to {MAX_FORGOTTEN_POINTS:g} points does not count)."
     if fell:
         end = "some of it was **forgotten**; weigh that against the gain."
     noun = "benchmark" if len(changes) == 1 else "benchmarks"
@@ -242,7 +243,7 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels, find_example: F
     questions = sorted(report.per_question, key=lambda q: (-abs(q.turn), -abs(q.change)))
     if not questions:
         return
-    st.markdown(describe_turns(report))
+    st.markdown("**The same questions, before and after**")
     st.caption(
         "Here each question has a fixed list of candidates, those that its labels were given on. On Ask, the search "
         "has to find the sentence among all documents first."
@@ -276,8 +277,8 @@ def describe_turns(report: RetrainReport) -> str:
     """How many first sentences became correct, and incorrect; Markdown."""
     up, down = (sum(q.turn == turn for q in report.per_question) for turn in (1, -1))
     return (
-        f"**The same questions, before and after.** Of {count_questions(report)}, **{up:,}** got a correct first "
-        f"sentence where it was incorrect before, and **{down:,}** lost one."
+        f"Of {count_questions(report)}, **{up:,}** got a correct first sentence where it was incorrect before, and "
+        f"**{down:,}** lost one."
     )
 
 

@@ -13,6 +13,7 @@ from app.ui.errors import guard
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
 from app.ui.text import format_time, plain
+from app.ui.wording import name_state
 
 KINDS: dict[str, str] = {
     JobKind.RETRAIN: "Retrain",
@@ -23,12 +24,7 @@ KINDS: dict[str, str] = {
     JobKind.PROPOSE: "Proposing questions",
     JobKind.DECIDE: "Ranking for a decision",
 }
-STATES = {
-    "queued": "waiting for the worker",
-    "running": "running",
-    "done": "done",
-    "failed": "failed",
-    "cancelled": "cancelled",
+STATES = {  # others as they are
     "lost": "its worker was interrupted",
 }
 
@@ -65,7 +61,7 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
 
 
 def _line(job: JobView) -> str:
-    state = "paused" if job.paused else STATES[job.state]
+    state = STATES.get(job.state, name_state(job))
     why = f": {plain(job.error)}" if job.error and job.state in ("failed", "lost") else ""
     kind = KINDS.get(job.kind, job.kind)
     return f"**{kind}**, job {job.id}, {format_time(_when(job))}: {state}{why}"

@@ -9,7 +9,7 @@ from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import count
 
-CHOICES = (100, 20)  # labels at a time, the recommended first, besides all that remain
+CHOICES, RECOMMENDED = (20, 100), 100  # labels at a time, besides all that remain
 
 
 def draw(frame: Frame) -> None:
@@ -30,7 +30,7 @@ def draw(frame: Frame) -> None:
         choices = {n: f"Accept {n} labels" for n in CHOICES if n < remaining} | {remaining: rest}
         with st.container(horizontal=True):
             for n, text in choices.items():
-                kind: Literal["primary", "secondary"] = "primary" if n == CHOICES[0] else "secondary"
+                kind: Literal["primary", "secondary"] = "primary" if n == RECOMMENDED else "secondary"
                 st.button(text, key=f"adapt_accept_{n}", type=kind, icon=":material/done_all:", disabled=bool(why),
                           help=why, on_click=_accept, args=(frame, n))  # fmt: skip
 
@@ -38,4 +38,5 @@ def draw(frame: Frame) -> None:
 @guard
 def _accept(frame: Frame, questions: int) -> None:
     labels = accept_prepared(frame.wb, frame.corpus.id, questions, by=frame.annotator.id)
-    announce(f"{count(labels, 'prepared label')} accepted. Retrain to see what they bring.")
+    note = " A sentence that somebody labelled otherwise keeps that label." if labels < questions else ""
+    announce(f"{count(labels, 'prepared label')} accepted.{note} Retrain to see what they bring.")

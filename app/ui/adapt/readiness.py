@@ -5,6 +5,7 @@ import streamlit as st
 from app.adapt import readiness
 from app.adapt.readiness import Narrowing, Readiness
 from app.adapt.settings import FITTED, RetrainSettings
+from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.ui import navigation, url
@@ -13,6 +14,7 @@ from app.ui.errors import guard
 from app.ui.figures import draw_figures
 from app.ui.page import Frame
 from app.ui.text import count, format_percent, plain
+from app.ui.wording import is_paused, name_state
 from app.versions import registry
 from app.workbench.workbench import Workbench
 from as2core.types import CORRECT, INCORRECT, UNSURE
@@ -126,7 +128,7 @@ def draw_start(frame: Frame, view: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     why = frame.explain_refusal("retrain")
     under_way = queue.list_active(frame.wb, JobKind.RETRAIN)
-    busy = any(j.corpus_id == frame.corpus.id for j in under_way)
+    own = next((j for j in under_way if j.corpus_id == frame.corpus.id), None)
     _draw_settings(_list_bases(frame.wb))
     if view.expectation:
         st.info(plain(view.expectation), icon=":material/school:")
@@ -134,18 +136,25 @@ def draw_start(frame: Frame, view: Readiness) -> None:
         "Retrain from labels",
         type="primary",
         icon=":material/model_training:",
-        disabled=busy or not view.is_ready or bool(why),
+        disabled=own is not None or not view.is_ready or bool(why),
         key="adapt_start",
         on_click=_start,
         args=(frame,),
         help=why or "Runs in the background: you can go on working, or close the page.",
     )
-    if busy:
-        st.caption("A retrain of this corpus is running; its progress is above.")
+    if own is not None:
+        st.caption(f"A retrain of this corpus is {name_state(own)} (job {own.id}).")
     elif view.is_ready:
-        if under_way:
-            st.caption(f"Job {under_way[0].id} retrains from another corpus: this one starts when it has ended.")
-        st.caption(f"{describe_training_questions(view)}; nothing changes until you promote the result.")
+        if ahead := min((j for j in under_way if not is_paused(j)), key=lambda j: j.state != "running", default=None):
+            st.caption(f"Job {ahead.id} retrains from another corpus: this one starts when it has ended.")
+        st.caption(f"{describe_training_questions(view)}; {_describe_promotion(frame.wb)}.")
+
+
+def _describe_promotion(wb: Workbench) -> str:
+    text = "nothing changes until you promote the result"
+    kind = RetrainSettings(kind=selection.read_kind()).version_kind
+    has_others = kind in registry.ANSWERING and len(list_corpora(wb)) > 1
+    return f"{text}, which then answers for all corpora" if has_others else text
 
 
 def _draw_settings(bases: list[str]) -> None:

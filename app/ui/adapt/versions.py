@@ -12,24 +12,25 @@ from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
+from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
 
 Colour = Literal["green", "gray", "blue", "orange"]
-BADGES: dict[str, tuple[str, Colour, str]] = {
-    "active": ("in use", "green", ":material/check_circle:"),
-    "shipped": ("shipped", "gray", ":material/inventory_2:"),
-    "candidate": ("candidate", "blue", ":material/hourglass_empty:"),
-    "rejected": ("rejected", "orange", ":material/block:"),
-    "former": ("used before", "gray", ":material/history:"),
+BADGES: dict[str, tuple[Colour, str]] = {
+    "active": ("green", ":material/check_circle:"),
+    "shipped": ("gray", ":material/inventory_2:"),
+    "candidate": ("blue", ":material/hourglass_empty:"),
+    "rejected": ("orange", ":material/block:"),
+    "former": ("gray", ":material/history:"),
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 CARD_CLICKS = "_adapt_card_clicks"
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
-ANSWERING = (registry.CASCADE, registry.GENERATIVE)
+UNMEASURED = "not measured on this corpus"
 CLAIM = "claimed by the import"  # of figures that were not measured here
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
@@ -40,7 +41,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
-        answers = version.kind in ANSWERING
+        answers = version.kind in registry.ANSWERING
         state = "is in use, for all corpora." if answers else f"is in use. {NOT_ANSWERING}"
         _draw_banner(frame, version, f"{plain(version.name)} {state}")
         with st.container(horizontal=True):
@@ -54,7 +55,8 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     instead = " instead" if active else ""
     current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
     claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
-    scope = ", for all corpora" if active and version.kind in ANSWERING else ""
+    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if is_unmeasured(version) else "")
+    scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
     if promote.draw_job(frame, version):
         return
     st.markdown(f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?")
@@ -101,6 +103,11 @@ def describe_promotion(version: VersionView, past: Promotion) -> str:
     """`Promoted on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
     although = ", although it was worse" if version.is_worse else ""
     return f"Promoted on {format_time(past.at)}{although}: “{past.words}”"
+
+
+def is_unmeasured(version: VersionView) -> bool:
+    """Whether nothing is known of a version that was never in use, not even what an import claims."""
+    return version.change is None and version.state in ("candidate", "rejected")
 
 
 def describe_rejection(version: VersionView) -> str:
@@ -169,8 +176,8 @@ def _draw_version(
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
-            label, colour, icon = BADGES[version.state]
-            st.badge(label, color=colour, icon=icon)
+            colour, icon = BADGES[version.state]
+            st.badge(name_version_state(version.state), color=colour, icon=icon)
             st.button("Card", key=f"adapt_card_{version.id}", on_click=_open_card, args=(version.name,),
                       type="tertiary")  # fmt: skip
             if against and not version.problem:
@@ -194,6 +201,8 @@ def _draw_version(
         if version.change:
             claim = f"{CLAIM}: " if version.is_imported else ""
             verdict = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
+        elif is_unmeasured(version):
+            verdict = f"{UNMEASURED} · "
         st.caption(verdict + plain(" · ".join(parts)))
         if rejection := describe_rejection(version):
             st.caption(plain(rejection))
@@ -277,8 +286,11 @@ def _use(frame: Frame, version: VersionView, act: str) -> None:
         st.rerun()
     before = _find_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
-    where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
+    answers = version.kind in registry.ANSWERING
+    where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be in use{instead}{where}")
+    if is_unmeasured(version):
+        st.markdown(f"{plain(version.name)} is {UNMEASURED}: **Compare** measures it.")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))
     st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,

@@ -15,7 +15,7 @@ from app import bootstrap
 from app.adapt import cross_fitting, label_noise, label_selection, measuring, readiness, splitting, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
-from app.adapt.settings import RetrainSettings
+from app.adapt.settings import COPIES, RetrainSettings
 from app.ask import asking
 from app.compare.rankers import note_trained_on
 from app.corpora import corpora
@@ -149,6 +149,29 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id, cross_fit
     assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
     promotion.promote(wb, made.name, "a try")
     assert asking.ask(wb, corpus_id, "What was built in oslo?").version == made.name
+
+
+def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, cross_fitted):
+    from app.adapt.retrain import run_retrain
+
+    def finish_in_the_first_copy(job):
+        report = job.progress
+
+        def progress(share, message):
+            report(share, message)
+            if "copy 1 of 3, step" in message:
+                readiness.finish_without_copies(wb, job.id)
+
+        job.progress = progress
+        return run_retrain(job)
+
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
+    job = finish_retrain(wb, job.id, finish_in_the_first_copy)
+    assert [e["kind"] for e in job.events if e["kind"] in (COPIES, "note")] == [COPIES, "note"]
+    labels = job.result["labels"]
+    assert labels["cross_fitted_questions"] == 0
+    assert len(job.result["per_question"]) == labels["held_out_questions"]
+    assert job.result["version"] in [v.name for v in registry.list_versions(wb)]
 
 
 @pytest.mark.parametrize(
@@ -819,6 +842,7 @@ def test_questions_of_a_frozen_benchmark_are_named_as_the_reason(wb, split, monk
 def test_one_class_alone_is_refused(wb, label, missing):
     _, ready = readiness_of(wb, relabel(made_up(8), label))
     assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
+    assert not any("training labels only" in warning for warning in ready.warnings)  # one box for one fact
 
 
 def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):

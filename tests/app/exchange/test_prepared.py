@@ -1,11 +1,14 @@
 """The prepared labels of the handbook: accepted some at a time, and signed by nobody here."""
 
 import pytest
+from sqlalchemy import select
 
+import db.models
 from app.corpora import corpora
 from app.exchange import exports
 from app.exchange.prepared import PreparedLabels, accept_prepared, count_prepared
 from app.exchange.starter import ensure_handbook
+from app.labels import annotation
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl
@@ -42,6 +45,14 @@ def test_accepting_more_than_there_are_accepts_the_rest(wb, handbook):
     assert accept_prepared(wb, handbook.id, 99) == 3
     assert count_prepared(wb, handbook.id) == PreparedLabels(5, 0)
     assert accept_prepared(wb, handbook.id, 1) == 0
+
+
+def test_a_sentence_that_a_person_labelled_keeps_that_label_and_is_not_counted(wb, handbook, ann):
+    with wb.read() as s:
+        question = s.scalars(select(db.models.Question.id)).first()
+        sentence = s.scalars(select(db.models.Sentence.id).where(db.models.Sentence.text == "Tea is a drink.")).one()
+    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=ann.id, label="incorrect")
+    assert accept_prepared(wb, handbook.id, 5) == 4
 
 
 def test_a_corpus_of_ones_own_has_none_whatever_its_name(wb):

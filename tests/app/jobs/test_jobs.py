@@ -1,8 +1,10 @@
 import logging
+import platform
 import threading
 import time
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from sqlalchemy import text
 
@@ -524,6 +526,21 @@ def test_jobs_that_wait_or_run_are_known_without_their_events(wb, towers):
     assert queue.list_active(wb, "retrain") == []
     assert queue.find_newest(wb, "score", towers.id).id == ids[2]
     assert queue.find_newest(wb, "retrain", towers.id) is None
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what other C libraries keep is their own affair")
+def test_a_worker_gives_the_memory_of_a_job_back(wb, working):
+    memory, peak, remaining = psutil.Process().memory_info, [], []
+
+    def run(job):
+        blocks = [bytearray(b"x" * 100_000) for _ in range(3_000)]
+        remaining.extend(blocks[::100])  # between the pages that are free afterwards
+        peak.append(memory().rss)
+
+    working({"score": run})
+    job = queue.enqueue(wb, "score", {})
+    until(lambda: queue.load_job(wb, job.id).state == "done")
+    until(lambda: memory().rss < peak[0] - 200_000_000, seconds=20)
 
 
 @pytest.fixture

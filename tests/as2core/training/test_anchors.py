@@ -12,7 +12,7 @@ from as2core.cascade.engine_torch import TorchEngine
 from as2core.cascade.logit_cache import LogitCache
 from as2core.errors import BadSetting, Cancelled
 from as2core.training import anchors
-from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
+from as2core.training.anchors import choose_anchors, count_anchors, measure_drift, plan_anchors
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits
 from as2core.training.fine_tune import fine_tune
@@ -55,6 +55,7 @@ def test_anchors_are_the_bases_best_candidates_and_a_sample_of_the_others(base, 
         assert best < set(ids) and len(ids) == len(set(ids)) == 7
         places = [[c.id for c in old.candidates].index(i) for i in ids]
         assert anchors_of_old.logits[old.qid] == pytest.approx(logits(base, [old])[:, places], abs=1e-5)
+    assert count_anchors(OLD) == sum(len(q.candidates) for q in anchors_of_old.questions)
     again, other = choose_anchors(base, base, OLD, seed=1), choose_anchors(base, base, OLD, seed=2)
     assert again.questions == anchors_of_old.questions != other.questions
 

@@ -80,6 +80,20 @@ def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_
     assert all(set(e["dev_ap"]) == {str(layer) for layer in base.exits} for e in judged)
 
 
+def test_the_start_counts_the_questions_that_something_is_learnt_from(base, tmp_path):
+    known, seen = questions(0, 12), []
+    one_sided = [dataclasses.replace(q, candidates=tuple(c for c in q.candidates if c.label)) for q in questions(12, 2)]
+    unlabelled = [
+        dataclasses.replace(q, candidates=tuple(dataclasses.replace(c, label=None) for c in q.candidates))
+        for q in questions(14, 3)
+    ]
+    everything, once = [*known, *one_sided, *unlabelled], dataclasses.replace(FAST, epochs=1, loss="listwise")
+    first = fine_tune(base, everything, [], once, workdir=tmp_path / "a", control=RunControl(seen.append)).ranker
+    anchored = dataclasses.replace(once, anchor=1.0)
+    fine_tune(first, everything, [], anchored, workdir=tmp_path / "b", control=RunControl(seen.append))
+    assert [e["questions"] for e in seen if e["kind"] == "start"] == [12, 12 + 3]
+
+
 def test_dev_ap_is_that_of_the_ranker_s_own_scores(base, tmp_path):
     dev, seen = questions(0, 12), []
     fine_tune(

@@ -8,6 +8,7 @@ from app.ask.asking import AskView
 from app.compare.rankers import list_rankers
 from app.ui import url
 from app.ui.text import plain
+from app.ui.wording import name_version_state
 from app.versions import registry
 from app.workbench.workbench import Workbench
 
@@ -53,7 +54,7 @@ def list_options(wb: Workbench, view: AskView) -> dict[str, str]:
     """Name -> how it is listed: the versions, newest first, then the rankers of the catalog."""
     states = {v.name: v.state for v in registry.list_versions(wb, kind=None) if not v.problem}
     names = dict.fromkeys([view.version, *states, *list_rankers(wb)])
-    return {n: f"{n} ({states[n]})" if n in states else n for n in names}
+    return {n: f"{n} ({name_version_state(states[n])})" if n in states else n for n in names}
 
 
 def draw_choice(name: str, label: str, options: dict[str, str], current: str) -> None:
