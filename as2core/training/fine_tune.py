@@ -95,9 +95,7 @@ def fine_tune(
     started = control.clock()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
-    device = next(learner.parameters()).device
-    if torch.cuda.is_available():  # as the Trainer does later: what comes before the first step takes long on the CPU
-        learner.to(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
+    device = _move_to_gpu(learner)
     noisy, flips = flip_labels(train, settings.noise, seed=settings.seed) if settings.noise else (train, None)
     batches = _plan(base, learner, noisy, control)
     _prepare(learner, noisy, batches, control)
@@ -134,6 +132,15 @@ def fine_tune(
     watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, selection_score=score)
     early = end < len(batches)
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
+
+
+def _move_to_gpu(learner: Learner) -> torch.device:
+    """As the Trainer does later, where there is one: what comes before the first step takes long on the CPU. Returns
+    where the learner was."""
+    device = next(learner.parameters()).device
+    if torch.cuda.is_available():
+        learner.to(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
+    return device
 
 
 def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], control: RunControl) -> BatchPlan:
