@@ -43,7 +43,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     if view.full_names:
         st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
     for twin, name in view.twins.items():
-        st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
+        st.caption(f"{plain(twin)} is {plain(name)} with its default share dropped at each exit, so it is not listed again.")
     if metric in view.unranked:
         order = UNRANKED.get(view.unranked_order, "the order in which the candidates come")
         st.caption(f"No reranking, {order}: {metric} {view.unranked[metric]:.3f}.")
@@ -78,11 +78,11 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
-    st.header(f"Drop ratio of {plain(cascade)}", anchor=False)
+    st.header(f"Share dropped at each exit: {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
     st.altair_chart(build_sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
                     key=f"compare_sweep_chart_{cascade}",
-                    alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
+                    alt=f"{metric} against compute at every share dropped; the table above has the numbers")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
 
@@ -167,8 +167,8 @@ def _draw_pairs(pairs: Sequence[PairedResult], metric: str, full_names: Mapping[
     st.header("Is the difference significant?", anchor=False)
     st.caption(
         f"A paired randomisation test of {metric} over the same questions. With many pairs, some differences are "
-        "chance, so p is corrected for all pairs by Holm's method; pairs of drop ratios are corrected among "
-        "themselves. The effect size is the mean difference over its standard deviation between questions "
+        "chance, so p is corrected for all pairs by Holm's method; pairs of a cascade's shares dropped are "
+        "corrected among themselves. The effect size is the mean difference over its standard deviation between questions "
         "(Cohen's d): it says how large a difference is, and p how certain."
     )
     visible = choose_pairs(pairs)[:VISIBLE_PAIRS]

@@ -53,7 +53,8 @@ def list_options(wb: Workbench, view: AskView) -> dict[str, str]:
     """Name -> how it is listed: the versions, newest first, then the rankers of the catalog."""
     states = {v.name: v.state for v in registry.list_versions(wb, kind=None) if not v.problem}
     names = dict.fromkeys([view.version, *states, *list_rankers(wb)])
-    return {n: f"{n} ({states[n]})" if n in states else n for n in names}
+    words = {"active": "in use"}  # as the side bar says it
+    return {n: f"{n} ({words.get(states[n], states[n])})" if n in states else n for n in names}
 
 
 def draw_choice(name: str, label: str, options: dict[str, str], current: str) -> None:
