@@ -20,7 +20,7 @@ from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.details import draw_details
 from app.ui.ask.history import draw_history, draw_link_limit
-from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
+from app.ui.ask.labelling import draw_hints, draw_label_count, draw_labels, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
@@ -30,7 +30,7 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.label.buttons import draw_label_buttons, draw_label_state
+from app.ui.label.buttons import draw_label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import open_page
@@ -126,8 +126,8 @@ def draw_result(current: result.Result) -> None:
         draw_label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
     def draw_state(sentence_id: int, where: str) -> None:
-        draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
-                         has_other_wording=sentence_id in pins)  # fmt: skip
+        draw_labels(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
+                    has_other_wording=sentence_id in pins)  # fmt: skip
 
     def draw_buttons_at(position: int, where: str) -> None:
         sentence_id = view.candidates[position].sentence_id

@@ -15,8 +15,8 @@ MAX_CHARS = 90  # of a question in the list
 def draw_history(frame: Frame, besides: Collection[str]) -> None:
     """Nothing before the first question, and none of those that the page shows already, `besides` these. The keys are
     those of the place: a list that grew replays no old click."""
-    asked = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
-    recent = [question for question in asked if question.text not in besides]
+    questions = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
+    recent = [question for question in questions if question.text not in besides]
     if not recent:
         return
     with st.container(gap=None, key="as2_recent"):
