@@ -840,7 +840,9 @@ def test_the_paired_test_is_described_without_its_vocabulary():
     )
 
 
-@pytest.mark.parametrize(("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best validation AP 0.750")])
+@pytest.mark.parametrize(
+    ("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best validation AP 0.750")]
+)
 def test_a_training_without_validation_questions_has_no_best_map(best, line):
     assert wording.format_event({"kind": "end", "step": 16, "best_dev_ap": best}) == line
 

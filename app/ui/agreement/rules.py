@@ -63,7 +63,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
         overlap = st.number_input("People per pair", 1, rules.MAX_OVERLAP, now.overlap,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  help="Adaptive queues choose by a model; pairs drawn at random give fair estimates")  # fmt: skip
+                                  help="A model fills adaptive queues; random pairs give fair estimates")  # fmt: skip
         blind = st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, round(now.blind * 100), 5,
                                 help="Measures how much the ranks influence labels")  # fmt: skip
         target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)

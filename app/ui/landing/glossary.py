@@ -1,5 +1,5 @@
-"""What the words of the pages mean, in the side bar of every page. The table in docs/index.md has the same rows, which a
-test holds; the images of containers have no docs."""
+"""What the words of the pages mean, in the side bar of every page. A test holds that the table in docs/index.md has the
+same rows, which images of containers lack."""
 
 import streamlit as st
 
