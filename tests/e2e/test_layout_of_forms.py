@@ -1,4 +1,4 @@
-"""Fields in a row stand in one line, an error below them, the product's name on a phone, and whose name a browser keeps."""
+"""Fields in one line, an error below them, the product's name on a phone, and whose name a browser keeps."""
 
 import pytest
 from keyboard import wait_until_idle
@@ -8,7 +8,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_labels_of_fields_in_a_row_stand_in_one_line(small_page, small):
-    for view, names in (("list", ("Search labels", "Label", "Annotator")), ("questions", ("Search questions", "State"))):
+    for view, names in (
+        ("list", ("Search labels", "Label", "Annotator")),
+        ("questions", ("Search questions", "State")),
+    ):
         small_page.goto(f"{small.url}/data?view={view}")
         fields = [small_page.get_by_test_id("stWidgetLabel").get_by_text(name, exact=True) for name in names]
         for field in fields:
