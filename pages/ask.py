@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from app.ask.asking import Answer
-from app.ask.examples import list_examples
+from app.ask.examples import Examples, list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
+from app.corpora.corpora import SHIPPED
 from app.labels import consensus
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
@@ -19,7 +20,7 @@ from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.details import draw_details
 from app.ui.ask.history import draw_history, draw_link_limit
-from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
+from app.ui.ask.labelling import draw_hints, draw_label_count, draw_labels, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
@@ -29,19 +30,20 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.label.buttons import draw_label_buttons, draw_label_state
+from app.ui.label.buttons import draw_label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import open_page
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
 
+MAX_EXAMPLES = 4
 MAX_ROW_CHARS = 120  # of a chosen row's sentence, below the table
 
 question = result.read_question()
 frame = open_page(
     "Ask" if question else "What would you like to know?",
-    "" if question else "Ask a question. The answer is a sentence from your documents, with the steps that led to it.",
+    "" if question else "Ask a question. The answer is a sentence from the documents, with the steps that led to it.",
     tab=shorten(question, 60) or "Ask",
     choose_model=True,
     focus_field=not question,
@@ -78,8 +80,11 @@ def draw_empty_corpus() -> None:
     navigation.to("data", "Add documents")
 
 
-def draw_examples() -> None:
-    examples = list_examples(frame.wb, frame.corpus.id)
+def draw_examples(examples: Examples) -> None:
+    if frame.corpus.name in SHIPPED:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("These documents come with the program.", width="content")
+            navigation.to("data", "Use my own documents", icon=":material/upload_file:", view="corpora")
     if frame.corpus.documents == 0:
         draw_empty_corpus()
     elif not examples.questions:
@@ -87,7 +92,11 @@ def draw_examples() -> None:
     for title, texts, key in (
         ("Try one of these", examples.questions, "as2_example"),
         ("The documents do not answer this one", (examples.unanswerable,), "as2_unanswerable"),
-        ("An early exit drops the answer to this one at a drop ratio of 70 %", (examples.dropped,), "as2_dropped"),
+        (
+            "An early exit drops the answer to this one when 70\u00a0% are dropped at each exit",
+            (examples.dropped,),
+            "as2_dropped",
+        ),
     ):
         if any(texts):
             st.pills(title, texts, format_func=plain, key=key, on_change=submit_example, args=(key,))
@@ -117,8 +126,8 @@ def draw_result(current: result.Result) -> None:
         draw_label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
 
     def draw_state(sentence_id: int, where: str) -> None:
-        draw_label_state(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
-                         has_other_wording=sentence_id in pins)  # fmt: skip
+        draw_labels(frame, view, sentence_id, mine=mine.get(sentence_id), where=where,
+                    has_other_wording=sentence_id in pins)  # fmt: skip
 
     def draw_buttons_at(position: int, where: str) -> None:
         sentence_id = view.candidates[position].sentence_id
@@ -202,13 +211,14 @@ draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
     choice.leave()
+    examples = list_examples(frame.wb, frame.corpus.id, MAX_EXAMPLES)
     left, right = st.columns([1.35, 1], gap="large")
     with left:
-        draw_examples()
-        draw_history(frame)
+        draw_examples(examples)
     with right:
         draw_cascade_miniature()
     tour.draw(frame.wb, frame.annotator.name, frame.corpus.name)
+    draw_history(frame, besides=examples.questions)
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:

@@ -9,7 +9,7 @@ from app.ui.page import draw_missing, open_page
 frame = open_page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
 VIEWS = {"corpora": "Corpora", "documents": "Documents", "synonyms": "Synonyms", "questions": "Questions",
-         "proposals": "Proposals", "list": "Labels", "labels": "Import and export"}  # fmt: skip
+         "proposals": "Proposed questions", "list": "Labels", "labels": "Import and export"}  # fmt: skip
 CORPUS_VIEWS = {"documents": documents, "synonyms": synonyms, "questions": questions, "proposals": proposals,
                 "list": label_list}  # fmt: skip
 view = url.choose("data", "view", "View", VIEWS, has_label=False)

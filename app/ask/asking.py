@@ -40,6 +40,7 @@ from db.repositories import questions as rows
 log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
+TRAINED_ON_NOTE = "The model was trained on this question, so its answer here says little about others."
 MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
 MIN_SHARE_OF_THRESHOLD = 0.5  # unless its score alone is below this share of the threshold
 
@@ -202,7 +203,7 @@ def ask(
         corpus_id=corpus_id,
         version=model.name,
         seconds={"load": load_seconds, **result.seconds, "store": ended - ranking_ended, "total": ended - started},
-        notes=_list_notes(result, model),
+        notes=(*_list_notes(result, model), *list_training_notes(wb, result.question, model.name)),
     )
 
 
@@ -266,6 +267,11 @@ def _make_early_run(
         urgency.enter_context(QUESTIONS.take())  # the rest is another piece of work, behind questions without an answer
 
     return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
+
+
+def list_training_notes(wb: Workbench, question: str, ranker: str) -> tuple[str, ...]:
+    """One sentence for the reader if the ranker was trained on the question, else none."""
+    return (TRAINED_ON_NOTE,) if question in loading.list_trained_on(wb, ranker) else ()
 
 
 def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[str, ...]:

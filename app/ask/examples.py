@@ -21,6 +21,7 @@ DOCUMENTS_PER_EXAMPLE = 5  # most sentences give no question
 PREFERRED_WORDS = 9  # a short question says little of its document, a long one is hard to read
 _ENDS = re.compile(r"[.!][\"'”’)\]]*$")  # a text without marks is cut by its length: that is no sentence
 _PLURAL = re.compile(r"(\w+ (?:are|were|have) )([A-Z])([a-z]+s)(?= [a-z]|\?)")
+_PLAIN = re.compile(r"[A-Za-zÀ-ɏ'’ ,-]+\?")  # figures, signs and other scripts are often what is left of a table
 _BARE_NAME = re.compile(r"Wh(?:o|at) (?:is|are|was|were)(?: [A-Z][\w'’-]*)+\?")
 
 
@@ -69,7 +70,7 @@ def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:
     every = [t for own in texts.values() for t in own]
     lowercase, names = lowercase_words(every), {name for t in every for name in _find_names(t)}
     questions = ([_lower_plural(q, names) for t in own for q in ask_by_rule(t, lowercase)] for own in texts.values())
-    by_document = ([q for q in own if not _BARE_NAME.fullmatch(q)] for own in questions)
+    by_document = ([q for q in own if _PLAIN.fullmatch(q) and not _BARE_NAME.fullmatch(q)] for own in questions)
     best = (min(own, key=lambda q: abs(len(q.split()) - PREFERRED_WORDS)) for own in by_document if own)
     return list(dict.fromkeys(best))[:n]
 

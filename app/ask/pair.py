@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.ask.asking import AskView, find_max_probability, rate_candidates
+from app.ask.asking import AskView, find_max_probability, list_training_notes, rate_candidates
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
@@ -113,9 +113,7 @@ def _list_notes(wb: Workbench, view: AskView, name: str, ranker: Ranker) -> tupl
     notes = []
     if parts := list_untrained(ranker):
         notes.append(f"{', '.join(parts)} has not been trained, its order may be chance.")
-    if view.question in loading.list_trained_on(wb, name):
-        notes.append("It was trained on this question, so its answer here says little about others.")
-    return tuple(notes)
+    return (*notes, *list_training_notes(wb, view.question, name))
 
 
 def compare_orders(before: np.ndarray, after: np.ndarray) -> RankMoves:

@@ -34,6 +34,7 @@ NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_
 NOT_ENGLISH = (
     "does not look English: it was divided into sentences by English rules, and the shipped models read English"
 )
+SAME_TEXT = "has the same text as {}, so answers from it appear twice"
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
 log = logging.getLogger(__name__)
@@ -243,7 +244,7 @@ class _Tally:
 
     def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True, by: int | None = None) -> None:
         self.by = by
-        self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
+        self.added = self.updated = self.unchanged = self.sentences = self.expected = self.twins = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
         self.updates: list[str] = []
@@ -262,6 +263,11 @@ class _Tally:
         """A fault of the program, not of the file: reported beside the file, with its traceback in the log."""
         log.warning("reading %s", name, exc_info=error)
         self.failed.append((name, describe_fault(error)))
+
+    def add_twin(self, name: str, twin: str) -> None:
+        """Once most files of a folder are there already, not each is named with its twin."""
+        self.twins += 1
+        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_UPDATES else "another document")))
 
     def report(self) -> None:
         if self._on_progress:
@@ -359,6 +365,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         changes = [d for d in batch if d.id in pieces and d.id in older and older[d.id].digest != digests[d.id]]
         ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
         rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
+        for d in filter(_is_whole_file, new):  # rows of a table repeat each other
+            if pieces[d.id] and (twin := rows.find_older_twin(s, ids[d.id], pieces[d.id][0].text)):
+                tally.add_twin(_describe(d), twin.source or twin.external_id)
         for d in changes:
             document = s.get_one(DocumentRow, older[d.id].id)
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())

@@ -106,6 +106,13 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
     return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
 
 
+def read_corpus_labels(wb: Workbench, question_id: int) -> dict[int, str]:
+    """Sentence id -> label, of the pairs that only imported labels are on: those that the corpus came with."""
+    with wb.read() as s:
+        votes = group_by_sentence(label_rows.list_labels_of_questions(s, [question_id]))
+    return resolve_labels(v for of_one in votes.values() if all(v.imported for v in of_one) for v in of_one)
+
+
 def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
     """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
     labels = read_labels(wb, question_id)

@@ -24,6 +24,7 @@ from app.exchange import starter
 from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.landing import shipped
+from app.ui.landing.glossary import draw_glossary
 from app.ui.text import count, plain
 from app.ui.wording import describe_vectors, name_version_state
 from app.versions import registry
@@ -114,6 +115,7 @@ def open_page(
             _draw_vectors(corpus)
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.find_person(wb)
+        draw_glossary()
     missing = _get_missing("as2_corpus") if corpus is not None else ""
     frame = Frame(wb, cast(CorpusView, corpus), annotator, version, sizes, missing)
     if needs_corpus and missing:

@@ -3,7 +3,9 @@ function keep({ cookies }) {
     const kept = `${cookie}=${encodeURIComponent(value)}`;
     const field = document.activeElement;
     const typed = field?.matches("input") && field.value.trim().replace(/\s+/g, " ") === value;
-    if (typed && !document.cookie.split("; ").includes(kept)) field.blur();  // signed in just now: the keys wake
+    const old = document.cookie.split("; ").find((c) => c.startsWith(`${cookie}=`));
+    const isNew = age.startsWith("max-age=0") ? old : old !== kept;
+    if (typed && isNew) field.blur();  // signed in just now: the keys wake
     const secure = location.protocol === "https:" ? "; Secure" : "";
     document.cookie = `${kept}; path=/; ${age}SameSite=Strict${secure}`;
   }

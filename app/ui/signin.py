@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 
 NAME, DESK, CORPUS = "as2_name", "as2_desk", "as2_corpus"  # cookies
-A_YEAR = "max-age=31536000; "
+A_YEAR, EXPIRED = "max-age=31536000; ", "max-age=0; "
 _REMEMBERED = "_as2_remembered"
 _HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
 _SKIP_KEY = "_as2_skipped"  # whether a callback did nothing because the session does not count any more
@@ -129,8 +129,8 @@ def find_person(wb: Workbench) -> AnnotatorView:
     """The person behind `require_login` and `admit`, known to the database."""
     person = _show_person(wb) if has_provider() else _sign_in_by_name(wb)
     cookies = [(DESK, name_browser(), "")]
-    if person.local and person.name != NOBODY:
-        cookies.append((NAME, person.name, A_YEAR))
+    if person.local:
+        cookies.append((NAME, person.name, A_YEAR if person.name != NOBODY else EXPIRED))
     cookies += [(name, value, A_YEAR) for name, value in st.session_state.get(_REMEMBERED, {}).items()]
     st.components.v2.component("as2_kept", js=load_script("signin"))(key="as2_kept", data={"cookies": cookies})
     return person

@@ -21,4 +21,4 @@ def apply() -> None:
     """Add the style sheets and the logo; called once per run, by main."""
     for sheet in ("theme.css", "frame.css"):
         st.html(_HERE / sheet)
-    st.logo(_HERE / "logo.svg", size="large", icon_image=_HERE / "mark.svg")
+    st.logo(_HERE / "logo.svg", size="large")

@@ -146,13 +146,13 @@ def format_event(event: Event) -> str:
     """An event of a training run as a line to read; "" for the steps, which the curve shows."""
     kind, step = event.get("kind"), int(event.get("step", 0))
     if kind == "start":
-        dev = f", dev AP {_format_dev(event)}" if event.get("dev_ap") else ""
+        dev = f", validation AP {_format_dev(event)}" if event.get("dev_ap") else ""
         return f"start: {count(int(event.get('questions', 0)), 'question')}, {count(int(event['steps']), 'step')}{dev}"
     if kind == "eval":
-        return f"step {step:,}: dev AP {_format_dev(event)}"
+        return f"step {step:,}: validation AP {_format_dev(event)}"
     if kind == "end":
         best = float(event.get("best_dev_ap") or 0)  # 0 without validation questions
-        return f"end at step {step:,}" + (f"; best dev AP {best:.3f}" if best else "")
+        return f"end at step {step:,}" + (f"; best validation AP {best:.3f}" if best else "")
     if kind in ("paused", "resumed"):
         return kind
     if kind == "lost":

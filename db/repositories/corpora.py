@@ -86,6 +86,16 @@ def find_documents_by_name(session: Session, corpus_id: int, external_ids: Seque
     return {r.external_id: r for r in session.execute(query)}
 
 
+def find_older_twin(session: Session, document_id: int, first_sentence: str) -> Row | None:
+    """The row (external_id, source) of a document that was there before this one, with the same text."""
+    own = session.get_one(Document, document_id)
+    query = select(Document.external_id, Document.source).join(Sentence, Sentence.document_id == Document.id).where(
+        Sentence.corpus_id == own.corpus_id, Sentence.text_key == text_key(first_sentence), Sentence.position == 0,
+        Sentence.retired.is_(False), Document.text == own.text, Document.id < document_id,
+    )  # fmt: skip
+    return session.execute(query.limit(1)).first()
+
+
 def add_documents(
     session: Session, corpus_id: int, contents: Sequence[tuple[Content, str]], now: datetime
 ) -> dict[str, int]:

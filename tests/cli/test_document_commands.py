@@ -76,6 +76,10 @@ def test_notes_of_one_kind_are_printed_five_times(as2, write):
     assert err.count("does not look English") == 5 and "the same holds for 2 other documents" in err
 
 
+def test_a_copy_under_another_name_is_pointed_out(as2, write):
+    assert "b.txt has the same text as a.txt" in as2("ingest", write("docs", {"a.txt": "Tea.", "b.txt": "Tea."}))[2]
+
+
 def test_files_that_are_gone_are_pruned_after_a_question(as2, as2_json, write, list_names, monkeypatch):
     folder = write("docs", {"a.txt": "The alpha engine.", "b.txt": "The beta engine.", "t.csv": "id,text\n7,A row.\n"})
     as2("ingest", folder)

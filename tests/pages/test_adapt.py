@@ -189,7 +189,7 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
     job = put_retrain(wb, events=stored.training_events(50), message="Training, step 50 of 200")
     at = open_adapt()  # not in the address: it is found
     assert at.query_params["job"] == str(job)
-    assert "step 25: dev AP" in markup(at)
+    assert "step 25: validation AP" in markup(at)
     assert at.button(key="adapt_start").disabled
     assert find_popover(at, "Cancel")  # one click alone cancels nothing
     assert "You can run it again later: it resumes where it stopped" in texts(at)
@@ -371,12 +371,12 @@ def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
 
 @pytest.mark.parametrize("name", ["lm", "cosinet"])
 def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
-    """Its dev AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
+    """Its validation AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
     job = put_retrain(wb, events=stored.training_events(50, exits=(name,)), settings={"kind": "generative"})
     at = open_adapt()
     assert not at.exception and not at.error
     assert f"Retraining (generative, job {job})" in texts(at)
-    assert "step 25: dev AP 0.600" in markup(at) and "last exit" not in markup(at)
+    assert "step 25: validation AP 0.600" in markup(at) and "last exit" not in markup(at)
     assert [x.value for x in at.header][-1] == "Versions"
 
 
@@ -903,7 +903,9 @@ def test_the_paired_test_is_described_without_its_vocabulary():
     )
 
 
-@pytest.mark.parametrize(("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best dev AP 0.750")])
+@pytest.mark.parametrize(
+    ("best", "line"), [(0.0, "end at step 16"), (0.75, "end at step 16; best validation AP 0.750")]
+)
 def test_a_training_without_validation_questions_has_no_best_map(best, line):
     assert wording.format_event({"kind": "end", "step": 16, "best_dev_ap": best}) == line
 

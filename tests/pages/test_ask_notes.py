@@ -16,6 +16,7 @@ from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import DamagedModel
+from db.models import Annotator
 
 QUESTION = "When was the hall finished?"
 ANSWER = 11  # its sentence
@@ -74,6 +75,19 @@ def test_where_the_answer_is_labelled_incorrect_the_sentence_judged_right_is_nam
     at.button(key="as2_overlooked").click().run()
     assert at.session_state["_as2_chosen"] == row["position"]
     assert row["sentence"] in markup(at).split('class="as2-details"')[1]
+
+
+def test_a_label_that_came_with_the_corpus_is_told_beside_the_own_ones(wb, ann, me):
+    at = ask_question()
+    label(wb, at, ann, ANSWER)
+    assert "The corpus came with" not in texts(at.run())  # a person gave it
+    with wb.write() as s:
+        s.get_one(Annotator, ann.id).imported = True
+    assert "You have not labelled it.\nThe corpus came with the label correct." in texts(at.run())
+    at = open_page("ask", {"corpus": "Works", "q": QUESTION, "against": "bm25"})
+    assert texts(at).count("The corpus came with the label correct.") >= 1
+    label(wb, at, me, ANSWER, "incorrect")
+    assert "The corpus came with" not in texts(at.run())  # what a person says counts
 
 
 def test_of_several_the_best_ranked_is_named_and_a_dropped_one_with_its_exit(wb, me):

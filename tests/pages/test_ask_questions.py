@@ -2,7 +2,7 @@
 
 import pytest
 import stored
-from app_pages import button, open_page, texts
+from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
 from app.adapt.readiness import LabelCount, count_labels
@@ -53,17 +53,17 @@ def test_a_viewer_adds_nothing_to_the_queue(wb):
 
 def test_recent_questions_are_ones_own_of_this_corpus_newest_first_and_ask_again(wb, me, ann, clock):
     assert not [b for b in open_page("ask", {"corpus": "Works"}).button if (b.key or "").startswith("as2_recent")]
-    for corpus, text, who in ((WORKS, QUESTION, me), (TOWERS, "Who built it?", me), (WORKS, "Why $5?", me),
+    for corpus, text, who in ((WORKS, "Why so high?", me), (TOWERS, "Who built it?", me), (WORKS, "Why $5?", me),
                               (WORKS, "Who rained?", ann)):  # fmt: skip
         clock.advance(minutes=1)
         asking.ask(wb, corpus, text, as_typed=True, by=who.id)
     at = open_page("ask", {"corpus": "Works"})
     recent = [b for b in at.button if (b.key or "").startswith("as2_recent")]
-    assert [b.label for b in recent] == [r"Why \$5?", QUESTION]
+    assert [b.label for b in recent] == [r"Why \$5?", "Why so high?"]
     clock.advance(minutes=1)
     at = recent[1].click().run()
-    assert stored.list_asked(wb)[-1][:2] == (WORKS, QUESTION)
-    assert at.text_input(key="as2_question_1").value == QUESTION
+    assert stored.list_asked(wb)[-1][:2] == (WORKS, "Why so high?")
+    assert at.text_input(key="as2_question_1").value == "Why so high?"
     assert not [b for b in at.button if (b.key or "").startswith("as2_recent")]
 
 
@@ -112,3 +112,13 @@ def test_the_line_speaks_of_one_and_of_many():
     assert describe_label_count(LabelCount(1030, 0, 9, True)) == "1,030 labels. Enough for a first retrain:"
     assert describe_label_count(LabelCount(1, 7, 0, True)) == "1 label. Enough for a first retrain:"
     assert describe_label_count(LabelCount(8, 0, 4)) == "8 labels. A retrain cannot start with these labels yet:"
+
+
+def test_recent_questions_stand_below_the_tour_and_repeat_no_example(wb, me, clock):
+    for text in ("Why so tall?", example := open_page().button_group(key="as2_example").options[0]):
+        clock.advance(minutes=1)
+        asking.ask(wb, TOWERS, text, as_typed=True, by=me.id)
+    at = open_page()
+    assert example in at.button_group(key="as2_example").options
+    assert [b.label for b in at.button if (b.key or "").startswith("as2_recent")] == ["Why so tall?"]
+    assert find_place(at, "as2_tour_dismiss") < find_place(at, "as2_recent_0")

@@ -254,7 +254,7 @@ def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
 
 def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(wb, sweep):
     told = [s.value for s in open_comparison(sweep).header]
-    assert "Drop ratio of cascade" in told
+    assert "Share dropped at each exit: cascade" in told
     assert "AP with its 95 % interval" not in told
     assert "Accuracy against cost" not in told
 
@@ -374,7 +374,7 @@ def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.8, 0.63))
     assert sweep_of.describe_sweep(rows, metric="AP").endswith("of the compute and does not change AP.")
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.700, 0.63))
-    nothing = "None of these ratios saves compute without losing more than 0.01 AP."
+    nothing = "None of these shares saves compute without losing more than 0.01 AP."
     assert sweep_of.describe_sweep(rows, metric="AP") == nothing
 
 
@@ -607,9 +607,9 @@ def test_a_path_is_named_by_its_last_part_unless_that_is_another_ranker_s_name(n
 def test_a_sweep_is_one_name_in_a_list_of_rankers():
     ratios = [make_spec("cascade", ratio) for ratio in (0.0, 0.3, 0.6)]
     settings = comparison.ComparisonSettings(("cascade", "bm25", *ratios, "/srv/ce"), "starter-test")
-    assert names.name_comparison(settings).endswith(": cascade, bm25, ce, cascade at 3 drop ratios")
-    assert names.count_rankers(settings.rankers) == "3 rankers, cascade at 3 drop ratios"
-    assert names.count_rankers(ratios) == "1 ranker, cascade at 3 drop ratios"
+    assert names.name_comparison(settings).endswith(": cascade, bm25, ce, cascade at 3 shares dropped")
+    assert names.count_rankers(settings.rankers) == "3 rankers, cascade at 3 shares dropped"
+    assert names.count_rankers(ratios) == "1 ranker, cascade at 3 shares dropped"
 
 
 def test_without_labels_of_its_own_a_corpus_is_compared_on_test_questions_which_no_shipped_model_learnt_from(
@@ -691,8 +691,8 @@ def test_a_cascade_at_its_default_ratio_is_marked_in_the_sweep_and_listed_once(w
     run_queued(wb, RUNNERS)
     at = open_comparison(done.id)
     assert set(table(at)["ranker"]) == {"starter-2", "bm25", "starter-2:drop_ratio=0"}
-    assert "· 2 rankers, starter-2 at 2 drop ratios" in texts(at)
-    assert "starter-2:drop_ratio=0.3 is starter-2 with its default drop ratio" in texts(at)
+    assert "· 2 rankers, starter-2 at 2 shares dropped" in texts(at)
+    assert "starter-2:drop_ratio=0.3 is starter-2 with its default share dropped at each exit" in texts(at)
     assert "starter-2:drop_ratio=0.3" not in markup(at) and "starter-2:drop_ratio=0<" in markup(at)
     assert "starter-2:drop_ratio=0.3" not in at.selectbox(key="compare_from").options
     view = comparison.load_comparison(wb, done.id)

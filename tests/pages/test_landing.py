@@ -61,8 +61,10 @@ def test_the_way_to_the_handbook_is_shown_once_it_is_read_and_its_steps_are_its_
     ensure_handbook(wb)
     at = open_page(query={"corpus": "starter"})
     assert "as2_tour_handbook" in tour_buttons(at)
+    assert links(at)["Use my own documents"] == "view=corpora"
     assert links(at)["Go to Label"] == "corpus=handbook"  # in the starter corpus all is labelled
     assert "corpus" not in links(at)["Go to Adapt"]
     at = open_page(query={"corpus": "handbook"})
     assert "whale belly torque" in texts(at)
+    assert links(at)["Fill in synonyms"] == "view=synonyms"
     assert "as2_tour_handbook" not in tour_buttons(at)

@@ -1,6 +1,7 @@
 """Who is at the page."""
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def test_what_stands_in_for_a_corpus_that_is_not_here_is_not_remembered(wb):
 
 def test_without_a_name_it_is_me(wb):
     assert open_page("label").text_input(key="as2_name").value == "me"
+
+
+def test_who_takes_the_name_me_again_is_me_after_a_reload(wb, monkeypatch):
+    monkeypatch.setattr(type(st.context), "cookies", {"as2_name": "Ada"})
+    at = open_page("label").text_input(key="as2_name").set_value("me").run()
+    sent = next(json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.component_name == "as2_kept")
+    assert ["as2_name", "me", signin.EXPIRED] in sent["cookies"]
 
 
 def test_who_clears_the_name_goes_on_under_it_and_is_told(wb):

@@ -82,7 +82,7 @@ def _draw_shares(view: PrevalenceView) -> None:
 
 
 def _draw_anchoring(view: AnchoringView) -> None:
-    st.header("Anchoring", anchor=False)
+    st.header("Influence of visible ranks", anchor=False)
     st.caption(
         "A share of the randomly drawn pairs is shown without the model's ranks. The shift is how much more often "
         "labels agree with the model when its ranks are visible."

@@ -63,7 +63,7 @@ def _draw_form(frame: Frame, now: Rules) -> None:
         overlap = st.number_input("People per pair", 1, rules.MAX_OVERLAP, now.overlap,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  help="A fair sample for estimates")  # fmt: skip
+                                  help="A model fills adaptive queues; random pairs give fair estimates")  # fmt: skip
         blind = st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, round(now.blind * 100), 5,
                                 help="Measures how much the ranks influence labels")  # fmt: skip
         target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)
@@ -79,7 +79,7 @@ def _draw_guidelines(frame: Frame) -> None:
     versions = guidelines.list_guidelines(frame.wb, frame.corpus.id)
     newest, former = versions[0], versions[1:]
     st.header("Guidelines", anchor=False)
-    st.caption(f"Version {newest.version}. Shown beside every item. Each label records the version in force.")
+    st.caption(f"Version {newest.version}. Shown beside every item. Each label is stored with the version shown.")
     if frame.is_admin:
         draft = _draw_editor(frame, versions)
         if draft.start != newest.version:

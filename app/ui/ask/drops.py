@@ -31,7 +31,7 @@ def draw_reset(percents: list[int]) -> None:
     in any case, so that nothing below moves to another place."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-drop-reset"):
         if percents != [DEFAULT_PERCENT]:
-            st.caption("You chose this drop ratio; it holds for the next questions, too.", width="content")
+            st.caption("You chose this share; it holds for the next questions, too.", width="content")
             st.button(f"Back to {DEFAULT_PERCENT} %", key="as2_drop_reset", type="tertiary", on_click=choose_percents,
                       args=([DEFAULT_PERCENT],))  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""What this person asked last, as a compact list under the question box while no question is open."""
+"""What this person asked last, as a compact list at the end of the page while no question is open."""
+
+from collections.abc import Collection
 
 import streamlit as st
 
@@ -10,9 +12,11 @@ from app.ui.text import plain, shorten
 MAX_CHARS = 90  # of a question in the list
 
 
-def draw_history(frame: Frame) -> None:
-    """Nothing before the first question. The keys are those of the place: a list that grew replays no old click."""
-    recent = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
+def draw_history(frame: Frame, besides: Collection[str]) -> None:
+    """Nothing before the first question, and none of those that the page shows already, `besides` these. The keys are
+    those of the place: a list that grew replays no old click."""
+    questions = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
+    recent = [question for question in questions if question.text not in besides]
     if not recent:
         return
     with st.container(gap=None, key="as2_recent"):

@@ -4,9 +4,10 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.ask import question_management
-from app.ask.asking import Answer
+from app.ask.asking import Answer, AskView
+from app.labels import consensus
 from app.ui import errors, navigation
-from app.ui.label.buttons import LAST_LABELLED_ID
+from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state
 from app.ui.label.sidebar import ENOUGH, NOT_YET
 from app.ui.page import Frame
 from app.ui.text import count, plain
@@ -16,6 +17,15 @@ def draw_hints(answer: Answer) -> None:
     """Why the models may not have understood the question."""
     for hint in answer.hints:
         st.caption(f":material/info: {plain(hint)}")
+
+
+def draw_labels(
+    frame: Frame, view: AskView, sentence_id: int, *, mine: str | None, where: str, has_other_wording: bool = False
+) -> None:
+    """`draw_label_state`, and the label that came with the corpus."""
+    draw_label_state(frame, view, sentence_id, mine=mine, where=where, has_other_wording=has_other_wording)
+    if label := consensus.read_corpus_labels(frame.wb, view.question_id).get(sentence_id):
+        st.caption(f"The corpus came with the label {label}.", width="content")
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:

@@ -49,7 +49,9 @@ def build_dev_chart(events: Sequence[Event]) -> ChartType | None:
     scale = alt.Scale(domain=layers, range=_shades(len(layers)))
     colour = alt.Color("layer:O", scale=scale, legend=legend if has_exits else None)
     x = _step_axis()
-    y = alt.Y("AP:Q", title="dev AP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
+    y = alt.Y(
+        "AP:Q", title="AP on validation questions", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f")
+    )
     tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="AP", format=".3f")]
     if has_exits:
         tip.insert(0, alt.Tooltip("layer:O"))

@@ -1,10 +1,14 @@
 """Where a cascade dropped correct candidates, stage by stage, and which questions were left with none."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from app.compare.comparison import ComparisonView
 from app.ui.text import count, plain
+
+CORRECT_DROPPED = "correct ones dropped"
 
 
 def draw_cuts(view: ComparisonView) -> None:
@@ -17,18 +21,20 @@ def draw_cuts(view: ComparisonView) -> None:
     ranker = st.selectbox("Ranker", names, key="compare_cuts") if len(names) > 1 else names[0]
     cuts = dropping[ranker]
     frame = pd.DataFrame(cuts)[["stage", "entered", "dropped", "correct"]]
+    frame = frame.rename(columns={"correct": CORRECT_DROPPED})
     frame["questions lost"] = [len(cut.lost) for cut in cuts]
+    number = partial(st.column_config.NumberColumn, format="localized", alignment="left")  # as the headings are
     st.dataframe(
         frame, hide_index=True, key="compare_cuts_table",
         column_config={
-            "correct": st.column_config.NumberColumn(help="How many of the dropped candidates were correct"),
-            "questions lost": st.column_config.NumberColumn(
-                help="Questions whose last correct candidate was dropped here"
-            ),
+            "entered": number(),
+            "dropped": number(),
+            CORRECT_DROPPED: number(),
+            "questions lost": number(help="Questions whose last correct candidate was dropped here"),
         },
     )  # fmt: skip
     losses = [(cut.stage, qid) for cut in cuts for qid in cut.lost]
-    correct = count(int(frame["correct"].sum()), "correct candidate")
+    correct = count(int(frame[CORRECT_DROPPED].sum()), "correct candidate")
     st.caption(
         f"{plain(ranker)}, {count(view.questions, 'question')}: {correct} dropped before the last exit, "
         f"{count(len(losses), 'question')} left without a correct candidate."

@@ -42,7 +42,7 @@ def count_questions(questions: int, setting: str) -> str:
 
 
 def name_comparison(settings: ComparisonSettings) -> str:
-    """`Labels of handbook: cascade, bm25, cascade at 7 drop ratios`."""
+    """`Labels of handbook: cascade, bm25, cascade at 7 shares dropped`."""
     return f"{name_dataset(settings.data)}: {', '.join(_fold_sweeps(settings.rankers))}"
 
 
@@ -54,15 +54,15 @@ def _fold_sweeps(rankers: Sequence[str]) -> list[str]:
 
 
 def describe_sweeps(rankers: Sequence[str]) -> list[str]:
-    """`cascade at 7 drop ratios` for each sweep."""
+    """`cascade at 7 shares dropped` for each sweep."""
     ratios = [parse_ratio(name) for name in rankers if name in find_sweep_rankers(rankers)]
     counts = Counter(ratio[0] for ratio in ratios if ratio)
     paths = shorten_paths(list(counts))
-    return [f"{paths.get(cascade, cascade)} at {n} drop ratios" for cascade, n in counts.items()]
+    return [f"{paths.get(cascade, cascade)} at {n} shares dropped" for cascade, n in counts.items()]
 
 
 def count_rankers(rankers: Sequence[str]) -> str:
-    """`3 rankers, cascade at 7 drop ratios`: a sweep is one ranker."""
+    """`3 rankers, cascade at 7 shares dropped`: a sweep is one ranker."""
     in_sweeps = find_sweep_rankers(rankers)
     names = {(parse_ratio(name) or (name,))[0] if name in in_sweeps else name for name in rankers}
     return ", ".join([count(len(names), "ranker"), *describe_sweeps(rankers)])

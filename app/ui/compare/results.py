@@ -43,7 +43,9 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     if view.full_names:
         st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
     for twin, name in view.twins.items():
-        st.caption(f"{plain(twin)} is {plain(name)} with its default drop ratio, so it is not listed again.")
+        st.caption(
+            f"{plain(twin)} is {plain(name)} with its default share dropped at each exit, so it is not listed again."
+        )
     if metric in view.unranked:
         order = UNRANKED.get(view.unranked_order, "the order in which the candidates come")
         st.caption(f"No reranking, {order}: {metric} {view.unranked[metric]:.3f}.")
@@ -78,11 +80,11 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
-    st.header(f"Drop ratio of {plain(cascade)}", anchor=False)
+    st.header(f"Share dropped at each exit: {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
     st.altair_chart(build_sweep_chart(sweep, metric=metric, defaults=defaults), width="stretch",
                     key=f"compare_sweep_chart_{cascade}",
-                    alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
+                    alt=f"{metric} against compute at every share dropped, as in the table above")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
 
@@ -96,10 +98,14 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     if is_timed(results):
         frame["ms"] = [1000 * (r.seconds or 0.0) for r in results]
     frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn  # headings are at the left in any case
     config = {
-        **{m: number(format="%.3f", help=meaning) for m, meaning in METRICS.items()},
-        "ms": number(format="%.1f", help="Milliseconds per question on this machine, all rankers measured in turns"),
+        **{m: number(format="%.3f", alignment="left", help=meaning) for m, meaning in METRICS.items()},
+        "ms": number(
+            format="%.1f",
+            alignment="left",
+            help="Milliseconds per question on this machine, all rankers measured in turns",
+        ),
         "with all labels": text(
             help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
         ),
@@ -167,9 +173,9 @@ def _draw_pairs(pairs: Sequence[PairedResult], metric: str, full_names: Mapping[
     st.header("Is the difference significant?", anchor=False)
     st.caption(
         f"A paired randomisation test of {metric} over the same questions. With many pairs, some differences are "
-        "chance, so p is corrected for all pairs by Holm's method; pairs of drop ratios are corrected among "
-        "themselves. The effect size is the mean difference over its standard deviation between questions "
-        "(Cohen's d): it says how large a difference is, and p how certain."
+        "chance, so p is corrected for all pairs by Holm's method; pairs of a cascade's shares dropped are "
+        "corrected among themselves. The effect size is the mean difference over its standard deviation between "
+        "questions (Cohen's d): it says how large a difference is, and p how certain."
     )
     visible = choose_pairs(pairs)[:VISIBLE_PAIRS]
     rest = [p for p in pairs if p not in visible]
@@ -248,7 +254,7 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
         return
     st.altair_chart(build_difference_chart(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    number = st.column_config.NumberColumn(format="%.3f", width="small", alignment="left")
     key = f"compare_questions_{first}_{second}_{metric}"
     st.dataframe(
         frame[["question", "from", "to", "difference"]], hide_index=True, height=min(360, 38 + 35 * len(frame)),

@@ -63,9 +63,10 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
-        sweep = st.toggle("Compare drop ratios", key="compare_sweep",
+        sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
-                          "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
+                          "candidates dropped at each exit: what the saved compute costs in accuracy. The "
+                          "setting is `drop_ratio`.")  # fmt: skip
     with right_column:
         data = st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
         if data != own and own not in sets:

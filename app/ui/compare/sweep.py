@@ -83,7 +83,7 @@ def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
     best = min(within_loss, key=_compute)
     saving = 1 - _compute(best)  # as on Ask: of one whole model's compute
     if best is full or saving < 0.005:
-        return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
+        return f"None of these shares saves compute without losing more than {MAX_LOSS} {metric}."
     change = best.figures[metric].value - full.figures[metric].value
     effect = f"raises {metric} by {change:.3f}" if change > 0 else f"costs {-change:.3f} of {metric}"
     if abs(change) < MIN_CHANGE:

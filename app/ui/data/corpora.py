@@ -142,19 +142,21 @@ def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
     st.header("New corpus", anchor=False)
     st.caption("Name it, then add its documents below.")
-    form = st.form("data_new", border=False, clear_on_submit=True)
-    with form, st.container(horizontal=True, vertical_alignment="bottom"):
+    with (
+        st.form("data_new", border=False, clear_on_submit=True),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
         name = st.text_input(
             "Name", max_chars=corpora.MAX_NAME_CHARS, placeholder="For example: Handbooks", key="data_new_name"
         )
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
-        if create:
-            with catch_errors():
-                corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
-                use_corpus(corpus.name)
-                result.submit("")  # the question on Ask was of another corpus
-                announce(f"The corpus {corpus.name} was created. Add documents to it.")
-                st.rerun()
+    if create:
+        with catch_errors():
+            corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
+            use_corpus(corpus.name)
+            result.submit("")  # the question on Ask was of another corpus
+            announce(f"The corpus {corpus.name} was created. Add documents to it.")
+            st.rerun()
 
 
 def _draw_starter(frame: Frame) -> None:
@@ -204,7 +206,8 @@ def _draw_ingest(frame: Frame) -> None:
         )
     st.caption(
         "Accepted are PDF, text, Markdown, web pages (HTML), tables (CSV, TSV) with the sentences in a column named "
-        "text, and JSONL. Word files: save them as PDF or text first. Adding the same document again changes nothing."
+        "text, and JSONL. Word files: save them as PDF or text first. The shipped models read English. Adding a file "
+        "again under its name changes nothing."
     )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = offer_upload(

@@ -28,7 +28,7 @@ def draw(frame: Frame) -> None:
     if not frame.is_admin:
         is_viewer = frame.explain_refusal() is not None
         st.caption(f"{'' if is_viewer else 'These are your own labels. '}An admin sees everyone's.")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="top"):  # their labels are in one line
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip
         label = url.choose("data", "label", "Label", NAMES)

@@ -40,7 +40,7 @@ LEFTOVERS = "_data_question_leftovers"  # of the session: ids of questions
 
 def draw(frame: Frame) -> None:
     st.header("All questions", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="top"):  # their labels are in one line
         search = _draw_search()
         origin = url.choose("data", "origin", "Origin", ORIGINS)
         state = url.choose("data", "state", "State", STATES)

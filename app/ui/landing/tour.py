@@ -22,7 +22,7 @@ STEPS = {
 }
 HANDBOOK_STEPS = {
     "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No model knows "
-    "these words, so most first answers are wrong.",
+    "these words, so most first answers are wrong. Synonyms correct many at once: fill them in, save, ask again.",
     "label": "Say which sentences answer a question: one key, one label. Or skip this step: Adapt has labels that were "
     "prepared for you.",
     "adapt": "Retrain on the labels, and see what changed for questions that were not among them. Some answers become "
@@ -37,19 +37,21 @@ def draw(wb: Workbench, name: str, corpus: str) -> None:
     steps = HANDBOOK_STEPS if corpus == HANDBOOK else STEPS
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Three steps", anchor=False, width="stretch")
+        if corpus == STARTER:
+            _draw_handbook(wb)
         st.button("Dismiss the tour", key="as2_tour_dismiss", type="tertiary", icon=":material/close:",
                   on_click=_set_dismissed, args=(name, True))  # fmt: skip
     for number, (column, (page, text)) in enumerate(zip(st.columns(len(steps)), steps.items(), strict=True), 1):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{number}. {page.capitalize()}**")
             st.markdown(text)
+            if page == "ask" and corpus == HANDBOOK:
+                navigation.to("data", "Fill in synonyms", view="synonyms")
             if page != navigation.get_current():
                 address = _find_address(wb, page, corpus)
                 if address:
                     st.caption("Opens the handbook: the starter corpus is labelled already.")
                 navigation.to(page, f"Go to {page.capitalize()}", **address)
-    if corpus == STARTER:
-        _draw_handbook(wb)
 
 
 def _find_address(wb: Workbench, page: str, corpus: str) -> dict[str, str]:
@@ -63,11 +65,9 @@ def _draw_handbook(wb: Workbench) -> None:
     if shipped.is_being_read(wb, HANDBOOK):
         shipped.await_reading(wb, HANDBOOK)
     elif find_state(wb, HANDBOOK) is ShippedState.READY:
-        st.caption(
-            "The shipped model knows the questions of the starter corpus, so a retrain brings little here. The "
-            "handbook of an invented company shows what labels bring."
-        )
         st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
+                  help="The shipped model knows the questions of the starter corpus, so a retrain brings little here. "
+                  "The handbook of an invented company shows what labels bring.",
                   on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
 
 

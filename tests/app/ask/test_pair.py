@@ -75,6 +75,12 @@ def test_what_was_trained_on_the_question_says_so(wb, view):
     assert rank_side(wb, view, "cascade").notes == ()
 
 
+def test_an_answer_says_so_too_where_its_model_was_trained_on_the_question(wb, towers):
+    put_version(wb, "spring", trained_on=[QUESTION])
+    assert asking.TRAINED_ON_NOTE in asking.ask(wb, towers.id, QUESTION, version="spring").notes
+    assert asking.TRAINED_ON_NOTE not in asking.ask(wb, towers.id, "Who built it?", version="spring").notes
+
+
 def test_an_unknown_name_is_refused(wb, view):
     with pytest.raises(UnknownRanker, match="no ranker 'nonsense'"):
         rank_side(wb, view, "nonsense")

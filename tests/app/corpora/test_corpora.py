@@ -159,6 +159,17 @@ def test_files_that_would_share_an_id_replace_nothing_of_each_other(wb, towers):
         assert documents.ingest(wb, towers.id, again).unchanged == len(again)
 
 
+def test_a_file_with_the_text_of_another_one_is_added_with_a_note_that_names_it(wb, towers):
+    first = documents.ingest(
+        wb, towers.id, [("tea.txt", b"Tea is hot. It is a drink."), ("cup.txt", b"A cup is round.")]
+    )
+    again = documents.ingest(wb, towers.id, [("tea2.txt", b"Tea is hot. It is a drink."), ("tea.txt", b"Tea is hot.")])
+    assert (first.notes, again.added, again.updated) == ((), 1, 1)
+    assert again.notes == (("tea2.txt", documents.SAME_TEXT.format("tea.txt")),)
+    both = documents.ingest(wb, towers.id, [("pot.txt", b"A pot has a lid."), ("pot2.txt", b"A pot has a lid.")])
+    assert both.notes == (("pot2.txt", documents.SAME_TEXT.format("pot.txt")),)
+
+
 def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, towers):
     assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
     assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1

@@ -4,7 +4,8 @@ import streamlit as st
 
 from app.ask.pair import PairSide
 from app.ui.ask.answer import draw_answer
-from app.ui.label.buttons import draw_label_buttons, draw_label_state
+from app.ui.ask.labelling import draw_labels
+from app.ui.label.buttons import draw_label_buttons
 from app.ui.page import Frame
 from app.ui.text import count, plain
 from as2core.cascade.trace import CascadeTrace, ExitRecord
@@ -21,7 +22,7 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     note = f"labelled {verdict}" if verdict in (CORRECT, INCORRECT) else ""
     draw_answer(view, best, name=f"{order}, {side.name}", own_label=note, is_confirmed=verdict == CORRECT)
     draw_label_buttons(frame, view, sentence_id, rank=1, mine=label, where=where)
-    draw_label_state(frame, view, sentence_id, mine=label, where=where)
+    draw_labels(frame, view, sentence_id, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
     lines = [describe_cuts(side.list_cuts(run), correct), *side.notes]
     st.caption(" ".join(plain(line) for line in lines if line))

@@ -1,0 +1,53 @@
+"""Fields in one line, an error below them, the product's name on a phone, and whose name a browser keeps."""
+
+import pytest
+from keyboard import wait_until_idle
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_labels_of_fields_in_a_row_stand_in_one_line(small_page, small):
+    for view, names in (
+        ("list", ("Search labels", "Label", "Annotator")),
+        ("questions", ("Search questions", "State")),
+    ):
+        small_page.goto(f"{small.url}/data?view={view}")
+        fields = [small_page.get_by_test_id("stWidgetLabel").get_by_text(name, exact=True) for name in names]
+        for field in fields:
+            expect(field).to_be_visible()
+        wait_until_idle(small_page)
+        tops = [field.bounding_box()["y"] for field in fields]
+        assert max(tops) - min(tops) < 2
+
+
+def test_an_error_about_the_name_of_a_corpus_leaves_its_field_as_wide_as_it_was(small_page, small):
+    small_page.goto(f"{small.url}/data")
+    field = small_page.get_by_role("textbox", name="Name", exact=True)
+    expect(field).to_be_visible()
+    wait_until_idle(small_page)
+    width = field.bounding_box()["width"]
+    small_page.get_by_role("button", name="Create").click()
+    expect(small_page.get_by_text("A corpus needs a name")).to_be_visible()
+    assert field.bounding_box()["width"] == width
+
+
+def test_a_phone_shows_the_name_of_the_product(small_page, small):
+    small_page.set_viewport_size({"width": 390, "height": 844})
+    small_page.goto(small.url)
+    logo = small_page.get_by_test_id("stHeaderLogo")
+    expect(logo).to_be_visible()
+    assert logo.bounding_box()["width"] > 120  # the sign alone is as wide as it is high
+
+
+def test_who_takes_the_name_me_again_is_me_after_a_reload(small_page, small):
+    small_page.goto(f"{small.url}/data")
+    field = small_page.get_by_role("textbox", name="Your name")
+    for name in ("Anna", "me"):
+        field.fill(name)
+        field.press("Enter")
+        expect(field).not_to_be_focused()  # the name was taken
+        wait_until_idle(small_page)
+        small_page.reload()
+        expect(field).to_have_value(name)
+        wait_until_idle(small_page)
