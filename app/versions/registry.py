@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from app.versions.directory import find_problem, flatten_metrics, read_json, read_kind
 from app.versions.outcome import COMPARISON_KEYS, Change, compare_with_parent
 from app.workbench.workbench import Workbench
+from as2core.data.source import is_folder
 from as2core.errors import As2Error, DamagedModel
 from as2core.rankers.versions import read_card
 from as2core.types import Json
@@ -103,7 +104,7 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
     row = rows.find_version(s, name=name)
     if row is None:
         names = ", ".join(v.name for v in rows.list_versions(s)) or "none"
-        hint = f"; import the directory with `as2 versions import {name}`" if Path(name).is_dir() else ""
+        hint = f"; import the directory with `as2 versions import {name}`" if is_folder(name) else ""
         raise UnknownVersion(f"no version {name!r}; known: {names}{hint}")
     return row
 
