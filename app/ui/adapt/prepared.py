@@ -22,8 +22,8 @@ def draw(frame: Frame) -> None:
         st.caption(
             f"The handbook comes with the correct sentence for {prepared.total:,} of its staff's questions. Accept "
             "some to see what a retrain brings, or give labels of your own. Twenty show how it works, but may bring "
-            "too little to tell from chance. A hundred bring more, and take about a minute longer. They count as labels of "
-            "the annotator “starter”. Before and after are measured on questions about other documents."
+            "too little to tell from chance. A hundred bring more, and take about a minute longer. They count as "
+            "labels of the annotator “starter”. Before and after are measured on questions about other documents."
         )
         remaining, why = prepared.remaining, frame.explain_refusal()
         rest = f"Accept all {remaining:,}" if remaining == prepared.total else f"Accept the remaining {remaining:,}"
