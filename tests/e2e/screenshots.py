@@ -138,7 +138,7 @@ def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
             press(page, key)
         wait_until_idle(page)
         page.keyboard.press("i")
-        expect(page.get_by_text("Press i again")).to_be_visible()
+        expect(page.get_by_text("Press i again").first).to_be_visible()
         press(page, "i")
         press(page, "ArrowRight")
 
