@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, SQLColumnExpression, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from as2core.types import CORRECT
@@ -97,6 +97,11 @@ def list_questions(session: Session, corpus_id: int) -> list[Question]:
     return list(session.scalars(select(Question).where(Question.corpus_id == corpus_id).order_by(Question.id)))
 
 
+def is_offered(only: Collection[int]) -> SQLColumnExpression[bool]:
+    """Whether a question is for the queues: one of `only` if any are given, else any of theirs."""
+    return Question.id.in_(only) if only else Question.queued
+
+
 def list_unranked_questions(
     session: Session,
     corpus_id: int,
@@ -108,8 +113,7 @@ def list_unranked_questions(
 ) -> list[Question]:
     """Those that are not `is_ranked_by` this version: of the queues, or of `only` if any are given, without those whose
     ids `but` selects. First those that a retrain may learn from, newest first, then those kept apart."""
-    is_offered = Question.id.in_(only) if only else Question.queued
-    unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered, ~is_ranked_by(version_id))
+    unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered(only), ~is_ranked_by(version_id))
     if but is not None:
         unranked = unranked.where(Question.id.not_in(but))
     order = Question.split.in_(KEPT_APART), Question.id.desc()

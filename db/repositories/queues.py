@@ -42,6 +42,7 @@ from db.models import (
 )
 from db.repositories.leases import Holder, is_leased
 from db.repositories.pairs import Pair, is_on, is_same_pair
+from db.repositories.questions import is_offered
 from db.repositories.reviews import label_stands
 
 if TYPE_CHECKING:
@@ -117,9 +118,7 @@ def count_open(session: Session, request: QueueRequest, now: datetime, *, leased
 def count_questions_to_label(session: Session, request: QueueRequest) -> int:
     """Questions of the queues, or of `only`, that need one more person to label them, ranked or not."""
     with_labels = select_with_labels(request.corpus_id, request.who.annotator_id, request.overlap)
-    where = [Question.corpus_id == request.corpus_id, Question.queued, Question.id.not_in(with_labels)]
-    if request.only:
-        where.append(Question.id.in_(request.only))
+    where = Question.corpus_id == request.corpus_id, is_offered(request.only), Question.id.not_in(with_labels)
     return session.scalar(select(func.count(Question.id)).where(*where)) or 0
 
 
@@ -185,8 +184,7 @@ def _scored_candidates() -> Select:
 def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Select:
     """The ids of the candidates that the queue holds for the annotator, in no order."""
     order, annotator_id = request.order, request.who.annotator_id
-    is_offered = Question.id.in_(request.only) if request.only else Question.queued
-    where = [Question.corpus_id == request.corpus_id, is_offered, Sentence.retired.is_(False)]
+    where = [Question.corpus_id == request.corpus_id, is_offered(request.only), Sentence.retired.is_(False)]
     if not leased:
         where.append(~is_leased(Candidate, request.who, now))
     if request.excluded_ids:

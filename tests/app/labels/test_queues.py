@@ -377,6 +377,9 @@ def test_a_queue_narrowed_to_some_questions_offers_those_alone_whether_queued_or
     left = progress.measure_progress(wb, scored.id, ann.id, "tops", questions=narrow.questions).remaining
     assert left == len(list(iterate(wb, narrow)))
     assert queueing.find_next_question(wb, narrow).question_id in (first, second)
+    left = progress.measure_progress(wb, scored.id, ann.id, "unlabelled", questions=narrow.questions).remaining
+    offered = {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "unlabelled", questions=narrow.questions))}
+    assert left == len(offered) == 2
 
 
 def test_what_is_drawn_at_random_for_estimates_is_never_narrowed(wb, scored, ann):
