@@ -202,7 +202,7 @@ class Desk:
                 generative_scores = np.asarray(generative.ranker.score(text, candidates))
                 self.known[qid] = scoring.rank(cascade, text, candidates), generative_scores
             run, generative_scores = self.known[qid]
-            ranked = RankedQuestion(text, text, sentences, 0, run.trace, limits, {}, ())
+            ranked = RankedQuestion(text, text, sentences, 0, run.trace, limits, {}, (), wb.clock())
             run_id, stored = scoring.store_ranking(wb, question_id, cascade, ranked, by="benchmark")
             scoring.store_generative(wb, run_id, generative.id, stored, generative_scores)
 

@@ -88,7 +88,7 @@ class Corpus(Entity):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
     labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself. `synonyms`: lines of
     words and what they mean in its documents. `dismissed_words`: one per line; labels suggest a meaning that somebody
-    found wrong."""
+    found wrong. `search_changed`: when the documents that a search finds, or their vectors, last changed."""
 
     __table_args__ = NO_ID_TWICE
     name: Mapped[str] = mapped_column(unique=True)
@@ -97,6 +97,7 @@ class Corpus(Entity):
     automatic: Mapped[JsonObject | None]
     synonyms: Mapped[str] = mapped_column(default="", server_default=text("''"))
     dismissed_words: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    search_changed: Mapped[datetime | None]
 
 
 class Document(Base):

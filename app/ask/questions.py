@@ -68,10 +68,10 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
 
 
 def rank_in_background(wb: Workbench, corpus_id: int) -> None:
-    """Have the questions ranked that are new in the label queues, unless a job waits that will do so."""
+    """Have the questions ranked that are new in the label queues, if any, unless a job waits that will do so."""
     with wb.read() as s:
         is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, JobKind.SCORE, corpus_id))
-    if not is_waiting:  # a running job has its list of questions already
+    if not is_waiting and score_job.has_unranked(wb, corpus_id):  # a running job has its list of questions already
         score_job.start_scoring(wb, corpus_id)
 
 

@@ -174,6 +174,7 @@ def delete_documents(
             if (row := s.get(DocumentRow, document_id)) is not None:
                 corpus, labels = s.get_one(Corpus, corpus_id).name, rows.count_document_labels(s, document_id)
                 rows.withdraw_document(s, row, wb.clock())
+                rows.note_search_change(s, corpus_id, wb.clock())
                 detail = f"of {corpus}; {count(labels, 'labelled pair')} kept"
                 audit.record(s, wb.clock(), by, "delete a document", row.external_id, detail)
         if on_progress:
@@ -371,6 +372,8 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         for d in changes:
             document = s.get_one(DocumentRow, older[d.id].id)
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
+        if new or changes:
+            rows.note_search_change(s, corpus_id, wb.clock())
         if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
             detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names, len(names))}"
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)

@@ -22,7 +22,7 @@ from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.vector_file import VectorFile
-from as2core.types import Json, OnProgress, Passage, Progress
+from as2core.types import OnProgress, Passage, Progress
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
 
@@ -31,6 +31,7 @@ BATCH_PASSAGES = 64
 READ_PASSAGES = 16 * BATCH_PASSAGES  # at a time
 OPTIMIZE_PASSAGES = 6400  # between two looks at whether the vectors need a new order
 ORDER_SECONDS = 60.0  # between two such looks of a process that is asked questions
+MAX_FEW_PASSAGES = 2_000  # of a corpus that a job which ranks waits for: some 10 s
 MAX_SHIPPED_PASSAGES = 10_000  # of a corpus that are looked up in the shipped files
 
 EMBEDDER = "bi-encoder"  # in the catalog: that of `Workbench.models`
@@ -156,15 +157,21 @@ def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:
             vectors |= {p.id: v for p in pending if (v := file.get(p.text)) is not None}
     if vectors:
         index.set_vectors(vectors)
+        _note_vectors(wb, corpus_id)
     return len(vectors)
 
 
-def run_embed(job: JobRun) -> dict[str, Json]:
-    """The background job: vectors for the passages without one, in batches, and their order where they are many. A new
-    run continues an interrupted one."""
-    wb, corpus_id = job.wb, job.corpus_id
-    if corpus_id is None or not wb.has_index(corpus_id):
-        return {"passages": 0}
+def _note_vectors(wb: Workbench, corpus_id: int) -> None:
+    with wb.write() as s:
+        rows.note_search_change(s, corpus_id, wb.clock())
+
+
+def embed_passages(job: JobRun, corpus_id: int, report: OnProgress) -> int:
+    """In a background job: vectors for the passages without one, in batches, and their order where they are many; how
+    many were embedded. A new run continues an interrupted one. Raises DamagedIndex, and DamagedModel (the embedder)."""
+    wb = job.wb
+    if not wb.has_index(corpus_id):
+        return 0
 
     def embed(batches: Batches) -> Iterator[EmbeddedBatch]:
         embedder = None
@@ -173,12 +180,18 @@ def run_embed(job: JobRun) -> dict[str, Json]:
             embedder = embedder or wb.models.embedder()
             yield batch, embedder.embed([p.text for p in batch])
 
-    def report(progress: Progress) -> None:
-        job.progress(min(MAX_EMBEDDED_SHARE, progress.done / max(1, progress.total)), progress.stage)
-
     # opened separately: another process may replace the file
     with closing(wb.indexes.open(corpus_id)) as index:
-        return {"passages": store_vectors(index, embed, report)}
+        count = store_vectors(index, embed, report)
+    if count:
+        _note_vectors(wb, corpus_id)
+    return count
+
+
+def embed_few_passages(job: JobRun, corpus_id: int) -> None:
+    """The same where it takes seconds, for a job that ranks: without vectors a search goes by words alone."""
+    if job.wb.has_index(corpus_id) and len(job.wb.index(corpus_id).list_pending(MAX_FEW_PASSAGES)) < MAX_FEW_PASSAGES:
+        embed_passages(job, corpus_id, lambda progress: job.progress(0, progress.stage))
 
 
 def embed_on_ray(wb: Workbench, corpus_id: int, address: str, on_progress: OnProgress) -> int:
@@ -198,6 +211,7 @@ def embed_on_ray(wb: Workbench, corpus_id: int, address: str, on_progress: OnPro
             with closing(wb.indexes.open(corpus_id)) as index:
                 return store_vectors(index, partial(embed_on_pool, pool, EMBEDDER), on_progress)
         finally:
+            _note_vectors(wb, corpus_id)
             request_vectors(wb, corpus_id)
 
 

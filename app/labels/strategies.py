@@ -206,9 +206,7 @@ def _best_ranks_first(query: Select, request: QueueRequest) -> Select:
 
 def _without_label(query: Select, request: QueueRequest) -> Select:
     with_labels = queues.select_with_labels(request.corpus_id, request.who.annotator_id, request.overlap)
-    return query.where(Question.id.not_in(with_labels)).order_by(
-        queues.shuffle(Question.id), Question.id, LAST.rank, Candidate.id
-    )
+    return query.where(Question.id.not_in(with_labels)).order_by(*queues.sort_questions(), LAST.rank, Candidate.id)
 
 
 def _review(waiting: ColumnElement[bool], key: ColumnElement) -> Order:

@@ -1,26 +1,94 @@
 """The question that Label lists next where none is ranked yet: ranked when its turn comes, as Ask ranks a typed one."""
 
-from app.labels.queues import Seat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from sqlalchemy.orm import Session
+
+from app.labels.queues import Seat, can_narrow
 from app.labels.rules import find_rules
+from app.labels.strategies import UNLABELLED
 from app.ranking import scoring
 from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
+from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
+from db.models import Question
 from db.repositories import questions as rows
-from db.repositories.queues import select_with_labels
+from db.repositories.queues import select_with_labels, sort_questions
+
+OnWait: TypeAlias = Callable[[int], None]  # hears how many are before
+
+_busy: set[int] = set()  # questions that this process ranks now
+_choice = threading.Lock()
 
 
-def rank_next_question(wb: Workbench, seat: Seat) -> bool:
-    """Rank a question that still needs a label of this annotator and that the active version has not ranked; False
-    where there is none. Raises EmptyCorpus, DamagedModel."""
+def rank_next_question(wb: Workbench, seat: Seat, on_wait: OnWait = lambda ahead: None) -> bool:
+    """Rank a question that still needs a label of this annotator and that the active version has not ranked over the
+    corpus as it is; one that nobody else has ranked at the moment. False where there is none. `on_wait` as in
+    `Turns.take`. Raises EmptyCorpus, DamagedModel."""
+    with QUESTIONS.take(on_wait), _choose(wb, seat) as question:
+        if question is not None:
+            _rank(wb, seat, question)
+        return question is not None
+
+
+def renew_list(wb: Workbench, seat: Seat, question_id: int, on_wait: OnWait = lambda ahead: None) -> bool:
+    """Rank a question again that was ranked before the documents, or their vectors, were what they are now, unless a
+    person has labelled some of its list; whether it was. Raises EmptyCorpus, DamagedModel."""
+    with wb.read() as s:
+        if not rows.list_outdated_questions(s, seat.corpus_id, (question_id,)):
+            return False
+        question = s.get_one(Question, question_id)
+    with QUESTIONS.take(on_wait):
+        _rank(wb, seat, question)
+    return True
+
+
+def count_unranked(wb: Workbench, seat: Seat) -> int:
+    """How many questions the active version has still to rank over the corpus as it is: of the seat's questions, or of
+    the queues. In the queue of questions without a label, those that need one of this annotator."""
     version = registry.get_active(wb)
     with wb.read() as s:
+        return len(_list_unranked(s, seat, version))
+
+
+def has_unranked(wb: Workbench, seat: Seat) -> bool:
+    """Whether `count_unranked` has one."""
+    version = registry.get_active(wb)
+    with wb.read() as s:
+        return bool(_list_unranked(s, seat, version, 1))
+
+
+def _rank(wb: Workbench, seat: Seat, question: Question) -> None:
+    model = loading.load_version(wb)
+    result = scoring.rank_question(wb, seat.corpus_id, question.text, model)
+    scoring.store_ranking(wb, question.id, model, result, by="label", annotator_id=seat.annotator_id)
+
+
+@contextmanager
+def _choose(wb: Workbench, seat: Seat) -> Iterator[Question | None]:
+    """In the order of the queue, and not of the others who ask now: of twenty who begin at once each has another."""
+    version = registry.get_active(wb)
+    with _choice:
+        with wb.read() as s:
+            question = next(iter(_list_unranked(s, seat, version, 1)), None)
+        if question is not None:
+            _busy.add(question.id)
+    try:
+        yield question
+    finally:
+        if question is not None:
+            _busy.discard(question.id)
+
+
+def _list_unranked(s: Session, seat: Seat, version: VersionView, limit: int | None = None) -> list[Question]:
+    with_labels = None
+    if seat.queue == UNLABELLED:
         with_labels = select_with_labels(seat.corpus_id, seat.annotator_id, find_rules(s, seat.corpus_id).overlap)
-        questions = rows.list_unranked_questions(s, seat.corpus_id, version.id, 1, only=seat.questions, but=with_labels)
-    if not questions:
-        return False
-    with QUESTIONS.take():
-        model = loading.load_version(wb)
-        result = scoring.rank_question(wb, seat.corpus_id, questions[0].text, model)
-        scoring.store_ranking(wb, questions[0].id, model, result, by="label", annotator_id=seat.annotator_id)
-    return True
+    only = seat.questions if can_narrow(seat.queue) else ()
+    return rows.list_unranked_questions(
+        s, seat.corpus_id, version.id, limit, only=only, but=with_labels, busy=tuple(_busy), order=sort_questions()
+    )

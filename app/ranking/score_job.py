@@ -1,5 +1,5 @@
-"""The background job `score`: questions that the active version has not ranked are ranked over their corpus, so that
-the queues have candidates to offer.
+"""The background job `score`: questions that the active version has not ranked over the corpus as it is now are ranked,
+so that the queues have candidates to offer.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.corpora import indexing
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
@@ -16,9 +17,11 @@ from app.jobs.remaining import describe_remaining
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
+from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.types import Json
+from as2core.retrieval.index import DamagedIndex
+from as2core.types import Json, Progress
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 
@@ -30,20 +33,13 @@ def start_scoring(
     corpus_id: int,
     limit: int = MAX_JOB_QUESTIONS,
     *,
-    questions: Sequence[int] = (),
+    questions: Sequence[int] | None = None,
     by: int | None = None,
 ) -> JobView:
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these. `by`: who starts it."""
-    settings = {"limit": limit, **({"questions": list(questions)} if questions else {})}
+    this fills, or these, at most `limit`. `by`: who starts it."""
+    settings = {"limit": limit, **({} if questions is None else {"questions": list(questions)})}
     return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
-
-
-def count_unranked(wb: Workbench, corpus_id: int, questions: Sequence[int]) -> int:
-    """How many of these the active version has not ranked."""
-    version = registry.get_active(wb)
-    with wb.read() as s:
-        return len(rows.list_unranked_questions(s, corpus_id, version.id, len(questions), only=questions))
 
 
 def has_unranked(wb: Workbench, corpus_id: int) -> bool:
@@ -61,6 +57,10 @@ def run_score(job: JobRun) -> dict[str, Json]:
     job.progress(0, "loading the model")
     model = loading.load_version(wb)
     try:
+        indexing.embed_few_passages(job, corpus_id)
+    except (DamagedIndex, DamagedModel) as e:  # the first search builds the index anew
+        job.event({"kind": "note", "message": f"without search by meaning: {e}"})
+    try:
         generative = loading.load_version(wb, kind=registry.GENERATIVE)
     except DamagedModel as e:
         generative = None
@@ -69,14 +69,16 @@ def run_score(job: JobRun) -> dict[str, Json]:
     is_again = job.settings.get("again")
     if is_again:
         _restore_cuts(job, corpus_id, model)
-    only = job.settings.get("questions", ())
+    only = job.settings.get("questions")
     with wb.read() as s:
         if is_again and only:
             questions = [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
         elif is_again:
             questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
+        elif only is None or only:
+            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only or ())
         else:
-            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only)
+            questions = []
     began, total = job.seconds(), len(questions)
     for done, question in enumerate(questions):
         job.step_back()
@@ -88,6 +90,23 @@ def run_score(job: JobRun) -> dict[str, Json]:
             scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}
+
+
+def run_embed(job: JobRun) -> dict[str, Json]:
+    """The background job `embed`: vectors for passages without one. Then those questions are ranked again that were
+    ranked before there were these passages and vectors, by a job of its own."""
+    if job.corpus_id is None:
+        return {"passages": 0}
+
+    def report(progress: Progress) -> None:
+        job.progress(min(indexing.MAX_EMBEDDED_SHARE, progress.done / max(1, progress.total)), progress.stage)
+
+    count = indexing.embed_passages(job, job.corpus_id, report)
+    with job.wb.read() as s:
+        outdated = rows.list_outdated_questions(s, job.corpus_id)[:MAX_RESCORED_QUESTIONS]
+    if outdated:
+        start_scoring(job.wb, job.corpus_id, len(outdated), questions=outdated)
+    return {"passages": count}
 
 
 def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Generic, TypeVar, cast
 
@@ -77,7 +78,8 @@ class EarlyRun(Generic[T]):
 class RankedQuestion:
     """A question ranked over a corpus. Candidates are in document order; trace positions follow it.
     `expanded_question`: the question as search and rankers read it, with the corpus's synonyms. `seconds`: "retrieve",
-    "rank". `notes` are sentences for the reader. `awaits_vectors` as in `Retrieval`."""
+    "rank". `notes` are sentences for the reader. `awaits_vectors` as in `Retrieval`. `began`: when it was searched
+    for."""
 
     question: str
     expanded_question: str
@@ -87,6 +89,7 @@ class RankedQuestion:
     limits: RankLimits
     seconds: dict[str, float]
     notes: tuple[str, ...]
+    began: datetime
     awaits_vectors: bool = False
 
     def rank_of(self, sentence_id: int) -> int | None:
@@ -112,7 +115,7 @@ def rank_question(
     limits = limits or RankLimits.from_settings(wb.settings)
     report = on_progress or (lambda progress: None)
     search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
-    expand = read_synonyms(wb, corpus_id).expand
+    expand, began = read_synonyms(wb, corpus_id).expand, wb.clock()
     report(Progress(0, 3, "searching the documents"))
     hits = search(expand(question), on_progress=on_progress)
     text = correct(question, hits.candidates) if correct else question
@@ -134,6 +137,7 @@ def rank_question(
             limits,
             seconds,
             hits.notes,
+            began,
             hits.awaits_vectors,
         )
 
@@ -244,7 +248,7 @@ def store_ranking(
             threshold=float(ranker.threshold),
             settings={**asdict(result.limits), "by": by, "ranked": len(positions)},
             seconds=result.seconds,
-            created=wb.clock(),
+            created=result.began,  # what the search finds may have changed since
         )
         s.add(run)
         s.flush()

@@ -17,7 +17,7 @@ from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
 PROMOTE = "promote a version"  # in the audit log
-MAX_RESCORED_QUESTIONS = 200  # of a corpus, after another version was promoted or its synonyms were changed
+MAX_RESCORED_QUESTIONS = 200  # of a corpus, after another version was promoted, or its synonyms or documents changed
 
 log = logging.getLogger(__name__)
 

@@ -277,6 +277,11 @@ def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> int:
     return session.scalar(changed) or 0
 
 
+def note_search_change(session: Session, corpus_id: int, now: datetime) -> None:
+    """What a search of the corpus finds changes now: lists ranked before are out of date."""
+    session.execute(update(Corpus).where(Corpus.id == corpus_id).values(search_changed=now))
+
+
 def mark_all_unindexed(session: Session, corpus_id: int) -> None:
     session.execute(update(Document).where(Document.corpus_id == corpus_id).values(indexed=False))
 

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, SQLColumnExpression, and_, case, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, SQLColumnExpression, and_, case, false, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from as2core.types import CORRECT
 from db.models import (
     ASKED,
+    Annotator,
     Candidate,
     Corpus,
     CurrentLabel,
@@ -106,18 +107,45 @@ def list_unranked_questions(
     session: Session,
     corpus_id: int,
     version_id: int,
-    limit: int,
+    limit: int | None,
     *,
     only: Collection[int] = (),
     but: Select | None = None,
+    busy: Collection[int] = (),
+    order: Sequence[SQLColumnExpression] = (),
 ) -> list[Question]:
-    """Those that are not `is_ranked_by` this version: of the queues, or of `only` if any are given, without those whose
-    ids `but` selects. First those that a retrain may learn from, newest first, then those kept apart."""
-    unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered(only), ~is_ranked_by(version_id))
+    """Those that are not `is_ranked_by` this version, or are `is_outdated`: of the queues, or of `only` if any are
+    given, without those whose ids `but` selects and those that are `busy`. By default first those that a retrain may
+    learn from, newest first, then those kept apart."""
+    needs_ranking = or_(~is_ranked_by(version_id), is_outdated(_find_search_change(session, corpus_id)))
+    unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered(only), needs_ranking)
     if but is not None:
         unranked = unranked.where(Question.id.not_in(but))
-    order = Question.split.in_(KEPT_APART), Question.id.desc()
-    return list(session.scalars(unranked.order_by(*order).limit(limit)))
+    if busy:
+        unranked = unranked.where(Question.id.not_in(busy))
+    newest_first = Question.split.in_(KEPT_APART), Question.id.desc()
+    return list(session.scalars(unranked.order_by(*order or newest_first).limit(limit)))
+
+
+def list_outdated_questions(session: Session, corpus_id: int, only: Collection[int] = ()) -> list[int]:
+    """Ids of those that are `is_outdated`, of the queues, or of `only` if any are given; newest first."""
+    changed = _find_search_change(session, corpus_id)
+    ids = select(Question.id).where(Question.corpus_id == corpus_id, is_offered(only), is_outdated(changed))
+    return list(session.scalars(ids.order_by(Question.id.desc())))
+
+
+def _find_search_change(session: Session, corpus_id: int) -> datetime | None:
+    return session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
+
+
+def is_outdated(changed: datetime | None) -> ColumnElement[bool]:
+    """Whether the question's last run is older than this change of what a search finds, and no person has labelled a
+    candidate of it: who has begun a list goes on with the list that they began."""
+    if changed is None:
+        return false()
+    last = select(func.max(Run.created)).where(Run.question_id == Question.id).correlate(Question).scalar_subquery()
+    labels = select(CurrentLabel.id).join(Annotator).where(CurrentLabel.question_id == Question.id, ~Annotator.imported)
+    return and_(last < changed, ~labels.exists())
 
 
 def is_run_of(version_id: int) -> ColumnElement[bool]:

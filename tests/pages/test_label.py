@@ -328,6 +328,22 @@ def test_the_first_queue_ranks_a_question_when_its_turn_comes_and_starts_no_job(
     assert "This queue is finished" in markup(open_page("label", {"mode": mode}))
 
 
+def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_documents_changed(wb, ann, clock):
+    at = open_page("label")
+    clock.advance(minutes=1)
+    documents.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
+    before = at.session_state["_label_desk"].showing
+    at.run()
+    assert "lift" in {r.title for r in at.session_state["_label_desk"].rows}
+    assert at.session_state["_label_desk"].showing != before
+    assert any("ranked again" in toast.value for toast in at.toast)
+    press(at, "correct")
+    clock.advance(minutes=1)
+    documents.ingest(wb, stored.TOWERS, [("gate.txt", b"The gate of the tower and of the bridge is old.")])
+    at.run()
+    assert "gate" not in {r.title for r in at.session_state["_label_desk"].rows}
+
+
 def test_a_question_that_has_a_label_is_not_ranked_to_be_labelled(wb, ann):
     while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))

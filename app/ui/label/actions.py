@@ -1,11 +1,14 @@
 """What a key or a button on the page Label does, to the desk that the session keeps."""
 
+from functools import partial
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.ask import question_management
 from app.labels import annotation, queues
 from app.labels.strategies import UNLABELLED
-from app.ranking.next_question import rank_next_question
+from app.ranking.next_question import rank_next_question, renew_list
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.label import rows, undo
@@ -42,17 +45,33 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
     if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
         with slot, st.spinner("Ranking the next question …"):
             desk = _rank_next(wb, desk)
+    elif isinstance(desk, ListDesk) and not page.is_deciding:
+        with slot:
+            desk = _renew(wb, desk)
     st.session_state[DESK_KEY] = desk
     return desk
 
 
 def _rank_next(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
     """With a question that no model has ranked yet, if there is one."""
+    note = st.empty()
     for _ in range(MAX_RANKINGS):
-        if desk.item is not None or not rank_next_question(wb, desk.seat):
+        if desk.item is not None or not rank_next_question(wb, desk.seat, partial(_tell_wait, note)):
             break
         desk = desk.draw_next(wb)
     return desk
+
+
+def _renew(wb: Workbench, desk: ListDesk) -> ListDesk:
+    """With the list as it is now, where the documents have changed since it was ranked and nobody has labelled it."""
+    if desk.item is None or not renew_list(wb, desk.seat, desk.item.question_id, partial(_tell_wait, st.empty())):
+        return desk
+    st.toast("The documents have changed, so this list was ranked again.", icon=":material/update:")
+    return desk.open_again(wb)
+
+
+def _tell_wait(note: DeltaGenerator, ahead: int) -> None:
+    note.caption(f"Waiting for {count(ahead, 'question', 'questions')} of other people.")
 
 
 def _open_desk(page: LabelPage, skips: tuple[int, ...]) -> Desk | ListDesk:

@@ -79,6 +79,10 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         first = next((i for i, r in enumerate(item.rows) if r.free and (r.why if is_review else r.label is None)), 0)
         return replace(self, item=item, row=first, trail=self.trail.add(item.question_id, item.assignment))
 
+    def open_again(self, wb: Workbench) -> Self:
+        """The same question, with its list as it is stored now."""
+        return self if self.item is None else self._show(wb, self.item.question_id, self.item.assignment)
+
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:
         """The pair's question, its row in front."""
         desk = self._show(wb, pair[0], queues.read_assignment(wb, *pair, self.seat.annotator_id))

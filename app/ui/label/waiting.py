@@ -13,8 +13,8 @@ from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import queues
-from app.labels.strategies import QUEUES, TOPS, UNLABELLED
-from app.ranking import score_job
+from app.labels.strategies import QUEUES, TOPS
+from app.ranking import next_question, score_job
 from app.ui import navigation
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
@@ -128,7 +128,7 @@ def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
     """Where the queue has only some questions."""
     questions = desk.seat.questions
-    unranked = score_job.count_unranked(frame.wb, frame.corpus.id, questions)
+    unranked = next_question.count_unranked(frame.wb, desk.seat)
     why = "Their ranked candidates have labels, or somebody else is labelling them."
     if unranked:
         why = f"{count(unranked, 'of them is', 'of them are')} not ranked yet. Rank them to see their candidates here."
@@ -142,8 +142,7 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
-    is_by_turns = desk.seat.queue == UNLABELLED  # its questions are ranked when their turn comes
-    is_complete = is_by_turns or not score_job.has_unranked(frame.wb, frame.corpus.id)
+    is_complete = not next_question.has_unranked(frame.wb, desk.seat)
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:

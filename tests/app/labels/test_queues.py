@@ -14,7 +14,7 @@ from app.labels import annotation, flags, progress, rules
 from app.labels import queues as queueing
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
-from app.ranking import score_job
+from app.ranking import next_question, score_job
 from app.workbench import people
 from app.workbench.people import Gone
 from app.worker import RUNNERS
@@ -317,18 +317,19 @@ def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_w
     assert queueing.open_question(wb, seat, question.id).is_kept_apart
 
 
-def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers):
+def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers, ann):
     with wb.write() as s:
         ids = [
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock()).id
             for i, q in enumerate(QUESTIONS)
         ]
         question_lists.set_queued(s, ids[:1], queued=False)
-    assert score_job.count_unranked(wb, towers.id, ids[:2]) == 2
+    seat = Seat(towers.id, ann.id, "tops", questions=tuple(ids[:2]))
+    assert next_question.count_unranked(wb, seat) == 2
     job = score_job.start_scoring(wb, towers.id, questions=ids[:1])
     run_queued(wb, RUNNERS)
     assert jobs.load_job(wb, job.id).result == {"questions": 1}
-    assert score_job.count_unranked(wb, towers.id, ids[:2]) == 1
+    assert next_question.count_unranked(wb, seat) == 1
 
 
 def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
