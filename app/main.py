@@ -1,4 +1,4 @@
-"""Navigation. Every page runs inside the error boundary and opens with `app.ui.page.page`."""
+"""Navigation. Every page runs inside the error boundary and opens with `app.ui.page.open_page`."""
 
 import sys
 from pathlib import Path

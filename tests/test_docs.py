@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -40,6 +41,18 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def top_level_names(path: Path) -> set[str]:
+    """Functions, classes and constants of a module."""
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {x.id for t in targets for x in ast.walk(t) if isinstance(x, ast.Name)}
+    return names
+
+
 @pytest.mark.parametrize(("command", "options"), list(commands()), ids=lambda v: v if isinstance(v, str) else "")
 def test_every_command_is_documented_with_all_its_options(command, options):
     documented = sections((ROOT / "docs/cli.md").read_text())
@@ -55,6 +68,16 @@ def test_the_docs_name_no_command_or_option_that_is_gone():
         named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
         everywhere = {o for options in known.values() for o in options} | {"--help", "--verbose"}
         assert named <= everywhere, heading
+
+
+def test_the_rules_are_where_the_docs_say():
+    rows = sections((ROOT / "docs/architecture.md").read_text())["Where a rule lives"].strip().splitlines()[2:]
+    assert len(rows) >= 12
+    for row in rows:
+        places = re.findall(r"`([\w/]+\.py):(\w+)`", row)
+        assert places and len(places) == row.count(".py"), row
+        for file, name in places:
+            assert name in top_level_names(ROOT / file), f"{file} has no {name}"
 
 
 def test_every_technique_has_its_line_in_the_list():

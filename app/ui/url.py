@@ -1,7 +1,8 @@
 """State in the page's address, so that a link reproduces the page. Values are short; defaults are left out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ MAX_BUTTONS = 5  # a choice of more is a menu, where a label says what it choose
 MAX_NAME_CHARS = 60  # of a value that is told back
 SETTLING_SECONDS = 2.0  # after a choice, the browser may not have its address yet
 _VALUES, _REPLACEMENTS = "_as2_written", "_as2_replaced"
+T = TypeVar("T")
 
 
 def get(name: str, default: str = "") -> str:
@@ -41,6 +43,27 @@ def put(**values: str | float | None) -> None:
         last_values[name] = get(name)
         if before != last_values[name]:
             times[name, before] = time.monotonic()
+
+
+def follow(
+    name: str,
+    key: str,
+    parse: Callable[[str], T],
+    *,
+    settling: float = SETTLING_SECONDS,
+    on_move: Callable[[], None] = lambda: None,
+) -> T:
+    """The session's choice, kept as `key`; the address's at first, and when the browser went back or forward to another
+    one, as `has_moved` tells. `parse` makes the choice of the address's text. `on_move` is called after the address
+    has replaced a choice."""
+    state = st.session_state
+    is_first = key not in state
+    if is_first or has_moved(name, settling=settling):
+        state[key] = parse(get(name))
+        if not is_first:
+            on_move()
+    choice: T = state[key]
+    return choice
 
 
 def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_label: bool = True) -> str:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version, list_versions
+from app.versions.registry import CASCADE, VersionView, find_active, find_row, get_active, get_version
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
@@ -64,7 +64,7 @@ def needs_reason(wb: Workbench, version: VersionView) -> bool:
     from a version that is worse to its parent, which is then the better of the two, takes none."""
     if not version.is_worse and not (version.state == "rejected" and version.objection):
         return False
-    active = next((v for v in list_versions(wb, version.kind) if v.state == "active"), None)
+    active = find_active(wb, version.kind)
     return active is None or not (active.is_worse and active.parent == version.name)
 
 
@@ -119,6 +119,11 @@ def find_previous(wb: Workbench, kind: str = CASCADE) -> VersionView | None:
     with wb.read() as s:
         row = rows.find_previous(s, kind)
     return get_version(wb, row.name) if row is not None else None
+
+
+def is_roll_back(version: VersionView, active: VersionView) -> bool:
+    """Whether to promote a version instead of the active one is to go back: it is older, and was in use."""
+    return version.created < active.created and version.state in ("former", "shipped")
 
 
 def rescore_queues(wb: Workbench, kind: str) -> None:

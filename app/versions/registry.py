@@ -69,6 +69,11 @@ class VersionView:
         """Why it is never promoted automatically; "" if nothing speaks against it."""
         return self.change.objection if self.change else ""
 
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether nothing is known of a version that was never in use, not even what an import claims."""
+        return self.change is None and self.state in ("candidate", "rejected")
+
 
 def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
     """Newest first; `kind` None for all kinds."""
@@ -82,6 +87,14 @@ def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView
 def get_active(wb: Workbench, kind: str = CASCADE) -> VersionView:
     """The version in use. Raises DamagedModel if not even a shipped one is there."""
     return get_version(wb, "active", kind)
+
+
+def find_active(wb: Workbench, kind: str = CASCADE) -> VersionView | None:
+    """The version in use; None for a kind of which none is."""
+    with wb.read() as s:
+        if (row := rows.find_active(s, kind)) is None:
+            return None
+        return _to_view(row, True, rows.list_promotion_reasons(s, [row.id]).get(row.id, ()))
 
 
 def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:

@@ -4,9 +4,9 @@ Several questions may share a run: their candidates are packed together, and eac
 Exits at which nobody leaves are no barrier: the engine is handed the whole span up to the next cut at once.
 
 An engine in 8 bits errs a little, and where the best candidates are nearer to each other than it errs, it may put the
-wrong one first. So at the last exit those near the best are scored again in float32 (`settle`). Their final logits are
-float32's, all others the engine's: a logit may differ by the engine's error according to whether its candidate was
-among the best of its list. The last exit's seconds and FLOPs hold that second look.
+wrong one first. So at the last exit those near the best are scored again in float32 (`rescore_best`). Their final
+logits are float32's, all others the engine's: a logit may differ by the engine's error according to whether its
+candidate was among the best of its list. The last exit's seconds and FLOPs hold that second look.
 """
 
 import time
@@ -88,7 +88,7 @@ def _complete(engine: Engine, run: Run, trace: CascadeTrace) -> CascadeTrace:
             seconds[i:] += more
     if engine.error:
         began = time.perf_counter()
-        scores[-1], is_exact = settle(scores[-1], np.array([n]), engine.error, run.exact, is_exact)
+        scores[-1], is_exact = rescore_best(scores[-1], np.array([n]), engine.error, run.exact, is_exact)
         seconds[-1] += time.perf_counter() - began
     everyone, none = np.arange(n), np.zeros(0, int)
     again, records, below = np.flatnonzero(is_exact), [], 0
@@ -118,7 +118,7 @@ def _advance_all(engine: Engine, run: Run, sizes: Sequence[int], schedule: DropS
         again = [none] * len(sizes)  # a question: those whose logits of the last exit are settled
         if last == exits and engine.error:
             began = time.perf_counter()
-            scores[-1], is_exact = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
+            scores[-1], is_exact = rescore_best(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
             seconds[-1] += time.perf_counter() - began
             again = [a[k] for a, k in zip(alive, np.split(is_exact, ends), strict=True)]
         for i in range(first, last):
@@ -146,7 +146,7 @@ def _score_exactly(run: Run, members: np.ndarray, at: np.ndarray) -> np.ndarray:
     return run.exact(members[at])
 
 
-def settle(
+def rescore_best(
     logits: np.ndarray,
     ends: np.ndarray,
     error: float,

@@ -23,7 +23,7 @@ class ExitRecord:
     """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`. `is_counted`:
     whether `flops` are all that an encoder spent in it.
 
-    `again` are positions whose pairs went through the whole encoder a second time, in float32 (`engine.settle`).
+    `again` are positions whose pairs went through the whole encoder a second time, in float32 (`engine.rescore_best`).
     """
 
     layer: int

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import stored
@@ -17,7 +18,7 @@ from app.exchange.starter import UNFINISHED
 from app.labels import annotation, consensus, flags, guidelines, progress, queues, rules
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
-from app.ui import keys
+from app.ui import keys, url
 from app.ui.label import question_list, shortcuts
 from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
@@ -113,6 +114,22 @@ def test_hidden_scores_are_remembered_as_hidden(wb):
     assert QUEUES["uncertain"].description in texts(at)
     press(at, "incorrect")
     assert stored.label_events(wb)[0].scores_visible is False
+
+
+def test_a_link_hides_the_scores_and_back_and_forward_switch_them(wb, monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(url, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    at = open_label({"scores": "off"})
+    assert at.toggle(key="label_scores").value is False
+    at = at.toggle(key="label_scores").set_value(True).run()
+    assert "scores" not in at.query_params and "cascade rank" in markup(at)
+    clock.now += 10
+    at.query_params["scores"] = "off"
+    assert at.run().toggle(key="label_scores").value is False
+    assert "cascade rank" not in markup(at)
+    clock.now += 10
+    del at.query_params["scores"]
+    assert at.run().toggle(key="label_scores").value is True
 
 
 def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):

@@ -37,7 +37,7 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 
 def draw_decision(frame: Frame, version: VersionView) -> None:
     """Promote or reject a candidate, below the card's verdict. One that is worse needs a reason."""
-    active = _find_active(frame.wb, version.kind)
+    active = _name_active(frame.wb, version.kind)
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
@@ -55,7 +55,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     instead = " instead" if active else ""
     current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
     claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
-    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if is_unmeasured(version) else "")
+    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if version.is_unmeasured else "")
     scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
     if promote.draw_job(frame, version):
         return
@@ -93,7 +93,7 @@ def _draw_banner(frame: Frame, version: VersionView, text: str) -> None:
     previous = promotion.find_previous(frame.wb, version.kind)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.success(text, icon=":material/check_circle:", width="stretch")
-        if previous is not None and not previous.problem and is_roll_back(previous, version):
+        if previous is not None and not previous.problem and promotion.is_roll_back(previous, version):
             why = frame.explain_refusal("change versions")
             st.button(name_promotion(previous, version), key="adapt_back", icon=":material/undo:",
                       on_click=_open_dialog, args=("use", previous.name), disabled=bool(why), help=why)  # fmt: skip
@@ -103,11 +103,6 @@ def describe_promotion(version: VersionView, past: Promotion) -> str:
     """`Promoted on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
     although = ", although it was worse" if version.is_worse else ""
     return f"Promoted on {format_time(past.at)}{although}: “{past.words}”"
-
-
-def is_unmeasured(version: VersionView) -> bool:
-    """Whether nothing is known of a version that was never in use, not even what an import claims."""
-    return version.change is None and version.state in ("candidate", "rejected")
 
 
 def describe_rejection(version: VersionView) -> str:
@@ -122,8 +117,10 @@ def _against(*names: str | None) -> dict[str, str]:
     return {"rankers": ",".join(rankers)} if len(rankers) > 1 else {}
 
 
-def _find_active(wb: Workbench, kind: str) -> str:
-    return next((v.name for v in registry.list_versions(wb, kind=kind) if v.state == "active"), "")
+def _name_active(wb: Workbench, kind: str) -> str:
+    """Empty where no version of the kind is in use."""
+    active = registry.find_active(wb, kind)
+    return active.name if active is not None else ""
 
 
 def draw_list(frame: Frame) -> None:
@@ -201,7 +198,7 @@ def _draw_version(
         if version.change:
             claim = f"{CLAIM}: " if version.is_imported else ""
             verdict = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
-        elif is_unmeasured(version):
+        elif version.is_unmeasured:
             verdict = f"{UNMEASURED} · "
         st.caption(verdict + plain(" · ".join(parts)))
         if rejection := describe_rejection(version):
@@ -214,13 +211,8 @@ def _draw_version(
 
 def name_promotion(version: VersionView, active: VersionView | None) -> str:
     """The button of a version that is not in use, and its dialog's."""
-    is_back = active is not None and is_roll_back(version, active)
+    is_back = active is not None and promotion.is_roll_back(version, active)
     return f"Roll back to {plain(version.name)}" if is_back else "Promote"
-
-
-def is_roll_back(version: VersionView, active: VersionView) -> bool:
-    """One is rolled back only to what is older and was in use."""
-    return version.created < active.created and version.state in ("former", "shipped")
 
 
 def _open_card(name: str) -> None:
@@ -236,8 +228,7 @@ def draw_dialogs(frame: Frame) -> None:
         if kind != "use":
             _edit(frame, version)
             return
-        of_kind = registry.list_versions(frame.wb, kind=version.kind)
-        act = name_promotion(version, next((v for v in of_kind if v.state == "active"), None))
+        act = name_promotion(version, registry.find_active(frame.wb, version.kind))
         title = f"Promote {plain(name)}" if act == "Promote" else act
         st.dialog(title, on_dismiss=_close)(_use)(frame, version, act)
 
@@ -284,12 +275,12 @@ def _finish(message: str) -> None:
 def _use(frame: Frame, version: VersionView, act: str) -> None:
     if DIALOG not in st.session_state:  # the click has been answered: the page below is to be drawn again
         st.rerun()
-    before = _find_active(frame.wb, version.kind)
+    before = _name_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
     answers = version.kind in registry.ANSWERING
     where = ", on every page and for all corpora, at once." if answers else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be in use{instead}{where}")
-    if is_unmeasured(version):
+    if version.is_unmeasured:
         st.markdown(f"{plain(version.name)} is {UNMEASURED}: **Compare** measures it.")
     if needs_reason := promotion.needs_reason(frame.wb, version):
         st.markdown(plain(f"{version.name}: {version.objection}."))

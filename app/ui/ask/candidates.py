@@ -9,32 +9,14 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
 from app.ask.asking import AskView
+from app.ask.together import describe_disagreement, rank_together
 from as2core.cascade.trace import CascadeTrace
-from as2core.metrics import order, to_ranks
-from as2core.rankers.fusion import weigh_pair
+from as2core.metrics import to_ranks
 
-MIN_RANK_RATIO, MAX_TOP_RANK = 4.0, 10  # a disagreement: one rank in the top, the other so many times as far down
 ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
 COLUMNS = ["cascade", "generative", "together", "probability", "sentence", "by exit", "dropped", "label", "differ",
            "document"]  # fmt: skip
 WITH_GENERATIVE = ("generative", "together", "differ")
-
-
-def describe_disagreement(discriminative: int, generative: int) -> str:
-    """Which ranker ranks a candidate much higher, or nothing."""
-    high, low = sorted((discriminative, generative))
-    if high > MAX_TOP_RANK or low < MIN_RANK_RATIO * high or low - high < 3:
-        return ""
-    return "cascade higher" if discriminative < generative else "generative higher"
-
-
-def rank_together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
-    """Those who stayed to the end and have both scores, best first by the two together; docs/results.md measures this
-    without drops. float `(n,)`, NaN where not scored -> positions, int `(m,)`."""
-    last = run.exits[-1]
-    scores = generative[last.alive]
-    has_score = np.isfinite(scores)
-    return last.alive[has_score][order(weigh_pair(last.scores[has_score], scores[has_score]))]
 
 
 def make_table(

@@ -7,17 +7,12 @@ from app.ui import url
 from as2core.cascade.schedule import DropSchedule
 
 DEFAULT_PERCENT, MAX_PERCENT = 30, 70
-SETTLING_SECONDS = 2.0  # after a release, the slider is ahead of the address
 _CHOICE = "_as2_drop"
 
 
 def read_percents(exits: int) -> list[int]:
-    """One share, or one for each exit but the last: the session's; the address's at first, and when the browser went
-    back or forward to it. Writes it to the address."""
-    state = st.session_state
-    if url.has_moved("drop", settling=SETTLING_SECONDS) or _CHOICE not in state:
-        state[_CHOICE] = url.get("drop")
-    percents = parse_percents(state[_CHOICE], exits) or [DEFAULT_PERCENT]
+    """One share, or one for each exit but the last. Writes it to the address."""
+    percents = parse_percents(url.follow("drop", _CHOICE, str), exits) or [DEFAULT_PERCENT]
     url.put(drop=None if percents == [DEFAULT_PERCENT] else _format(percents))
     return percents
 

@@ -53,14 +53,16 @@ def _pool() -> ThreadPoolExecutor:
 
 def read_question() -> str:
     """The current question: the session's; the address's at first, and when the browser went back or forward to it."""
-    state, address = st.session_state, url.get("q")
-    submission = state.pop("_as2_submitted", False)  # takes precedence over an older address
-    if "_as2_question" not in state:
-        state["_as2_question"] = address
-    elif url.has_moved("q") and not submission:
-        _set_question(address)
-        renew_box()
-    return state["_as2_question"]
+    if not st.session_state.pop("_as2_submitted", False):  # which takes precedence over an older address
+        url.follow("q", "_as2_question", str, settling=0.0, on_move=_replace_question)
+    question: str = st.session_state["_as2_question"]
+    return question
+
+
+def _replace_question() -> None:
+    """By that of the address."""
+    _set_question(url.get("q"))
+    renew_box()
 
 
 def fits_link(text: str) -> bool:

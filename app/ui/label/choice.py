@@ -16,6 +16,7 @@ from app.ui.label.shortcuts import LIST, ONE
 from app.ui.page import Frame
 from app.ui.text import count
 
+SCORES, OFF = "_label_scores", "off"  # whether scores are visible, of the session; and how the address says that not
 MODES = {LIST: "Whole list", ONE: "One sentence"}
 
 
@@ -61,7 +62,7 @@ class LabelPage:
 def choose(frame: Frame) -> LabelPage:
     """Draw the choices at the top."""
     holder = signin.name_browser()
-    scores_visible = st.session_state.get("label_scores", url.get("scores") != "off")
+    scores_visible = url.follow("scores", SCORES, lambda text: text != OFF)
     why_closed = frame.explain_refusal()
     with st.container(horizontal=True, key="label_choice"):
         place = st.container(width="content")  # the mode stands first, but a decision has one only

@@ -26,6 +26,7 @@ from as2core.types import LABELS
 
 Width = Literal["stretch", "content"]
 ADVICE = "Read each list until you find the answer: a retrain gains most from that."
+SCORES_SWITCH = "label_scores"
 STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 
 
@@ -153,10 +154,15 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_button("flag", is_disabled=is_closed)
         draw_button("help")
-        scores = st.toggle("Show model ranks", page.scores_visible, key="label_scores", width="content",
-                           help="With the reasons that name them, and the probability where the queue goes by it. "
-                           "Each label records whether they were visible.")  # fmt: skip
-    url.put(scores=None if scores else "off")
+        st.session_state[SCORES_SWITCH] = page.scores_visible
+        st.toggle("Show model ranks", key=SCORES_SWITCH, width="content", on_change=_switch_scores,
+                  help="With the reasons that name them, and the probability where the queue goes by it. "
+                  "Each label records whether they were visible.")  # fmt: skip
+    url.put(scores=None if page.scores_visible else choice.OFF)
+
+
+def _switch_scores() -> None:
+    st.session_state[choice.SCORES] = st.session_state[SCORES_SWITCH]
 
 
 def _draw_button(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.ui.ask.answer import describe_probability, describe_seconds, format_percent
-from app.ui.ask.candidates import compute_table_height, describe_disagreement, rank_together
+from app.ui.ask.candidates import compute_table_height
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
 from app.ui.wording import describe_vectors
@@ -45,29 +45,6 @@ def test_a_probability_has_words(probability, words):
 )
 def test_a_share_is_never_rounded_to_certainty(share, told):
     assert format_percent(share) == told
-
-
-def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
-    run = a_trace([[0.0] * 4, [0.0] * 4, [2.0, 1.0, 0.0, -3.0]])  # mean 0, deviation sqrt(3.5)
-    generative = np.array([-9.0, -1.0, -5.0, -5.0])  # mean -5, deviation sqrt(8)
-    # 5.35 - 4.24, 2.67 + 4.24, 0, -8.02
-    assert rank_together(run, generative).tolist() == [1, 0, 2, 3]
-
-
-def test_together_are_ranked_those_whom_both_rankers_read_to_the_end():
-    run = a_trace([[3.0, 2.0, 1.0, 0.0]] * 3).replay(DropSchedule.constant(0.3, exits=3))
-    assert rank_together(run, np.array([np.nan, -1.0, -2.0, -3.0])).tolist() == [
-        i for i in (1, 2, 3) if i in run.exits[-1].alive
-    ]
-
-
-@pytest.mark.parametrize(
-    ("cascade", "generative", "told"),
-    [(1, 30, "cascade higher"), (40, 2, "generative higher"), (10, 40, "cascade higher"),
-     (1, 2, ""), (60, 90, ""), (10, 39, "")],
-)  # fmt: skip
-def test_disagreement_is_marked_where_one_ranker_has_it_high_and_the_other_far_down(cascade, generative, told):
-    assert describe_disagreement(cascade, generative) == told
 
 
 def test_the_cost_table_tells_what_each_stretch_saved():

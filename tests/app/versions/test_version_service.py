@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from app.jobs.attempt import run_queued
 from app.labels import annotation, consensus, queues
 from app.labels.queues import Seat
 from app.versions import directory, loading, management, promotion, registry
+from app.versions.outcome import Change
 from app.versions.promotion import NothingToRollBack
 from app.versions.registry import UnknownVersion
 from app.workbench import people
@@ -115,6 +117,36 @@ def test_the_version_before_is_the_one_that_a_roll_back_brings_back(wb, candidat
         assert previous is not None
         assert previous.name == before == promotion.roll_back(wb).name
     assert promotion.find_previous(wb) is None
+
+
+def test_of_a_kind_without_a_shipped_version_none_is_active_until_one_is_promoted(wb):
+    path = write_version(wb.settings.versions_dir / "crossed", "cross-encoder")
+    with wb.write() as s:
+        rows.add_version(s, "crossed", kind="cross-encoder", path=str(path), state="candidate", now=wb.clock())
+    assert registry.find_active(wb, "cross-encoder") is None
+    promotion.promote(wb, "crossed", "it knows our words")
+    assert registry.find_active(wb, "cross-encoder") == registry.get_version(wb, "crossed")
+
+
+def test_one_rolls_back_only_to_what_is_older_and_was_in_use(wb, candidates):
+    for name in candidates:
+        promotion.promote(wb, name)
+    promotion.promote(wb, "towers-1")
+    views = {v.name: v for v in registry.list_versions(wb)}
+    older, newer = views["towers-1"], replace(views["towers-2"], created=views["towers-1"].created + timedelta(1))
+    assert promotion.is_roll_back(older, newer) is False  # the active one is nothing to go back to
+    assert promotion.is_roll_back(newer, older) is False
+    assert promotion.is_roll_back(replace(older, state="former"), newer)
+    assert promotion.is_roll_back(replace(older, state="shipped"), newer)
+    assert not promotion.is_roll_back(replace(older, state="candidate"), newer)
+
+
+def test_a_version_is_unmeasured_while_nothing_is_known_of_it_and_it_was_never_in_use(wb, candidates):
+    new = registry.get_version(wb, "towers-1")
+    assert new.is_unmeasured
+    assert replace(new, state="rejected").is_unmeasured
+    assert not replace(new, change=Change(0.5, 0.6)).is_unmeasured
+    assert not any(replace(new, state=state).is_unmeasured for state in ("active", "former", "shipped"))
 
 
 def test_a_damaged_version_cannot_be_promoted(wb, candidates):

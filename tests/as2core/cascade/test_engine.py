@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from as2core.cascade import graphs
-from as2core.cascade.engine import run_completely, settle
+from as2core.cascade.engine import rescore_best, run_completely
 from as2core.cascade.engine_onnx import OnnxEngine, exact_pool, pack, pooling
 from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
@@ -150,12 +150,12 @@ def test_settling_asks_about_the_near_until_the_best_is_certain():
         return np.array([exact[i] for i in at])
 
     given = np.array([3.0, 2.9, 2.75, 1.0, 5.0, 4.0])
-    settled, known = settle(given, [4], 0.2, again)
+    settled, known = rescore_best(given, [4], 0.2, again)
     assert calls == [[0, 1], [2]]
     assert settled.tolist() == [2.8, 2.6, 2.78, 1.0, 5.0, 4.0]
     assert known.tolist() == [True, True, True, False, False, False]
     assert given[0] == 3.0
-    assert [a.tolist() for a in settle(np.zeros(0), [0], 0.2, again)] == [[], []]
+    assert [a.tolist() for a in rescore_best(np.zeros(0), [0], 0.2, again)] == [[], []]
 
 
 def test_settling_again_asks_only_about_those_not_exact_yet():
@@ -165,7 +165,7 @@ def test_settling_again_asks_only_about_those_not_exact_yet():
         calls.append(at.tolist())
         return np.full(len(at), 1.9)
 
-    settled, known = settle(np.array([2.0, 1.9, 0.0]), [3], 0.2, again, np.array([True, False, False]))
+    settled, known = rescore_best(np.array([2.0, 1.9, 0.0]), [3], 0.2, again, np.array([True, False, False]))
     assert calls == [[1]]
     assert (settled.tolist(), known.tolist()) == ([2.0, 1.9, 0.0], [True, True, False])
 

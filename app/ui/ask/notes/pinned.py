@@ -31,18 +31,14 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.types import CORRECT, UNSURE
 
 MAX_QUESTION_CHARS, MAX_TEXT_CHARS, MAX_MORE, MAX_NAMES = 120, 90, 3, 3
-SETTLING_SECONDS = 2.0  # after a switch, the address may be behind
 _IS_ON, _SWITCH, OFF = "_as2_labels_first", "as2_labels_first", "off"
 
 
 def read_is_on() -> bool:
-    """Whether labels come first: the session's choice; the address's at first, and when the browser went back or
-    forward to it. Writes it to the address as `labels=off`."""
-    state = st.session_state
-    if url.has_moved("labels", settling=SETTLING_SECONDS) or _IS_ON not in state:
-        state[_IS_ON] = url.get("labels") != OFF
-    url.put(labels=None if state[_IS_ON] else OFF)
-    return bool(state[_IS_ON])
+    """Whether labels come first. Writes it to the address as `labels=off`."""
+    is_on = url.follow("labels", _IS_ON, lambda text: text != OFF)
+    url.put(labels=None if is_on else OFF)
+    return is_on
 
 
 def draw_switch(

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from app.ask.asking import AskView
+from app.ask.together import rank_together
 from app.ui.ask.answer import render_context
-from app.ui.ask.candidates import rank_together
 from app.ui.text import plain, shorten
 from as2core.cascade.trace import CascadeTrace
 

@@ -13,16 +13,17 @@ from app.versions import registry
 from app.workbench.workbench import Workbench
 
 BASE, AGAINST = "base", "against"
-SETTLING_SECONDS = 0.5  # after a choice, the browser may not have its address yet
+SETTLING_SECONDS = 0.5  # less than elsewhere: a look at the other answer may be over at once
 
 
 def read(name: str) -> str:
-    """The session's choice; the address's when the page is opened, and when the browser went back or forward."""
-    state, key = st.session_state, f"_as2_pair_{name}"
-    if key not in state or not url.is_written(name) or url.has_moved(name, settling=SETTLING_SECONDS):
-        state[key] = url.get(name)
-    url.put(**{name: state[key]})
-    return state[key]
+    """Of a session that comes back to the page the choice is over; the address may still have it."""
+    key = f"_as2_pair_{name}"
+    if not url.is_written(name):
+        st.session_state.pop(key, None)
+    choice = url.follow(name, key, str, settling=SETTLING_SECONDS)
+    url.put(**{name: choice})
+    return choice
 
 
 def choose(**names: str) -> None:

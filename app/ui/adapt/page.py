@@ -1,0 +1,128 @@
+"""The page Adapt: the card of a version or of a retrain, the labels, the form, the jobs, and the versions."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from app.adapt.readiness import Readiness, check_readiness, find_hidden_labels
+from app.adapt.report import RetrainReport
+from app.adapt.settings import RetrainSettings
+from app.corpora.corpora import get_corpus
+from app.jobs import queue
+from app.jobs.kinds import JobKind
+from app.jobs.queue import JobView
+from app.ui import errors, url
+from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
+from app.ui.job import draw_live, draw_retrain, load_job_of_link
+from app.ui.page import Frame
+from app.ui.scripts import scroll_to
+from app.ui.text import plain
+from app.versions import registry
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
+
+_CSS = Path(__file__).with_name("adapt.css")
+
+
+def draw(frame: Frame) -> None:
+    st.html(_CSS)
+    schedule.draw_waiting(frame)
+    recent = _draw_front(frame)
+    _draw_form(frame)
+    schedule.draw_rule(frame)
+    jobs.draw_list(frame, recent)
+    st.header("Versions", anchor=False)
+    versions.draw_list(frame)
+    versions.draw_dialogs(frame)
+
+
+def _draw_front(frame: Frame) -> list[JobView]:
+    """The version or the job of the address, else a retrain that is active. Returns the corpus's recent jobs."""
+    wb, corpus_id = frame.wb, frame.corpus.id
+    job = _find_job(frame)
+    recent = queue.list_recent(wb, corpus_id)
+    jobs.draw_failure(recent, queue.find_newest(wb, JobKind.RETRAIN, corpus_id), current=job)
+    if url.get("version"):
+        _draw_version(frame, url.get("version"))
+    elif job is not None:
+        url.put(job=job.id)
+        _draw_job(frame, job)
+    return recent
+
+
+def _find_job(frame: Frame) -> JobView | None:
+    """The job of the address, else one that is active on this corpus."""
+    job = load_job_of_link(frame.wb, "retrain", "The retrain in this link does not exist here.")
+    return job or next(reversed(queue.list_active(frame.wb, JobKind.RETRAIN, frame.corpus.id)), None)
+
+
+def _draw_form(frame: Frame) -> None:
+    """The labels, and the start of a retrain from them."""
+    settings = readiness.read_settings(frame)
+    settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
+    view = _check_readiness(frame.wb, frame.corpus.id, frame.corpus.labels, settings)
+    st.header("Labels", anchor=False)
+    prepared.draw(frame)
+    readiness.draw_labels(view)
+    synonym_link.draw(frame)
+    selection.draw(frame.corpus.id, view.by_annotator)
+    readiness.draw_start(frame, view)
+
+
+@st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
+def _check_readiness(_wb: Workbench, corpus_id: int, labels: int, settings: RetrainSettings) -> Readiness:
+    """Dividing thousands of labels takes a while. A change of the number of labels is seen at once, others in 10 s."""
+    return check_readiness(_wb, corpus_id, settings)
+
+
+def _draw_version(frame: Frame, name: str) -> None:
+    wb = frame.wb
+    with st.container(border=True, key="adapt_card"):
+        try:
+            version, content = registry.get_version(wb, name), registry.load_card(wb, name)
+            st.header(plain(version.name), anchor=False)
+            decide = partial(versions.draw_decision, frame, version)
+            find_example = partial(example.find_example, wb, frame.corpus.id)
+            card.draw_card(content, find_hidden_labels(wb, frame.annotator.id), decide, find_example)
+        except registry.UnknownVersion:
+            st.warning(
+                f"There is no version called “{plain(name)}” here: it was renamed or deleted, or the link is from "
+                "another workbench. Open the card of another one under **Versions** below.",
+                icon=":material/search_off:",
+            )
+        except As2Error as error:
+            errors.show(error)
+    _draw_dismiss("version")
+    if clicks := st.session_state.get(versions.CARD_CLICKS):  # the list of versions is far below
+        scroll_to(".st-key-adapt_card", f"{name} {clicks}", block="start")
+
+
+def _draw_job(frame: Frame, job: JobView) -> None:
+    wb, corpus = frame.wb, _name_corpus(frame, job)
+    if job.state == "done":
+        report = RetrainReport.from_json(job.result)
+        version = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
+        with st.container(border=True, key="adapt_card"):
+            if corpus:
+                st.caption(f"Retrained from the labels of the corpus {plain(corpus)}")
+            decide = (lambda: None) if version is None else partial(versions.draw_decision, frame, version)
+            find_example = partial(example.find_example, wb, frame.corpus.id)
+            card.draw(report, find_hidden_labels(wb, frame.annotator.id), decide, find_example)
+    draw_live(wb, job, partial(draw_retrain, person=frame.annotator, corpus=corpus))
+    if not job.is_active:
+        _draw_dismiss("job")
+    if st.session_state.get(readiness.STARTED) == job.id:  # by a button below the fold
+        place = ".st-key-adapt_card" if job.state == "done" else ".st-key-adapt_job"
+        scroll_to(place, f"job {job.id} {place}", block="start")
+
+
+def _name_corpus(frame: Frame, job: JobView) -> str:
+    """Of a retrain that a link opens from another corpus; "" for one of the page's corpus, or of a deleted one."""
+    return get_corpus(frame.wb, job.corpus_id).name if job.corpus_id not in (None, frame.corpus.id) else ""
+
+
+def _draw_dismiss(name: str) -> None:
+    """The button that takes what is shown out of the address."""
+    st.button("Dismiss", key="adapt_away", type="tertiary", on_click=url.put, kwargs={name: None})
