@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from app.adapt.label_selection import LabelSelection
 from app.versions.registry import CASCADE, GENERATIVE
 from as2core.errors import BadSetting
+from as2core.rankers.catalog import rename_spec
 from as2core.training.settings import TrainSettings
 from as2core.types import Json
 from db.models import Job
@@ -83,8 +84,9 @@ class RetrainSettings:
 def rename_version(job: Job, old: str, new: str) -> None:
     """In a retrain that may still run its base, in one that is done what it made and from what."""
     if job.state != "done":
-        if job.settings.get("base") == old:
-            job.settings = {**job.settings, "base": new}
+        base = job.settings.get("base", "")
+        if (renamed := rename_spec(base, old, new)) != base:
+            job.settings = {**job.settings, "base": renamed}
     elif names := {key: new for key in ("version", "base") if job.result.get(key) == old}:
         job.result = {**job.result, **names}
 
