@@ -306,7 +306,7 @@ def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(wb):
     ("state", "error", "sentence"),
     [
         ("failed", "the disk is full: free some space", "It failed, and no version was made."),
-        ("cancelled", "", "You stopped it. No version was made"),
+        ("cancelled", "", "It was stopped. No version was made"),
         ("lost", "no sign of life", "Its worker was interrupted, and no version was made."),
     ],
 )
