@@ -26,7 +26,7 @@ KINDS = {
 }
 FITTED = (FUSION, CALIBRATION)  # a few numbers, fitted at once: no epochs, and nothing is forgotten
 REPLAY = 0.25  # share of the shipped training questions that is mixed in
-MAX_EPOCHS = 100
+MAX_EPOCHS, MAX_LEARNING_RATE = 100, 0.1
 COPIES = "copies"  # the event of a retrain whose version is trained and measured, and is now checked by copies
 
 
@@ -55,7 +55,7 @@ class RetrainSettings:
             raise BadSetting(f"{self.kind} has no epochs and no learning rate: leave them out")
         if self.epochs is not None and not 1 <= self.epochs <= MAX_EPOCHS:
             raise BadSetting(f"epochs {self.epochs}: give a number from 1 to {MAX_EPOCHS}")
-        if self.learning_rate is not None and not 0 < self.learning_rate < 0.1:
+        if self.learning_rate is not None and not 0 < self.learning_rate < MAX_LEARNING_RATE:
             raise BadSetting(f"learning rate {self.learning_rate}: give a small positive number such as 3e-5")
         if not 0 <= self.replay <= 1:
             raise BadSetting(f"a replay of {self.replay}: give the share of the shipped questions to mix in, 0 to 1")

@@ -15,7 +15,7 @@ from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
-from app.adapt.settings import COPIES, RetrainSettings
+from app.adapt.settings import COPIES, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
@@ -27,6 +27,7 @@ from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
+from app.versions.management import MAX_NOTE_CHARS
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.worker import RUNNERS
@@ -174,6 +175,13 @@ def test_settings_by_hand_reach_the_service(wb):
     at.button(key="adapt_start").click().run()
     assert (read_settings(wb)["base"], read_settings(wb)["epochs"]) == ("starter-2", 5)
     assert read_settings(wb)["learning_rate"] == pytest.approx(4e-5)
+
+
+def test_the_form_takes_what_the_service_takes(wb):
+    at = open_adapt()
+    assert at.number_input(key="adapt_epochs").max == MAX_EPOCHS
+    assert at.number_input(key="adapt_rate").max == MAX_LEARNING_RATE
+    assert at.text_input(key="adapt_note").proto.max_chars == MAX_NOTE_CHARS
 
 
 def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(wb):
