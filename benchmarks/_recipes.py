@@ -57,6 +57,6 @@ def learn(
     settings that a retrain chooses."""
     shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
     sample = random.Random(seed).sample(shipped, round(replay * len(shipped)))
-    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **changes)
+    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), train), **changes)
     questions = list_training_questions(train, [replace(q, qid=f"replay {q.qid}") for q in sample], settings)
     return fine_tune(base, questions, [], settings, workdir=folder).ranker

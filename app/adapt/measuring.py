@@ -8,7 +8,7 @@ Thousands of pairs are read with the base before a first retrain trains, and non
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from app.adapt import baselines, snapshot
@@ -32,6 +32,8 @@ from as2core.evaluation import Evaluation, evaluate
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Json, OnProgress, Progress, Question
+
+INTERRUPTED = "interrupted"  # in the result of a job that is to be run again
 
 
 @contextmanager
@@ -136,17 +138,22 @@ class Measuring:
 
 
 class _RetrainWaits(Exception):
-    """A retrain was started: it measures what is missing itself, and two would read the same pairs."""
+    """A retrain was started. One of this corpus measures what is missing itself, and two would read the same pairs;
+    another one needs the machine."""
 
 
 def run_measure(job: JobRun) -> dict[str, Json]:
     """The background job; its result says how many `questions` were read. It ends as soon as a retrain waits or
-    runs."""
+    runs; INTERRUPTED where that is another corpus's, which does not measure what is missing here."""
     if job.corpus_id is None:
         return {"questions": 0}
     ahead = _MeasuringAhead(job, job.corpus_id)
-    with suppress(_RetrainWaits), closing(LogitCache(job.wb.settings.logits_file)) as logits:
-        ahead.run(logits)
+    try:
+        with closing(LogitCache(job.wb.settings.logits_file)) as logits:
+            ahead.run(logits)
+    except _RetrainWaits:
+        if not queue.list_active(job.wb, JobKind.RETRAIN, job.corpus_id):
+            return {"questions": ahead.questions, INTERRUPTED: True}
     return {"questions": ahead.questions}
 
 

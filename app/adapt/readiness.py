@@ -18,6 +18,7 @@ from app.jobs.kinds import JobKind
 from app.labels import consensus, progress
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
+from app.versions.management import tidy_note
 from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -333,7 +334,7 @@ def start_retrain(
     settings = settings or RetrainSettings()
     with wb.read() as s:
         people.allow(s, by, "retrain")
-    settings = _name_base(wb, settings)
+    settings = _normalize(wb, settings)
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
@@ -341,8 +342,9 @@ def start_retrain(
 
 
 def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
-    """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base."""
-    settings = _name_base(wb, settings)
+    """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base
+    and a note."""
+    settings = _normalize(wb, settings)
     active = queue.list_active(wb, JobKind.RETRAIN, corpus_id)
     return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
 
@@ -359,9 +361,10 @@ def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) 
     return queue.update_settings(wb, job_id, "finish a retrain without the check", {"copies": False}, by=by)
 
 
-def _name_base(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
-    """With the version that is the base now, which "active" may not be later."""
-    return replace(settings, base=loading.find_base(wb, settings.base, settings.version_kind).spec)
+def _normalize(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
+    """With the version that is the base now, which "active" may not be later, and a note that can be stored."""
+    base = loading.find_base(wb, settings.base, settings.version_kind).spec
+    return replace(settings, base=base, note=tidy_note(settings.note))
 
 
 def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:

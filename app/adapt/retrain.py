@@ -112,7 +112,7 @@ class _Retrain:
         if not self.settings.is_fitted:
             from as2core.training.weight_mean import count_scored_shares
 
-            settings = training.choose_train_settings(base, self.settings, len(parts.train))
+            settings = training.choose_train_settings(base, self.settings, parts.train)
             replay, folds = self.snapshot.replay, self._plan_folds(parts.train)
             is_mixed = settings.tuned_share is None
             work = replace(
@@ -133,12 +133,12 @@ class _Retrain:
     def _count_anchors(self, base: Ranker) -> int:
         from as2core.training.anchors import count_anchors
 
-        settings = training.choose_train_settings(base, self.settings, len(self.snapshot.parts.train))
+        settings = training.choose_train_settings(base, self.settings, self.snapshot.parts.train)
         return count_anchors(self.snapshot.replay) if settings.anchor else 0
 
     def _count_steps(self, base: Ranker, train: Sequence[Question]) -> int:
-        settings = training.choose_train_settings(base, self.settings, len(train))
-        return training.count_steps(settings, len(train) + (0 if settings.anchor else len(self.snapshot.replay)))
+        settings = training.choose_train_settings(base, self.settings, train)
+        return training.count_steps(settings, [*train, *(() if settings.anchor else self.snapshot.replay)])
 
     def _plan_folds(self, train: Sequence[Question]) -> tuple[Fold, ...]:
         """None for a fit of a few numbers."""
@@ -317,7 +317,7 @@ class _Judges:
     def train(self, half: Sequence[Question], number: int) -> CascadeRanker:
         run, message = self.run, f"checking the labels: half {number + 1} of 2"
         settings = training.choose_judge_settings(self.judge, run.settings.seed)
-        steps = training.count_steps(settings, len(half))
+        steps = training.count_steps(settings, half)
         run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
         start, end = JUDGE_SHARE * number, JUDGE_SHARE * (number + 1)
         control = run.reporter.control_copy("judges", start, end, message)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from sqlalchemy.orm import Session
 
 from app.adapt import readiness
+from app.adapt.measuring import INTERRUPTED
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.kinds import JobKind
@@ -52,19 +53,19 @@ def start_due(wb: Workbench) -> list[JobView]:
 
 
 def start_measuring(wb: Workbench) -> list[JobView]:
-    """Queue what measures ahead of a retrain of each corpus that people label, once for the active version. Cheap, and
-    at most every ten seconds. For the worker."""
+    """Queue what measures ahead of a retrain of each corpus that people label, once for the active version; none while
+    a retrain waits or runs. Cheap, and at most every ten seconds. For the worker."""
     if time.monotonic() - wb.marks.get("measured ahead", -CHECK_SECONDS) < CHECK_SECONDS:
         return []
     wb.marks["measured ahead"] = time.monotonic()
     version = registry.get_active(wb).id
     with wb.read() as s:
+        if job_rows.list_active_jobs(s, JobKind.RETRAIN):
+            return []
         due = [
             c.id
             for c in corpus_rows.list_corpora(s)
-            if not _is_measured(s, c.id, version)
-            and label_rows.count_new_labels(s, c.id, None) >= MIN_LABELS
-            and not job_rows.list_active_jobs(s, JobKind.RETRAIN, c.id)
+            if not _is_measured(s, c.id, version) and label_rows.count_new_labels(s, c.id, None) >= MIN_LABELS
         ]
     jobs = []
     for corpus_id in due:
@@ -74,9 +75,9 @@ def start_measuring(wb: Workbench) -> list[JobView]:
 
 
 def _is_measured(session: Session, corpus_id: int, version: int) -> bool:
-    """Whether the corpus's last such job was for this version, however it ended."""
+    """Whether the corpus's last such job was for this version, however it ended, but for another corpus's retrain."""
     last = job_rows.find_newest_job(session, JobKind.MEASURE, corpus_id)
-    return last is not None and last.settings.get("version") == version
+    return last is not None and last.settings.get("version") == version and not last.result.get(INTERRUPTED)
 
 
 def find_waiting_version(wb: Workbench) -> registry.VersionView | None:

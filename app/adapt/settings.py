@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from app.adapt.label_selection import LabelSelection
 from app.versions.registry import CASCADE, GENERATIVE
 from as2core.errors import BadSetting
+from as2core.rankers.catalog import rename_spec
 from as2core.training.settings import TrainSettings
 from as2core.types import Json
 from db.models import Job
@@ -25,7 +26,7 @@ KINDS = {
 }
 FITTED = (FUSION, CALIBRATION)  # a few numbers, fitted at once: no epochs, and nothing is forgotten
 REPLAY = 0.25  # share of the shipped training questions that is mixed in
-MAX_EPOCHS = 100
+MAX_EPOCHS, MAX_LEARNING_RATE = 100, 0.1
 COPIES = "copies"  # the event of a retrain whose version is trained and measured, and is now checked by copies
 
 
@@ -54,7 +55,7 @@ class RetrainSettings:
             raise BadSetting(f"{self.kind} has no epochs and no learning rate: leave them out")
         if self.epochs is not None and not 1 <= self.epochs <= MAX_EPOCHS:
             raise BadSetting(f"epochs {self.epochs}: give a number from 1 to {MAX_EPOCHS}")
-        if self.learning_rate is not None and not 0 < self.learning_rate < 0.1:
+        if self.learning_rate is not None and not 0 < self.learning_rate < MAX_LEARNING_RATE:
             raise BadSetting(f"learning rate {self.learning_rate}: give a small positive number such as 3e-5")
         if not 0 <= self.replay <= 1:
             raise BadSetting(f"a replay of {self.replay}: give the share of the shipped questions to mix in, 0 to 1")
@@ -83,8 +84,9 @@ class RetrainSettings:
 def rename_version(job: Job, old: str, new: str) -> None:
     """In a retrain that may still run its base, in one that is done what it made and from what."""
     if job.state != "done":
-        if job.settings.get("base") == old:
-            job.settings = {**job.settings, "base": new}
+        base = job.settings.get("base", "")
+        if (renamed := rename_spec(base, old, new)) != base:
+            job.settings = {**job.settings, "base": renamed}
     elif names := {key: new for key in ("version", "base") if job.result.get(key) == old}:
         job.result = {**job.result, **names}
 

@@ -59,9 +59,9 @@ def train(
     return _fine_tune(base, snapshot, settings, workdir, control)
 
 
-def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: int) -> TrainSettings:
+def choose_train_settings(base: Ranker, settings: RetrainSettings, train: Sequence[Question]) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
-    a generative ranker are trained at twice the rate. A cascade passes more often over few labelled `questions`, and
+    a generative ranker are trained at twice the rate. A cascade passes more often over few questions to learn from, and
     every step trains all exits. The loss compares the candidates of a question, which leaves the level of the logits
     to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049). Where validation
     questions ask for it, the weights go only half of the way from the base's, or stay as they were."""
@@ -72,22 +72,29 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
     rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
     defaults = override(suggest_settings(base), learning_rate=rate)
     if is_cascade:
-        passes = ceil(MAX_STEPS * BATCH_QUESTIONS / max(1, questions))
-        epochs = max(defaults.epochs, min(MAX_PASSES, passes))
         defaults = replace(
             defaults,
-            epochs=epochs,
             batch_questions=BATCH_QUESTIONS,
             loss="listwise",
             anchor=ANCHOR_WEIGHT,
             exit_draw="all",
             tuned_share=None,
         )
+        passes = ceil(MAX_STEPS * BATCH_QUESTIONS / max(1, count_useful(defaults, train)))
+        defaults = replace(defaults, epochs=max(defaults.epochs, min(MAX_PASSES, passes)))
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
-def count_steps(settings: TrainSettings, questions: int) -> int:
-    return settings.epochs * ceil(questions / settings.batch_questions)
+def count_useful(settings: TrainSettings, questions: Sequence[Question]) -> int:
+    """Of labelled questions those that a training learns from: a loss that compares candidates needs labels of both
+    kinds."""
+    from as2core.training.learners.base import NEEDS_PAIR
+
+    return sum(q.has_both_labels for q in questions) if settings.loss in NEEDS_PAIR else len(questions)
+
+
+def count_steps(settings: TrainSettings, questions: Sequence[Question]) -> int:
+    return settings.epochs * ceil(count_useful(settings, questions) / settings.batch_questions)
 
 
 def list_training_questions(
@@ -128,7 +135,7 @@ def _fine_tune(
     from as2core.training.fine_tune import fine_tune
     from as2core.training.learners import require_weights
 
-    train_settings = choose_train_settings(base, settings, len(snapshot.parts.train))
+    train_settings = choose_train_settings(base, settings, snapshot.parts.train)
     result = fine_tune(
         require_weights(base),
         list_training_questions(snapshot.parts.train, snapshot.replay, train_settings),

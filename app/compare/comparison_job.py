@@ -160,15 +160,14 @@ def _name_place(settings: ComparisonSettings, place: int) -> str:
 def _report_questions(job: JobRun, settings: ComparisonSettings, place: int) -> OnProgress:
     """Says how far the ranker at `place` is, and how long that one still takes at its pace. What the others will take
     is not known: rankers differ by a factor of thousands."""
-    title, first = _name_place(settings, place), (0, job.wb.clock())
+    title, first = _name_place(settings, place), (0, job.seconds())
 
     def report(p: Progress) -> None:
         nonlocal first
         job.check()
         if not first[0]:  # loading and what is prepared once do not count
-            first = p.done, job.wb.clock()
-        seconds = (job.wb.clock() - first[1]).total_seconds()
-        left = describe_remaining(seconds, p.done - first[0], p.total - first[0])
+            first = p.done, job.seconds()
+        left = describe_remaining(job.seconds() - first[1], p.done - first[0], p.total - first[0])
         share = (place + p.done / max(1, p.total)) / len(settings.rankers)
         message = f"{title}: {p.done} of {p.total} questions{left}{' for this one' if left else ''}"
         job.progress(EVALUATION_SHARE * share, message)

@@ -153,7 +153,6 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
 
 def run_decision(job: JobRun) -> dict[str, Json]:
     """The background job: both rankers' scores of every question of the queues. Raises UnknownCorpus."""
-    request = DecisionRequest(**job.settings)
     if job.corpus_id is None:
         raise UnknownCorpus("the corpus was deleted meanwhile")
     with job.wb.read() as s:
@@ -167,7 +166,7 @@ def run_decision(job: JobRun) -> dict[str, Json]:
     synonyms = read_synonyms(job.wb, job.corpus_id)
     notes = describe_synonyms(synonyms)
     for place, side in enumerate(("a", "b")):
-        name = getattr(request, side)
+        name = str(queue.read_settings(job.wb, job.id)[side])  # it may have been renamed meanwhile
         job.progress(place / 2, f"loading {name}")
         ranker = loading.load_ranker(job.wb, name)
         notes += note_trained_on(job.wb, name, [text for _, text, _ in questions])

@@ -173,6 +173,7 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
     view = get_corpus(wb, corpus_id)
     with wb.write(durable=True) as s:
         people.allow(s, by, DELETE, people.ADMIN)
+        lock_corpus(s, corpus_id)
         row = s.get_one(Corpus, corpus_id)
         detail = f"{count(view.documents, 'document')}, {count(view.labels, 'labelled pair')}"
         audit.record(s, wb.clock(), by, DELETE, view.name, detail)

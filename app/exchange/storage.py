@@ -20,8 +20,8 @@ from app.corpora.documents import hash_content
 from app.labels.agreement import tidy_note
 from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, resolve_labels
-from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, make_storable
+from as2core.data.question_batches import split_questions
 from as2core.types import UNSURE, Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
@@ -100,7 +100,7 @@ def store_questions(
     conflict and not stored. Raises UnknownCorpus."""
     counts = ImportCounts() if counts is None else counts
     storable_questions = map(_to_storable, questions)
-    for batch in split_batches(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
+    for batch in split_questions(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
         with wb.write(durable=True) as s, s.no_autoflush:
             lock_corpus(s, corpus_id)
             batch_counts = ImportCounts()

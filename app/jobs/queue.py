@@ -24,7 +24,6 @@ from db.models import Job, JsonObject
 from db.repositories import jobs as rows
 from db.repositories.corpora import lock_corpus
 
-JOB_ACTIVE = ("queued", "running")
 MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
 
 
@@ -79,12 +78,12 @@ class JobView:
 
     @property
     def is_active(self) -> bool:
-        return self.state in JOB_ACTIVE
+        return self.state in rows.ACTIVE_STATES
 
 
 def to_view(row: Job, events: Iterable[JsonObject] = ()) -> JobView:
     values = {f.name: getattr(row, f.name) for f in fields(JobView) if f.name != "events"}
-    values["paused"] = row.paused and row.state in JOB_ACTIVE
+    values["paused"] = row.paused and row.state in rows.ACTIVE_STATES
     return JobView(**values, events=tuple(events))
 
 
@@ -188,7 +187,7 @@ def resume(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
 
 def _set_paused(wb: Workbench, job_id: int, is_paused: bool, by: int | None) -> JobView:
     with _change(wb, job_id, "pause a job" if is_paused else "resume a job", by) as row:
-        if row is not None and row.state in JOB_ACTIVE and row.paused != is_paused:
+        if row is not None and row.state in rows.ACTIVE_STATES and row.paused != is_paused:
             row.paused = is_paused
             event = {"kind": "paused" if is_paused else "resumed"}
             rows.add_event(cast(Session, object_session(row)), job_id, event, wb.clock())
@@ -201,7 +200,7 @@ def update_settings(
     """Ask an active job for something else. A run sees it where it calls `read_settings`. `by` and NotAllowed as in
     `cancel`."""
     with _change(wb, job_id, act, by) as row:
-        if row is not None and row.state in JOB_ACTIVE:
+        if row is not None and row.state in rows.ACTIVE_STATES:
             row.settings = {**row.settings, **values}
     return load_job(wb, job_id)
 

@@ -6,8 +6,9 @@ The rule is stored with the corpus. The app wakes the worker when a retrain is d
 
 import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypedDict, Unpack
 
 from sqlalchemy.orm import Session
 
@@ -41,22 +42,37 @@ class RetrainRule:
     refused: str = ""
 
 
+class RetrainRuleChanges(TypedDict, total=False):
+    """The same, each if it changes."""
+
+    after: int | None
+    at_night: bool
+
+
 def load_rule(wb: Workbench, corpus_id: int) -> RetrainRule:
     with wb.read() as s:
-        row = s.get(Corpus, corpus_id)
-        return RetrainRule(**((row.automatic if row else None) or {}))
+        return _get_rule(s.get(Corpus, corpus_id))
+
+
+def _get_rule(corpus: Corpus | None) -> RetrainRule:
+    return RetrainRule(**((corpus.automatic if corpus else None) or {}))
 
 
 def set_rule(
-    wb: Workbench, corpus_id: int, *, after: int | None = None, at_night: bool = False, by: int | None = None
+    wb: Workbench, corpus_id: int, *, by: int | None = None, **changes: Unpack[RetrainRuleChanges]
 ) -> RetrainRule:
-    """Raises BadSetting for a number below 1, NotAllowed for a viewer."""
+    """Change some of it. Raises BadSetting for a number below 1, NotAllowed for a viewer, As2Error where the corpus is
+    gone."""
+    after = changes.get("after")
     if after is not None and after < 1:
         raise BadSetting(f"after {after} new labels: give 1 or more, or nothing to leave it off")
-    rule = RetrainRule(after, at_night)
     with wb.write() as s:
         people.allow(s, by, "configure automatic retraining")
-        s.get_one(Corpus, corpus_id).automatic = asdict(rule) if rule != RetrainRule() else None
+        if not corpus_rows.lock_corpus(s, corpus_id):
+            raise As2Error("the corpus was deleted meanwhile")
+        corpus = s.get_one(Corpus, corpus_id)
+        rule = replace(_get_rule(corpus), refused="", **changes)
+        corpus.automatic = asdict(rule) if rule != RetrainRule() else None
     return rule
 
 
@@ -86,8 +102,7 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
             last = job_rows.find_newest_job(s, JobKind.RETRAIN, corpus.id)
             new = _count_since(s, corpus.id, job_rows.find_newest_job(s, JobKind.RETRAIN, corpus.id, "done"))
             fresh = _count_since(s, corpus.id, last)
-            rule = RetrainRule(**(corpus.automatic or {}))
-            state = f"{mark} {corpus.id} {last.id if last else 0}"
+            rule, state = _get_rule(corpus), f"{mark} {corpus.id} {last.id if last else 0}"
             if is_due(rule, new, wb.clock(), to_view(last) if last else None, fresh) and new != wb.marks.get(state):
                 wb.marks[state] = new
                 due.append(corpus.id)

@@ -28,7 +28,7 @@ STATES = {
     "queued": "Waiting for the worker.",
     "running": "Training in the background.",
     "done": "Done.",
-    "cancelled": "You stopped it. No version was made; the version in use has not changed. Run it again: it resumes "
+    "cancelled": "It was stopped. No version was made; the version in use has not changed. Run it again: it resumes "
     "where it stopped.",
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }

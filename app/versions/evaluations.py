@@ -8,8 +8,7 @@ probabilities hold.
 import contextlib
 import hashlib
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -24,6 +23,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
 from as2core.data.jsonl import dumps
+from as2core.data.question_batches import split_questions
 from as2core.data.source import is_file
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
@@ -216,26 +216,11 @@ def trace_in_batches(
 ) -> Iterator[list[CascadeTrace]]:
     """Complete traces of the questions, in their order, a batch at a time. An exception from `on_progress` ends it."""
     complete, done = DropSchedule.constant(0.0, exits=len(ranker.exits)), 0
-    for batch in split_batches(questions, MAX_BATCH_CANDIDATES):
+    for batch in split_questions(questions, MAX_BATCH_CANDIDATES):
         if on_progress:
             on_progress(Progress(done, len(questions), batch[0].text))
         yield ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
         done += len(batch)
-
-
-def split_batches(
-    questions: Iterable[Question], max_candidates: int, max_questions: float = math.inf
-) -> Iterator[list[Question]]:
-    """A question's candidates stay together, however many they are."""
-    batch: list[Question] = []
-    for q in questions:
-        candidates = sum(len(b.candidates) for b in batch) + len(q.candidates)
-        if batch and (len(batch) >= max_questions or candidates > max_candidates):
-            yield batch
-            batch = []
-        batch.append(q)
-    if batch:
-        yield batch
 
 
 def measure(ranker: Ranker, questions: Sequence[Question], *, on_progress: OnProgress | None = None) -> Measurement:

@@ -29,8 +29,8 @@ from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
 SIDES = {"": "metrics", "before ": "before"}  # prefix of a row's figures -> where the card has them
-MAX_NOTE_CHARS = 300  # of a card from elsewhere
-NAME = re.compile(r"[\w][\w .-]{0,59}")
+MAX_NAME_CHARS, MAX_NOTE_CHARS = 60, 300
+NAME = re.compile(rf"\w[\w .-]{{0,{MAX_NAME_CHARS - 1}}}")
 
 
 class InUse(As2Error):
@@ -68,7 +68,8 @@ def _check_name(name: str) -> str:
     if name == "active":
         raise BadSetting("'active' stands for the version in use and cannot be a version's name: choose another")
     if not NAME.fullmatch(name):
-        raise BadSetting(f"{name!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
+        limits = f"take up to {MAX_NAME_CHARS} letters, digits, spaces, dots and dashes"
+        raise BadSetting(f"{name!r} cannot be a version's name: {limits}")
     if name in CATALOG:
         raise BadSetting(f"{name!r} is the name of a ranker of the catalog: choose another")
     return name
@@ -80,12 +81,21 @@ def _check_free(s: Session, name: str) -> None:
 
 
 def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> VersionView:
-    """Raises UnknownVersion, or NotAllowed for a viewer."""
+    """Raises UnknownVersion, BadSetting for a note that is too long, or NotAllowed for a viewer."""
+    note = tidy_note(note)
     view = registry.get_version(wb, name)
     with wb.write() as s:
         people.allow(s, by, "note on a version")
-        s.get_one(ModelVersion, view.id).note = make_storable(note).strip()
+        s.get_one(ModelVersion, view.id).note = note
     return registry.get_version(wb, view.name)
+
+
+def tidy_note(note: str) -> str:
+    """Raises BadSetting."""
+    note = make_storable(note).strip()
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadSetting(f"a version's note has at most {MAX_NOTE_CHARS} characters, not {len(note)}: shorten it")
+    return note
 
 
 def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:

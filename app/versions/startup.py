@@ -9,7 +9,7 @@ from app.versions.directory import flatten_metrics, read_json, read_kind
 from app.versions.promotion import rescore_queues
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
-from as2core.rankers.specs import replace_directories
+from as2core.rankers.specs import replace_rankers
 from as2core.rankers.versions import update_directories
 from as2core.types import Json
 from db.models import ModelVersion
@@ -33,7 +33,7 @@ def update_paths(wb: Workbench) -> None:
             row.path = moves.get(row.path, row.path)
         for job in rows.list_unfinished_retrains(s):
             if base := job.settings.get("base"):
-                job.settings = {**job.settings, "base": replace_directories(base, moves)}
+                job.settings = {**job.settings, "base": replace_rankers(base, moves)}
         for path in (Path(v.path) for v in versions if v.kind == "fusion"):
             try:
                 if is_in_home(wb, path):

@@ -25,7 +25,7 @@ from typing import Any
 from as2core.data.source import is_file, is_folder, sha256
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
-from as2core.rankers.specs import read_settings, replace_directories
+from as2core.rankers.specs import read_settings, replace_rankers
 
 PLACES = ("backbone", "vectors")  # of a spec's settings and of a configuration, where a directory or a file may stand
 CONFIG, CARD, TOKENIZER = "config.json", "card.json", "tokenizer.json"
@@ -57,7 +57,7 @@ class Packer:
         wrongly, or where a part of it has to be scored here (`is_bound_here`)."""
         if is_bound_here(spec, self.versions):
             raise BadSetting(f"{spec} is scored on this machine alone")
-        return replace_directories(spec, self._find_places(spec))
+        return replace_rankers(spec, self._find_places(spec))
 
     def _find_places(self, spec: str) -> dict[str, str]:
         name, _, text = spec.partition(":")

@@ -9,6 +9,7 @@ import logging
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +31,17 @@ from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
 from as2core.rankers.run import ENDINGS as RUN_ENDINGS
 from as2core.rankers.run import is_run
-from as2core.rankers.specs import BuiltPart, Entry, Part, Setting, read_pairs, read_parts, read_settings, split_pairs
+from as2core.rankers.specs import (
+    BuiltPart,
+    Entry,
+    Part,
+    Setting,
+    read_pairs,
+    read_parts,
+    read_settings,
+    replace_rankers,
+    split_pairs,
+)
 from as2core.text import suggest_name
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
@@ -200,9 +211,13 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 
 def rename_spec(spec: str, old: str, new: str) -> str:
-    """The spec with a version's new name, if it is of the version of that old name; its settings stay."""
+    """The spec with a version's new name wherever it has the old one, also inside itself; its other settings stay, and
+    so does a spec that cannot be read."""
     name, settings = split_spec(spec)
-    return f"{new}{':' if settings else ''}{settings}" if name == old else spec
+    with suppress(BadSetting):
+        parts = {part.spec: rename_spec(part.spec, old, new) for part in list_parts(spec)}
+        settings = replace_rankers(settings, parts)
+    return f"{new if name == old else name}{':' if settings else ''}{settings}"
 
 
 def _locate(spec: str, versions: Mapping[str, Path]) -> str:

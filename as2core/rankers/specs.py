@@ -183,8 +183,8 @@ def read_parts(text: str) -> list[Part]:
     return parts
 
 
-def replace_directories(spec: str, moved: Mapping[str, str]) -> str:
-    """The spec with the directories of `moved`, old -> new, replaced."""
+def replace_rankers(spec: str, moved: Mapping[str, str]) -> str:
+    """The spec with the rankers of `moved`, old -> new, replaced: directories, names, or whole parts."""
     for old, new in moved.items():
         spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:,])", new.replace("\\", r"\\"), spec)
     return spec

@@ -21,7 +21,7 @@ from as2core.data.source import match_mode, sha256, write_text
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
-from as2core.rankers.specs import replace_directories
+from as2core.rankers.specs import replace_rankers
 from as2core.rankers.tensor_check import check_tensors
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def update_directories(path: Path, moved: Mapping[str, str]) -> None:
     kill does no more harm than in `update_description`. Raises DamagedModel."""
     config, card = _read(path, CONFIG), read_card(path)
     settings = config.get("settings") or {}
-    specs = [replace_directories(spec, moved) for spec in settings.get("rankers", ())]
+    specs = [replace_rankers(spec, moved) for spec in settings.get("rankers", ())]
     is_intact = card.get("config_sha256") in (None, sha256(path / CONFIG))
     if is_intact and specs != settings.get("rankers", []):
         _remove_config_hash(path)

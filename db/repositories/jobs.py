@@ -15,7 +15,7 @@ from db.models import Job, JobEvent, JsonObject
 from db.repositories.statements import add_row
 
 MAX_ATTEMPTS = 3
-UNDER_WAY = ("queued", "running")
+ACTIVE_STATES = ("queued", "running")
 
 
 def add_job(
@@ -53,7 +53,7 @@ def list_jobs(
 
 def list_active_jobs(session: Session, kind: str | None = None, corpus_id: int | None = None) -> list[Job]:
     """Those that wait or run, oldest first."""
-    return list_jobs(session, kind, corpus_id, states=UNDER_WAY)[::-1]
+    return list_jobs(session, kind, corpus_id, states=ACTIVE_STATES)[::-1]
 
 
 def find_newest_job(session: Session, kind: str, corpus_id: int, *states: str) -> Job | None:

@@ -69,7 +69,7 @@ def test_a_cancelled_retrain_says_so_and_leaves_the_page_usable(small_page, smal
     expect(page.get_by_test_id("as2-log")).to_contain_text("start:", timeout=LONG)
     panel.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the retrain").click()
-    expect(panel).to_contain_text("You stopped it. No version was made", timeout=LONG)
+    expect(panel).to_contain_text("It was stopped. No version was made", timeout=LONG)
     expect(panel.get_by_role("button", name="Run again")).to_be_enabled()
     expect(page.get_by_role("button", name="Retrain from labels")).to_be_enabled()
     page.get_by_role("button", name="Dismiss").click()

@@ -15,7 +15,7 @@ from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
-from app.adapt.settings import COPIES, RetrainSettings
+from app.adapt.settings import COPIES, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.exchange.starter import ensure_handbook
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
@@ -27,6 +27,7 @@ from app.ui.adapt import example
 from app.ui.adapt import versions as adapt_versions
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
+from app.versions.management import MAX_NOTE_CHARS
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.worker import RUNNERS
@@ -176,6 +177,13 @@ def test_settings_by_hand_reach_the_service(wb):
     assert read_settings(wb)["learning_rate"] == pytest.approx(4e-5)
 
 
+def test_the_form_takes_what_the_service_takes(wb):
+    at = open_adapt()
+    assert at.number_input(key="adapt_epochs").max == MAX_EPOCHS
+    assert at.number_input(key="adapt_rate").max == MAX_LEARNING_RATE
+    assert at.text_input(key="adapt_note").proto.max_chars == MAX_NOTE_CHARS
+
+
 def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(wb):
     at = open_adapt()
     at.number_input(key="adapt_epochs").set_value(5)
@@ -306,7 +314,7 @@ def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(wb):
     ("state", "error", "sentence"),
     [
         ("failed", "the disk is full: free some space", "It failed, and no version was made."),
-        ("cancelled", "", "You stopped it. No version was made"),
+        ("cancelled", "", "It was stopped. No version was made"),
         ("lost", "no sign of life", "Its worker was interrupted, and no version was made."),
     ],
 )
@@ -400,6 +408,22 @@ def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
     at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(40)
     at.toggle(key=f"adapt_auto_on_{TOWERS}").set_value(True).run()
     assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=40, at_night=False)
+
+
+def test_a_change_of_automatic_retraining_leaves_what_others_set_meanwhile_and_shows_it(wb):
+    at = open_adapt({"corpus": "Towers"})
+    retrain_rule.set_rule(wb, TOWERS, after=50)
+    at = at.toggle(key=f"adapt_auto_night_{TOWERS}").set_value(True).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=50, at_night=True)
+    assert at.toggle(key=f"adapt_auto_on_{TOWERS}").value
+    assert at.number_input(key=f"adapt_auto_after_{TOWERS}").value == 50
+    retrain_rule.set_rule(wb, TOWERS, at_night=False)
+    at = at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(60).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=60, at_night=False)
+    retrain_rule.set_rule(wb, TOWERS, after=None)
+    at = at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(70).run()
+    assert retrain_rule.load_rule(wb, TOWERS).after is None
+    assert not at.toggle(key=f"adapt_auto_on_{TOWERS}").value
 
 
 def test_a_retrain_by_itself_that_could_not_start_says_why(wb):

@@ -167,6 +167,18 @@ def test_rules_and_guidelines_are_kept_when_sent(wb):
     assert (now.version, now.text, now.by) == (1, "- Dates count.\n", "me")
 
 
+def test_a_save_of_the_rules_leaves_what_another_admin_set_meanwhile_and_shows_it(wb, me):
+    rules.set_rules(wb, TOWERS, by=me.id, control=0.125)  # shown as 12 %
+    at = open_page("agreement", {"view": "rules"})
+    at.number_input[0].set_value(3)
+    rules.set_rules(wb, TOWERS, by=me.id, overlap=2, blind=0.2, target=400)
+    at = button(at, "Save").click().run()
+    assert rules.read_rules(wb, TOWERS) == rules.Rules(overlap=3, control=0.125, blind=0.2, target=400)
+    assert [field.value for field in at.number_input] == [3, 12, 20, 400]
+    at = button(at, "Save").click().run()
+    assert rules.read_rules(wb, TOWERS) == rules.Rules(overlap=3, control=0.125, blind=0.2, target=400)
+
+
 def test_who_must_follow_the_rules_reads_them_as_sentences(wb, me):
     rules.set_rules(wb, TOWERS, by=me.id, overlap=2, control=0.1, blind=0.5, target=400)
     stored.set_role(wb, "annotator")

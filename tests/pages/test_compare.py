@@ -302,10 +302,18 @@ def test_a_comparison_that_waits_says_of_what_it_is_and_what_it_waits_for(wb):
     assert f"Job {running} (compare) runs first. This job starts when that one ends or is paused." in said
 
 
-@pytest.mark.parametrize("state", ["failed", "cancelled", "lost"])
-def test_a_comparison_that_came_to_nothing_can_be_run_again(wb, state):
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("failed", "The comparison failed."),
+        ("cancelled", "It was stopped. Finished rankers"),
+        ("lost", "The worker was interrupted."),
+    ],
+)
+def test_a_comparison_that_came_to_nothing_says_so_and_can_be_run_again(wb, state, sentence):
     job = put_comparison(wb, state)
     at = open_comparison(job)
+    assert sentence in texts(at)
     at = at.button(key="compare_again").click().run()
     assert stored.jobs(wb)[-1].state == "queued"
     assert at.query_params["job"] == str(job)

@@ -7,6 +7,7 @@ from app.ui.page import Frame, announce
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.versions import archive
+from app.versions.management import MAX_NAME_CHARS
 from app.versions.registry import VersionView
 
 EXPORT_KEY = "_adapt_export"  # version, format, exit and content of the last zip: one a session, since it is large
@@ -52,7 +53,7 @@ def draw_import(frame: Frame) -> None:
         st.caption("A zip from Export, made here or elsewhere. The version becomes a candidate.")
         round_ = st.session_state.setdefault("_adapt_import_round", 0)
         file = offer_upload("Zip file", is_allowed=not why, key=f"adapt_import_file_{round_}", type="zip", help=why)
-        name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=60, disabled=bool(why))
+        name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=MAX_NAME_CHARS, disabled=bool(why))
         is_ready = file is not None and bool(name.strip()) and not why
         if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:
             with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):

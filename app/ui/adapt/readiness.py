@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.adapt.readiness import Narrowing, Readiness
-from app.adapt.settings import FITTED, RetrainSettings
+from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
@@ -16,6 +16,7 @@ from app.ui.page import Frame
 from app.ui.text import count, format_percent, plain
 from app.ui.wording import is_paused, name_state
 from app.versions import registry
+from app.versions.management import MAX_NOTE_CHARS
 from app.workbench.workbench import Workbench
 from as2core.types import CORRECT, INCORRECT, UNSURE
 
@@ -168,17 +169,17 @@ def _draw_settings(bases: list[str]) -> None:
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
             st.number_input(
-                "Epochs", 1, 50, None, key="adapt_epochs", disabled=is_fitted, placeholder=DEFAULT,
+                "Epochs", 1, MAX_EPOCHS, None, key="adapt_epochs", disabled=is_fitted, placeholder=DEFAULT,
                 help="Passes over the labels. Training may stop earlier, on the validation questions.",
             )  # fmt: skip
         with right:
             st.number_input(
-                "Learning rate", 1e-6, 1e-2, None, step=5e-6, format="%.1e", key="adapt_rate", disabled=is_fitted,
-                placeholder=DEFAULT, help="The size of a step. A large one forgets more.",
+                "Learning rate", 1e-6, MAX_LEARNING_RATE, None, step=5e-6, format="%.1e", key="adapt_rate",
+                disabled=is_fitted, placeholder=DEFAULT, help="The size of a step. A large one forgets more.",
             )  # fmt: skip
             st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
                             help="The same labels, settings and seed give the same version.")  # fmt: skip
-            st.text_input("Note", key="adapt_note", max_chars=200, placeholder="What is this version for?")
+            st.text_input("Note", key="adapt_note", max_chars=MAX_NOTE_CHARS, placeholder="What is this version for?")
 
 
 def _update_base(names: list[str]) -> None:

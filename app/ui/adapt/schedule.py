@@ -31,14 +31,16 @@ def draw_waiting(frame: Frame) -> None:
 
 def draw_rule(frame: Frame) -> None:
     wb, corpus_id, is_closed = frame.wb, frame.corpus.id, frame.explain_refusal("change this") is not None
-    rule = retrain_rule.load_rule(wb, corpus_id)
+    rule, state = retrain_rule.load_rule(wb, corpus_id), st.session_state
+    is_on, number, at_night = _name_fields(corpus_id)
+    state[is_on], state[at_night] = rule.after is not None, rule.at_night  # also what others have set meanwhile
+    state[number] = rule.after or state.get(number, 100)
     with st.expander("Automatic retraining", icon=":material/schedule:", key="adapt_automatic"):
-        st.toggle("Retrain after new labels", rule.after is not None, key=f"adapt_auto_on_{corpus_id}",
-                  on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
-        st.number_input("Number of new labels", 1, 100_000, rule.after or 100, key=f"adapt_auto_after_{corpus_id}",
-                        on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
-        st.toggle("Retrain at night if there are new labels", rule.at_night, key=f"adapt_auto_night_{corpus_id}",
-                  on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
+        st.toggle("Retrain after new labels", key=is_on, on_change=_switch_after, args=(frame,), disabled=is_closed)
+        st.number_input("Number of new labels", 1, 100_000, key=number,
+                        on_change=_set_number, args=(frame,), disabled=is_closed)  # fmt: skip
+        st.toggle("Retrain at night if there are new labels", key=at_night,
+                  on_change=_switch_at_night, args=(frame,), disabled=is_closed)  # fmt: skip
         st.caption(
             f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
             "version answers only once it is promoted. One that is worse on the held-out questions, or loses more than "
@@ -49,9 +51,28 @@ def draw_rule(frame: Frame) -> None:
             st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")
 
 
+def _name_fields(corpus_id: int) -> tuple[str, str, str]:
+    """The keys of the switch for new labels, of their number, and of the switch for the night."""
+    return f"adapt_auto_on_{corpus_id}", f"adapt_auto_after_{corpus_id}", f"adapt_auto_night_{corpus_id}"
+
+
 @guard
-def _set_rule(frame: Frame) -> None:
-    form, corpus_id = st.session_state, frame.corpus.id
-    after = int(form[f"adapt_auto_after_{corpus_id}"]) if form[f"adapt_auto_on_{corpus_id}"] else None
-    at_night = form[f"adapt_auto_night_{corpus_id}"]
-    retrain_rule.set_rule(frame.wb, corpus_id, after=after, at_night=at_night, by=frame.annotator.id)
+def _switch_after(frame: Frame) -> None:
+    is_on, number, _ = _name_fields(frame.corpus.id)
+    after = int(st.session_state[number]) if st.session_state[is_on] else None
+    retrain_rule.set_rule(frame.wb, frame.corpus.id, after=after, by=frame.annotator.id)
+
+
+@guard
+def _set_number(frame: Frame) -> None:
+    """Of a rule that is off, the number is not stored."""
+    _, number, _ = _name_fields(frame.corpus.id)
+    if retrain_rule.load_rule(frame.wb, frame.corpus.id).after is not None:
+        after = int(st.session_state[number])
+        retrain_rule.set_rule(frame.wb, frame.corpus.id, after=after, by=frame.annotator.id)
+
+
+@guard
+def _switch_at_night(frame: Frame) -> None:
+    _, _, at_night = _name_fields(frame.corpus.id)
+    retrain_rule.set_rule(frame.wb, frame.corpus.id, at_night=st.session_state[at_night], by=frame.annotator.id)

@@ -243,8 +243,8 @@ def _close() -> None:
 
 @st.dialog("Edit a version", on_dismiss=_close)
 def _edit(frame: Frame, version: VersionView) -> None:
-    name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=60)
-    note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
+    name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=management.MAX_NAME_CHARS)
+    note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=management.MAX_NOTE_CHARS)
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
             with catch_errors():

@@ -1,14 +1,14 @@
 """The labelling rules of a corpus and its guidelines. Only an admin changes them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import streamlit as st
 
 from app.labels import guidelines, rules
 from app.labels.guidelines import GuidelineView
 from app.labels.rules import Rules
-from app.ui.errors import catch_errors, guard
+from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_percent, plain
 from app.workbench import people
@@ -57,22 +57,38 @@ def describe_rules(rules: Rules) -> tuple[str, ...]:
 
 
 def _draw_form(frame: Frame, now: Rules) -> None:
-    wb, corpus_id = frame.wb, frame.corpus.id
+    corpus_id, values = frame.corpus.id, _to_fields(now)
     with st.form(f"agreement_rules_{corpus_id}", border=False):
         st.header("Labelling rules", anchor=False)
-        overlap = st.number_input("People per pair", 1, rules.MAX_OVERLAP, now.overlap,
-                                  help="Measuring agreement takes two or more")  # fmt: skip
-        control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  help="A model fills adaptive queues; random pairs give fair estimates")  # fmt: skip
-        blind = st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, round(now.blind * 100), 5,
-                                help="Measures how much the ranks influence labels")  # fmt: skip
-        target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100)
-        is_sent = st.form_submit_button("Save", icon=":material/save:")
-    if is_sent:
-        with catch_errors():
-            shares = {"control": control / 100, "blind": blind / 100}
-            rules.set_rules(wb, corpus_id, by=frame.annotator.id, overlap=overlap, target=target or None, **shares)
-            st.toast("Saved. The rules apply from the next item on.", icon=":material/check:")
+        keys = {name: f"agreement_rule_{name}_{corpus_id}_{value}" for name, value in values.items()}
+        st.number_input("People per pair", 1, rules.MAX_OVERLAP, values["overlap"], key=keys["overlap"],
+                        help="Measuring agreement takes two or more")  # fmt: skip
+        st.number_input("Random share of adaptive queues, in %", 0, 100, values["control"], 5, key=keys["control"],
+                        help="A model fills adaptive queues; random pairs give fair estimates")  # fmt: skip
+        st.number_input("Of random pairs, shown without model ranks, in %", 0, 100, values["blind"], 5,
+                        key=keys["blind"], help="Measures how much the ranks influence labels")  # fmt: skip
+        st.number_input("Target number of pairs (0: none)", 0, None, values["target"], 100, key=keys["target"])
+        st.form_submit_button("Save", icon=":material/save:", on_click=_save, args=(frame, values, keys))
+
+
+def _to_fields(rules: Rules) -> dict[str, int]:
+    """The rules as the form has them: shares in %, 0 for no target."""
+    shares = {"control": round(rules.control * 100), "blind": round(rules.blind * 100)}
+    return {"overlap": rules.overlap, **shares, "target": rules.target or 0}
+
+
+def _to_rules(fields: Mapping[str, int]) -> Rules:
+    return Rules(fields["overlap"], fields["control"] / 100, fields["blind"] / 100, fields["target"] or None)
+
+
+@guard
+def _save(frame: Frame, drawn: Mapping[str, int], keys: Mapping[str, str]) -> None:
+    """What differs from what the form was drawn with: the rest may have been changed by somebody else since."""
+    fields = {name: int(state[key]) for name, key in keys.items()}
+    values = asdict(_to_rules(fields))
+    changes = {name: value for name, value in values.items() if fields[name] != drawn[name]}
+    rules.set_rules(frame.wb, frame.corpus.id, by=frame.annotator.id, **changes)
+    announce("Saved. The rules apply from the next item on.")
 
 
 def _draw_guidelines(frame: Frame) -> None:

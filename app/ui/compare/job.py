@@ -12,7 +12,7 @@ from app.workbench.workbench import Workbench
 
 OUTCOMES = {
     "failed": "The comparison failed. Nothing else was changed.",
-    "cancelled": "You stopped it. Finished rankers are stored and will not run again.",
+    "cancelled": "It was stopped. Finished rankers are stored and will not run again.",
     "lost": "The worker was interrupted. Run it again: finished rankers are stored.",
 }
 

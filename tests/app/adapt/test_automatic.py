@@ -7,13 +7,14 @@ from fake_models import write_version
 
 from app.adapt import readiness, schedule
 from app.ask import asking
+from app.corpora import corpora
 from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
 from app.jobs.retrain_rule import RetrainRule, is_due
 from app.labels import annotation
 from app.versions import promotion
 from app.worker import RUNNERS
-from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.metrics import PairedTest
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
@@ -113,10 +114,22 @@ def test_it_is_off_until_somebody_wants_it_and_off_again(wb, towers):
     assert retrain_rule.load_rule(wb, towers.id) == RetrainRule()
     retrain_rule.set_rule(wb, towers.id, after=20, at_night=True)
     assert retrain_rule.load_rule(wb, towers.id) == RetrainRule(20, True)
-    retrain_rule.set_rule(wb, towers.id)
+    retrain_rule.set_rule(wb, towers.id, after=None, at_night=False)
     assert retrain_rule.load_rule(wb, towers.id) == RetrainRule()
     with pytest.raises(BadSetting):
         retrain_rule.set_rule(wb, towers.id, after=0)
+
+
+def test_a_change_of_one_part_leaves_the_other(wb, towers):
+    retrain_rule.set_rule(wb, towers.id, after=50)
+    assert retrain_rule.set_rule(wb, towers.id, at_night=True) == RetrainRule(50, True)
+    assert retrain_rule.set_rule(wb, towers.id, after=None) == RetrainRule(None, True)
+
+
+def test_no_rule_is_set_for_a_corpus_that_is_gone(wb, towers):
+    corpora.delete_corpus(wb, towers.id)
+    with pytest.raises(As2Error, match="deleted meanwhile"):
+        retrain_rule.set_rule(wb, towers.id, after=50)
 
 
 def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_insist(wb, towers, ann, monkeypatch):

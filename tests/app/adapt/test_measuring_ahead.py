@@ -5,9 +5,11 @@ from dataclasses import replace
 from app.adapt import schedule
 from app.adapt.measuring import run_measure
 from app.adapt.schedule import CHECK_SECONDS, MIN_LABELS
+from app.corpora import corpora
 from app.jobs import queue
-from app.jobs.attempt import run_queued
+from app.jobs.attempt import run_next, run_queued
 from app.versions import registry
+from app.worker import RUNNERS
 
 
 def look(wb):
@@ -33,6 +35,21 @@ def test_not_while_the_corpus_is_retrained(wb, towers, ann, give_signs):
     give_signs(ann, "+" + "-" * MIN_LABELS)
     queue.enqueue(wb, "retrain", {}, corpus_id=towers.id)
     assert look(wb) == []
+
+
+def test_not_while_another_corpus_is_retrained_and_again_where_that_interrupted_it(wb, towers, ann, give_signs):
+    give_signs(ann, "+" + "-" * MIN_LABELS)
+    other = corpora.create_corpus(wb, "other")
+    due = [("measure", towers.id, {"version": registry.get_active(wb).id})]
+    assert look(wb) == due
+    retrain = queue.enqueue(wb, "retrain", {}, corpus_id=other.id)
+    while run_next(wb, RUNNERS, queue.find_slot("measure")):
+        pass
+    job = queue.find_newest(wb, "measure", towers.id)
+    assert (job.state, job.result["questions"]) == ("done", 0)
+    assert look(wb) == [], "it would end at once"
+    queue.cancel(wb, retrain.id)
+    assert look(wb) == due
 
 
 def test_it_is_looked_for_every_ten_seconds_at_most(wb, towers, ann, give_signs):

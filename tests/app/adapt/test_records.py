@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,7 @@ from app.adapt.report import (
     RetrainReport,
     TopSentence,
 )
-from app.adapt.settings import RetrainSettings
+from app.adapt.settings import RetrainSettings, rename_version
 from app.versions.evaluations import ReliabilityBin
 from as2core.errors import BadSetting, DamagedModel
 from as2core.metrics import PairedTest
@@ -52,6 +53,13 @@ def to_json_and_back(document):
 def test_settings_come_back_from_where_they_are_stored():
     settings = RetrainSettings("generative", choice=LabelSelection(since="2024-05-01"), epochs=3, note="spring")
     assert RetrainSettings.from_json(to_json_and_back(settings.to_json())) == settings
+
+
+def test_a_retrain_that_waits_follows_a_renamed_version_also_inside_its_base():
+    for base, renamed in (("spring", "summer"), ("fusion:rankers=spring+bm25", "fusion:rankers=summer+bm25")):
+        job = SimpleNamespace(state="queued", settings={"base": base})
+        rename_version(job, "spring", "summer")
+        assert job.settings == {"base": renamed}
 
 
 def test_settings_of_an_older_program_have_defaults_and_mixed_in_nothing():

@@ -780,7 +780,15 @@ def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, corp
 
 
 @pytest.mark.parametrize(
-    "bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}, {"kind": "bm25"}, {"replay": 2.0}]
+    "bad",
+    [
+        {"epochs": 0},
+        {"learning_rate": -1.0},
+        {"base": "generative"},
+        {"kind": "bm25"},
+        {"replay": 2.0},
+        {"note": "x" * 301},
+    ],
 )
 def test_settings_that_cannot_work_are_refused_before_the_start(wb, corpus_id, bad):
     with pytest.raises(BadSetting):

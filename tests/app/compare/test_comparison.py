@@ -435,13 +435,19 @@ def test_the_ratios_of_a_sweep_do_not_count_against_the_rankers_chosen():
 
 def test_progress_says_which_ranker_of_how_many_and_how_long_that_one_takes_at_its_pace(wb, clock):
     settings = comparison.ComparisonSettings(("bm25", "/srv/models/ce", "rr", "wo"), "labels:things")
-    told = []
-    job = SimpleNamespace(wb=wb, check=lambda: None, progress=lambda share, message: told.append((share, message)))
+    told, times = [], [0.0]
+    job = SimpleNamespace(
+        wb=wb,
+        check=lambda: None,
+        progress=lambda share, message: told.append((share, message)),
+        seconds=lambda: times[-1],
+    )
     report = comparison_job._report_questions(job, settings, 1)
-    clock.advance(minutes=9)  # loading does not count
+    times.append(540.0)  # loading does not count
     for done in (2, 4, 12, 20):
         report(Progress(done, 20))
-        clock.advance(seconds=20)
+        times.append(times[-1] + 20)
+        clock.advance(hours=2)  # nor does a pause
     messages = [message for _, message in told]
     assert messages[0] == "ranker 2 of 4, ce: 2 of 20 questions"
     assert messages[1].endswith("4 of 20 questions, 2 to 4 min left for this one")  # 10 s a question, 16 questions

@@ -295,6 +295,20 @@ def test_a_deleted_corpus_is_gone_with_its_index(wb, towers):
         asking.ask(wb, towers.id, "When was the tower finished?")
 
 
+def test_the_second_of_two_who_delete_a_corpus_at_once_reads_that_it_is_gone(wb, towers, monkeypatch):
+    get_corpus = corpora.get_corpus
+
+    def read_and_lose(wb, corpus_id):
+        view = get_corpus(wb, corpus_id)
+        monkeypatch.setattr(corpora, "get_corpus", get_corpus)
+        corpora.delete_corpus(wb, corpus_id)
+        return view
+
+    monkeypatch.setattr(corpora, "get_corpus", read_and_lose)
+    with pytest.raises(UnknownCorpus, match="deleted meanwhile"):
+        corpora.delete_corpus(wb, towers.id)
+
+
 def test_an_index_that_was_deleted_is_built_anew_when_asked(wb, towers):
     before = [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates]
     wb.forget_index(towers.id)

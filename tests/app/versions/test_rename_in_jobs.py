@@ -9,7 +9,7 @@ from app.compare.deciding import DecisionRequest
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.versions import management, registry
+from app.versions import loading, management, registry
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.rankers.catalog import rename_spec
@@ -67,6 +67,21 @@ def test_a_decision_follows_waiting_and_made(wb, corpus_id, is_done):
     assert (course.request.a, course.request.b) == ("summer", "bm25") and "spring" not in course.verdict
 
 
+def test_a_decision_that_runs_loads_the_second_ranker_under_its_new_name(wb, corpus_id, monkeypatch):
+    load_ranker = loading.load_ranker
+
+    def rename_and_load(wb, name):
+        if name == "bm25":
+            management.rename(wb, "spring", "summer")
+        return load_ranker(wb, name)
+
+    monkeypatch.setattr(loading, "load_ranker", rename_and_load)
+    job = deciding.start_decision(wb, corpus_id, DecisionRequest("bm25", "spring"))
+    run_queued(wb, RUNNERS)
+    job = queue.load_job(wb, job.id)
+    assert (job.state, job.error) == ("done", "")
+
+
 def test_each_kind_of_job_that_names_versions_can_be_run(wb):
     assert wb.list_renames().keys() <= RUNNERS.keys()
 
@@ -79,6 +94,19 @@ def test_each_kind_of_job_that_names_versions_can_be_run(wb):
         ("spring 2", "spring 2"),
         ("bm25:k1=1.5", "bm25:k1=1.5"),
         ("/versions/spring", "/versions/spring"),
+        ("sequential:stages=wo@20+spring", "sequential:stages=wo@20+summer"),
+        (
+            "sequential:stages=spring@20+[spring:drop_ratio=0.5]@0.5",
+            "sequential:stages=summer@20+[summer:drop_ratio=0.5]@0.5",
+        ),
+        ("fusion:method=rrf,rankers=spring+spring 2+bm25", "fusion:method=rrf,rankers=summer+spring 2+bm25"),
+        ("cascade:first=spring,first_keep=3", "cascade:first=summer,first_keep=3"),
+        (
+            "spring:first=[spring:drop_ratio=0.5,first=spring],keep=5",
+            "summer:first=[summer:drop_ratio=0.5,first=summer],keep=5",
+        ),
+        ("sequential:stages=wo+[fusion:rankers=bm25+spring]", "sequential:stages=wo+[fusion:rankers=bm25+summer]"),
+        ("sequential:stages=spring+[", "sequential:stages=spring+["),
     ],
 )
 def test_a_spec_is_renamed_with_its_settings_or_left_alone(spec, renamed):

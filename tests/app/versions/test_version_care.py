@@ -118,6 +118,13 @@ def test_a_note_is_kept(wb):
     assert management.set_note(wb, "towers-1", " for the fair ").note == "for the fair"
 
 
+def test_a_note_that_the_form_would_not_take_is_refused(wb):
+    add_version(wb, "towers-1")
+    management.set_note(wb, "towers-1", "x" * management.MAX_NOTE_CHARS)
+    with pytest.raises(BadSetting, match="300 characters, not 301"):
+        management.set_note(wb, "towers-1", "x" * (management.MAX_NOTE_CHARS + 1))
+
+
 def test_a_version_nobody_needs_is_deleted_with_its_directory(wb):
     path = add_version(wb, "towers-1")
     management.delete(wb, "towers-1")

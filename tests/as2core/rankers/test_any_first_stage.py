@@ -15,7 +15,7 @@ from as2core.evaluation import evaluate
 from as2core.metrics import order
 from as2core.rankers.base import list_hosts, list_untrained
 from as2core.rankers.catalog import check, get, list_destinations, list_parts, split_spec
-from as2core.rankers.specs import replace_directories
+from as2core.rankers.specs import replace_rankers
 from as2core.rankers.versions import save_version
 from as2core.types import Candidate, Question
 
@@ -147,7 +147,7 @@ def test_a_part_that_was_not_trained_and_a_moved_directory_are_found_in_it(tiny,
     save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "spring", {})
     assert list_untrained(get(f"{tmp_path / 'spring'}:first=cross-encoder:backbone={tiny()}")) == ("cross-encoder",)
     assert list_untrained(get(f"{tmp_path / 'spring'}:first=bm25")) == ()
-    moved = replace_directories("cascade:first=/old/a,first_keep=3", {"/old/a": "/new/a"})
+    moved = replace_rankers("cascade:first=/old/a,first_keep=3", {"/old/a": "/new/a"})
     assert moved == "cascade:first=/new/a,first_keep=3"
 
 

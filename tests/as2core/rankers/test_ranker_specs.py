@@ -4,7 +4,7 @@ import pytest
 
 from as2core.errors import BadSetting, UnknownRanker
 from as2core.rankers.catalog import CATALOG, check, get, split_spec
-from as2core.rankers.specs import Entry, Part, read_parts, read_settings, replace_directories
+from as2core.rankers.specs import Entry, Part, read_parts, read_settings, replace_rankers
 from as2core.rankers.versions import save_version
 
 
@@ -88,7 +88,7 @@ def test_every_catalog_entry_tells_its_settings_with_their_defaults():
     ],
 )
 def test_a_directory_that_was_moved_is_found_in_a_spec_as_a_whole_part_alone(spec, now):
-    assert replace_directories(spec, {"/old/a": "/new/a"}) == now
+    assert replace_rankers(spec, {"/old/a": "/new/a"}) == now
 
 
 def test_a_versions_spec_is_its_name_and_what_is_set(tmp_path):
