@@ -6,7 +6,6 @@ that forgets too much (`app.versions.outcome`), is rejected at once; a person ma
 """
 
 import logging
-import time
 from contextlib import suppress
 
 from sqlalchemy.orm import Session
@@ -55,9 +54,8 @@ def start_due(wb: Workbench) -> list[JobView]:
 def start_measuring(wb: Workbench) -> list[JobView]:
     """Queue what measures ahead of a retrain of each corpus that people label, once for the active version; none while
     a retrain waits or runs. Cheap, and at most every ten seconds. For the worker."""
-    if time.monotonic() - wb.marks.get("measured ahead", -CHECK_SECONDS) < CHECK_SECONDS:
+    if not wb.mark_if_due("measured ahead", CHECK_SECONDS):
         return []
-    wb.marks["measured ahead"] = time.monotonic()
     version = registry.get_active(wb).id
     with wb.read() as s:
         if job_rows.list_active_jobs(s, JobKind.RETRAIN):
