@@ -45,7 +45,7 @@ def start_due(wb: Workbench) -> list[JobView]:
             reason = str(e)
             log.info("corpus %d is not retrained: %s", corpus_id, e)
         with wb.write() as s:
-            corpus = s.get(Corpus, corpus_id)
+            corpus = s.get(Corpus, corpus_id, with_for_update=True)
             if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
                 corpus.automatic = {**corpus.automatic, "refused": reason}
     return jobs
