@@ -6,7 +6,6 @@ that forgets too much (`app.versions.outcome`), is rejected at once; a person ma
 """
 
 import logging
-import time
 from contextlib import suppress
 
 from sqlalchemy.orm import Session
@@ -46,7 +45,7 @@ def start_due(wb: Workbench) -> list[JobView]:
             reason = str(e)
             log.info("corpus %d is not retrained: %s", corpus_id, e)
         with wb.write() as s:
-            corpus = s.get(Corpus, corpus_id)
+            corpus = s.get(Corpus, corpus_id, with_for_update=True)
             if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
                 corpus.automatic = {**corpus.automatic, "refused": reason}
     return jobs
@@ -55,9 +54,8 @@ def start_due(wb: Workbench) -> list[JobView]:
 def start_measuring(wb: Workbench) -> list[JobView]:
     """Queue what measures ahead of a retrain of each corpus that people label, once for the active version; none while
     a retrain waits or runs. Cheap, and at most every ten seconds. For the worker."""
-    if time.monotonic() - wb.marks.get("measured ahead", -CHECK_SECONDS) < CHECK_SECONDS:
+    if not wb.mark_if_due("measured ahead", CHECK_SECONDS):
         return []
-    wb.marks["measured ahead"] = time.monotonic()
     version = registry.get_active(wb).id
     with wb.read() as s:
         if job_rows.list_active_jobs(s, JobKind.RETRAIN):

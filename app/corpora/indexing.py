@@ -6,7 +6,6 @@ Every document stores whether its present content is indexed, so the next call c
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -72,11 +71,7 @@ def use_index(
 
 def _request_order(wb: Workbench, corpus_id: int) -> None:
     """Where the file of clusters is damaged or gone, every question would wait for the whole comparison."""
-    mark = f"checked order {corpus_id}"
-    if time.monotonic() - wb.marks.get(mark, -ORDER_SECONDS) < ORDER_SECONDS:
-        return
-    wb.marks[mark] = time.monotonic()
-    if not wb.index(corpus_id).is_optimized():
+    if wb.mark_if_due(f"checked order {corpus_id}", ORDER_SECONDS) and not wb.index(corpus_id).is_optimized():
         request_vectors(wb, corpus_id)
 
 

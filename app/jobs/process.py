@@ -156,10 +156,8 @@ def start_worker_if_needed(wb: Workbench) -> None:
         return
     if not may_start(wb.settings):
         return
-    if time.monotonic() - wb.marks.get("started worker", -STARTING_SECONDS) < STARTING_SECONDS:
-        return  # it is still on its way up
-    wb.marks["started worker"] = time.monotonic()
-    start_worker(wb.settings)
+    if wb.mark_if_due("started worker", STARTING_SECONDS):  # or one is still on its way up
+        start_worker(wb.settings)
 
 
 def name_worker() -> str:

@@ -5,7 +5,6 @@ The rule is stored with the corpus. The app wakes the worker when a retrain is d
 """
 
 import logging
-import time
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
@@ -93,9 +92,8 @@ def wake_worker_if_due(wb: Workbench) -> None:
 
 def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
     """Corpora with a retrain due that was not due, with as many labels, at an earlier check of this `mark`."""
-    if time.monotonic() - wb.marks.get(mark, -CHECK_SECONDS) < CHECK_SECONDS:
+    if not wb.mark_if_due(mark, CHECK_SECONDS):
         return []
-    wb.marks[mark] = time.monotonic()
     due = []
     with wb.read() as s:
         for corpus in corpus_rows.list_automatic_corpora(s):

@@ -6,7 +6,6 @@ transaction; `Workbench` records it in one of its own, at most once a minute for
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -66,9 +65,8 @@ def write(wb: Workbench, by: int | None, act: str, target: str = "", detail: str
 def write_refusal(wb: Workbench, refusal: Refusal) -> None:
     """Unless it has no actor, or was recorded within the last minute."""
     key = f"refusal {refusal.actor} {refusal.act}"
-    if not refusal.actor or time.monotonic() - wb.marks.get(key, -REFUSAL_SECONDS) < REFUSAL_SECONDS:
+    if not refusal.actor or not wb.mark_if_due(key, REFUSAL_SECONDS):
         return
-    wb.marks[key] = time.monotonic()
     act, target, detail = refusal.act, refusal.target, str(refusal)[:MAX_DETAIL_CHARS]
     with wb.database.write() as s:
         rows.add_event(s, wb.clock(), actor=refusal.actor, act=act, target=target, outcome=REFUSED, detail=detail)

@@ -6,7 +6,6 @@ never shorter than it says. The process of the pages does it alone, as other pro
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 
 from app.workbench.audit import SUCCESS
@@ -20,8 +19,7 @@ DAY_SECONDS = 86_400.0
 
 def prune_daily(wb: Workbench) -> None:
     """Prune at the first call in this process, and once a day from then on."""
-    if time.monotonic() - wb.marks.get(PRUNE, -DAY_SECONDS) >= DAY_SECONDS:
-        wb.marks[PRUNE] = time.monotonic()
+    if wb.mark_if_due(PRUNE, DAY_SECONDS):
         prune(wb)
 
 

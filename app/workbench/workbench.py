@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,6 +90,14 @@ class Workbench:
             with translate_errors():
                 audit.write_refusal(self, refusal)
             raise
+
+    def mark_if_due(self, act: str, seconds: float) -> bool:
+        """Whether this process never did it, or last so long ago; then it counts as done now."""
+        now = time.monotonic()
+        if now - self.marks.get(act, -seconds) < seconds:
+            return False
+        self.marks[act] = now
+        return True
 
     def analyze(self) -> None:
         """Called after many rows were added, so that the database plans its queries by them."""
