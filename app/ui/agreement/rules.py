@@ -82,11 +82,11 @@ def _to_rules(fields: Mapping[str, int]) -> Rules:
 
 
 @guard
-def _save(frame: Frame, drawn: Mapping[str, int], keys: Mapping[str, str]) -> None:
+def _save(frame: Frame, before: Mapping[str, int], keys: Mapping[str, str]) -> None:
     """What differs from what the form was drawn with: the rest may have been changed by somebody else since."""
     fields = {name: int(state[key]) for name, key in keys.items()}
     values = asdict(_to_rules(fields))
-    changes = {name: value for name, value in values.items() if fields[name] != drawn[name]}
+    changes = {name: value for name, value in values.items() if fields[name] != before[name]}
     rules.set_rules(frame.wb, frame.corpus.id, by=frame.annotator.id, **changes)
     announce("Saved. The rules apply from the next item on.")
 
