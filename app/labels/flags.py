@@ -35,10 +35,10 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 
 
 def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
-    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
-    Raises NotAllowed."""
+    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it and
+    nobody has flagged or labelled any of it since. Raises NotAllowed."""
     with wb.write(durable=True) as s:
         require(s, annotator_id, "label")
         reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
-        if flag.brings_back:
+        if flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
             question_lists.set_queued(s, [question_id], queued=False)
