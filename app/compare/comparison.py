@@ -16,7 +16,7 @@ from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import consensus
+from app.labels import visibility
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.data.catalog import has_order
@@ -198,7 +198,7 @@ def make_view(
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
     corpus = find_own_corpus(wb, data)
-    return set() if corpus is None else consensus.find_hidden_labels(wb, corpus.id, by)
+    return set() if corpus is None else visibility.find_hidden_labels(wb, corpus.id, by)
 
 
 def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, EvaluationRow]:

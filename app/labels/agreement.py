@@ -21,7 +21,8 @@ from sqlalchemy.orm import Session
 
 from app.labels.consensus import BINARY, MAX_NOTE_CHARS, check_label
 from app.labels.guidelines import EditConflict
-from app.workbench.people import ADMIN, Gone, has_role, require
+from app.labels.visibility import can_see_all
+from app.workbench.people import ADMIN, Gone, require
 from app.workbench.workbench import Workbench, make_storable
 from as2core.types import CORRECT
 from db.models import WITHDRAWN, Sentence
@@ -221,10 +222,9 @@ def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
 
 def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
     """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
-    counts until it is taken back. An admin sees all; others those they labelled themselves, so that nobody learns what
-    peers say before their own label is in."""
+    counts until it is taken back. Of everyone for whoever sees all labels; others find those they labelled."""
     with wb.read() as s:
-        sees_all = has_role(s, annotator_id, ADMIN)
+        finds_all = can_see_all(s, annotator_id)
         verdicts: dict[tuple[int, int], list[Row]] = {}
         for row in reviews.list_signed_verdicts(s, corpus_id):
             verdicts.setdefault((row.question_id, row.sentence_id), []).append(row)
@@ -235,7 +235,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
         history = verdicts.get((first.question_id, first.sentence_id), [])
         ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
-        if (is_open or ruling) and (sees_all or any(r.annotator_id == annotator_id for r in group)):
+        if (is_open or ruling) and (finds_all or any(r.annotator_id == annotator_id for r in group)):
             pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
             place = first.document_id, first.position
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)

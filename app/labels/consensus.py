@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sqlalchemy import Row
-from sqlalchemy.orm import Session
 
 from app.labels.candidate_ids import make_unique_candidate_ids
-from app.labels.rules import find_rules
-from app.workbench.people import ADMIN, has_role
+from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
@@ -114,15 +112,16 @@ def read_corpus_labels(wb: Workbench, question_id: int) -> dict[int, str]:
 
 
 def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
-    """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
+    """What everyone's labels come to, of the pairs whose labels this person, who may label them, sees."""
     labels = read_labels(wb, question_id)
     with wb.read() as s:
         question = s.get(QuestionRow, question_id)
-        if question is None or find_rules(s, question.corpus_id).overlap == 1:
+        if question is None or not labels:
             return labels
-        of_people = {r.sentence_id for r in label_rows.list_labels_of_questions(s, [question_id]) if not r.imported}
-    own = read_labels(wb, question_id, annotator_id)
-    return {c: label for c, label in labels.items() if c in own or c not in of_people}
+        reader = find_reader(s, question.corpus_id, annotator_id, may_label=True)
+        rows = [] if reader.sees_all else label_rows.list_labels_of_questions(s, [question_id])
+    hidden = reader.find_hidden_pairs(rows)
+    return {sentence_id: label for sentence_id, label in labels.items() if (question_id, sentence_id) not in hidden}
 
 
 def load_questions(
@@ -135,9 +134,9 @@ def load_questions(
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
         ids = make_unique_candidate_ids(s, candidates)
-        waiting = _find_waiting(s, corpus_id, labels, by) if _may_wait(s, corpus_id, by) else set()
-    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
-    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
+        hidden = find_reader(s, corpus_id, by, may_label=False).find_hidden_pairs(labels)
+    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
+    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         if annotator is None or row.annotator == annotator:
@@ -146,23 +145,6 @@ def load_questions(
         _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed)
         for question_id, group in groupby(candidates, key=lambda r: r.question_id)
     ]
-
-
-def _may_wait(s: Session, corpus_id: int, by: int | None) -> bool:
-    """Whether any pair can wait for a label of `by`: not where one person's is enough, and not where `by` is an admin,
-    or the command line."""
-    return by is not None and find_rules(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
-
-
-def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
-    """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
-    than wanted and none of `by`."""
-    annotators: dict[Pair, set[int]] = {}
-    for row in labels:
-        if not row.imported:
-            annotators.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
-    overlap = find_rules(s, corpus_id).overlap
-    return {pair for pair, people in annotators.items() if len(people) < overlap and by not in people}
 
 
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
@@ -179,16 +161,6 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
     busiest = [*by_annotator][:MAX_LISTED_ANNOTATORS]
     more = [f"{len(by_annotator) - len(busiest):,} more"] if len(by_annotator) > len(busiest) else []
     return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(busiest + more)}"
-
-
-def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
-    """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
-    with wb.read() as s:
-        if not _may_wait(s, corpus_id, by):
-            return set()
-        waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
-        pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
-        return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
 
 
 def _build_question(

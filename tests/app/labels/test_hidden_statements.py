@@ -9,7 +9,7 @@ from tower_texts import QUESTIONS
 
 from app.adapt import label_selection
 from app.compare import findings
-from app.labels import annotation, consensus, rules
+from app.labels import annotation, rules, visibility
 
 
 @contextmanager
@@ -37,13 +37,13 @@ def test_no_label_is_read_where_none_can_be_hidden(wb, towers, labelled_by_ann, 
     rules.set_rules(wb, towers.id, by=ann.id, overlap=overlap)
     by = {"ann": ann.id, "bob": bob.id, None: None}[reader]
     with record_statements() as statements:
-        assert consensus.find_hidden_labels(wb, towers.id, by) == set()
+        assert visibility.find_hidden_labels(wb, towers.id, by) == set()
     assert not [statement for statement in statements if "current_label" in statement]
 
 
 def test_what_waits_for_a_second_label_is_hidden_from_whom_it_waits_for(wb, towers, labelled_by_ann, ann, bob):
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
-    assert consensus.find_hidden_labels(wb, towers.id, bob.id) == labelled_by_ann
+    assert visibility.find_hidden_labels(wb, towers.id, bob.id) == labelled_by_ann
 
 
 def test_questions_are_found_by_their_texts_in_one_statement_that_names_them(wb, scored):
