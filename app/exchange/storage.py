@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from itertools import count, groupby
+from itertools import count
 from operator import iadd
 from textwrap import shorten
 
@@ -19,10 +19,10 @@ from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import hash_content
 from app.labels.agreement import tidy_note
 from app.labels.candidate_ids import map_candidate_ids
-from app.labels.consensus import BINARY, resolve_labels
+from app.labels.consensus import BINARY, find_outcomes
 from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, make_storable
-from as2core.types import UNSURE, Candidate, Document, Question
+from as2core.types import Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
 from db.models import Question as QuestionRow
@@ -277,11 +277,8 @@ def _name_pair(question: Question, c: Candidate) -> str:
 
 def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
     """(question id, sentence id) -> the label that counts: people's, else imported ones', or the verdict on it."""
-    labels = label_rows.list_labels_of_questions(s, question_ids)
-    groups = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
-    current = {(q, sentence_id): x for q, group in groups for sentence_id, x in resolve_labels(group).items()}
-    current |= label_rows.find_verdicts(s, question_ids=question_ids)
-    return {pair: label for pair, label in current.items() if label != UNSURE}
+    outcomes = find_outcomes(s, question_ids=question_ids)
+    return {pair: label for pair, label in outcomes.items() if label in BINARY}
 
 
 class _Sentences:

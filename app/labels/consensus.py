@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sqlalchemy import Row
+from sqlalchemy.orm import Session
 
 from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.visibility import find_reader
@@ -60,11 +61,20 @@ def check_label(label: str) -> None:
         raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
 
 
-def resolve_labels(rows: Iterable[Row]) -> dict[int, str]:
-    """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
-    nobody decided; pairs in dispute are left out."""
-    label_of = {sentence_id: resolve_label(votes) for sentence_id, votes in group_by_sentence(rows).items()}
-    return {sentence_id: label for sentence_id, label in label_of.items() if label is not None}
+def find_outcomes(
+    s: Session, *, corpus_id: int | None = None, question_ids: Sequence[int] = ()
+) -> dict[Pair, str | None]:
+    """Pair -> the label that counts, the verdict first, of every labelled pair of a corpus or of questions; "unsure"
+    where nobody decided, None where people disagree evenly."""
+    if corpus_id is None:
+        labels = label_rows.list_labels_of_questions(s, question_ids)
+    else:
+        labels = label_rows.list_labels_of_corpus(s, corpus_id)
+    verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id, question_ids=question_ids) if labels else {}
+    votes: dict[Pair, list[Row]] = {}
+    for row in labels:
+        votes.setdefault((row.question_id, row.sentence_id), []).append(row)
+    return {pair: resolve_label(of_pair, verdicts.get(pair)) for pair, of_pair in votes.items()}
 
 
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -99,16 +109,16 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
         if annotator_id is not None:
             own = label_rows.find_labels_by(s, annotator_id, [question_id])
             return {sentence_id: label for (_, sentence_id), label in own.items()}
-        verdicts = label_rows.find_verdicts(s, question_ids=[question_id])
-        label_of = resolve_labels(label_rows.list_labels_of_questions(s, [question_id]))
-    return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
+        outcomes = find_outcomes(s, question_ids=[question_id])
+    return {sentence_id: label for (_, sentence_id), label in outcomes.items() if label is not None}
 
 
 def read_corpus_labels(wb: Workbench, question_id: int) -> dict[int, str]:
     """Sentence id -> label, of the pairs that only imported labels are on: those that the corpus came with."""
     with wb.read() as s:
         votes = group_by_sentence(label_rows.list_labels_of_questions(s, [question_id]))
-    return resolve_labels(v for of_one in votes.values() if all(v.imported for v in of_one) for v in of_one)
+    label_of = {i: resolve_label(of_one) for i, of_one in votes.items() if all(v.imported for v in of_one)}
+    return {sentence_id: label for sentence_id, label in label_of.items() if label is not None}
 
 
 def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
