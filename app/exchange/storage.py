@@ -17,11 +17,11 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import hash_content
-from app.labels.agreement import tidy_note
 from app.labels.candidate_ids import map_candidate_ids
-from app.labels.consensus import BINARY, find_outcomes
+from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, make_storable
+from as2core.errors import BadSetting
 from as2core.types import Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
@@ -118,7 +118,6 @@ def _to_storable(q: Question) -> Question:
             text=make_storable(c.text),
             title=make_storable(c.title),
             grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
-            verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
         )
         for c in q.candidates
     )
@@ -260,9 +259,14 @@ class _BatchImport:
             before = current.get(pair)
             outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
             if outcome == "new":
+                try:
+                    note = tidy_note(verdict.note)
+                except BadSetting as error:
+                    counts.rejections.append((question.qid, c.id, f"the verdict is left out: {error}"))
+                    continue
                 counts.verdicts += 1
                 by = self.options.signers[verdict.by]
-                reviews.add_verdict(self.s, pair, by, verdict.label, verdict.note, self.now)
+                reviews.add_verdict(self.s, pair, by, verdict.label, note, self.now)
             elif outcome == "conflicting":
                 conflict = f"{_name_pair(question, c)}: verdict {verdict.label} in the file, {before} here"
                 counts.conflicts.append(conflict)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.visibility import find_reader
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Question as QuestionRow
@@ -59,6 +59,14 @@ def check_label(label: str) -> None:
     """Raises BadSetting."""
     if label not in LABELS:
         raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
+
+
+def tidy_note(note: str) -> str:
+    """The note of a verdict or a flag, as it is stored. Raises BadSetting for one that is too long."""
+    note = " ".join(make_storable(note).split())
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note):,}")
+    return note
 
 
 def find_outcomes(

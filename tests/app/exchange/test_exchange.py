@@ -635,6 +635,16 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
     assert exports.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
 
 
+def test_a_verdict_whose_note_is_too_long_is_reported_and_left_out(wb, towers, ann, bob, elsewhere):
+    settle_pair(wb, towers, ann, bob, "incorrect", note="as agreed")
+    exported = exports.export_labels(wb, towers.id, "jsonl").replace(
+        b"as agreed", b"a" * (consensus.MAX_NOTE_CHARS + 1)
+    )
+    done = import_new(elsewhere, "set.jsonl", exported)
+    assert (done.new, done.verdicts) == (2, 0)
+    assert [(line, "at most 500 characters, not 501" in reason) for line, reason in done.malformed] == [(1, True)]
+
+
 def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_taken(wb, towers, ann, bob):
     pair = settle_pair(wb, towers, ann, bob, "incorrect")
     exported = exports.export_labels(wb, towers.id, "jsonl")

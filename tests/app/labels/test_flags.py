@@ -1,11 +1,13 @@
-"""Flags: what taking one back leaves as it was, and what it does not touch."""
+"""Flags: what taking one back leaves as it was, what it does not touch, and the note of a flag or a verdict."""
 
 import pytest
 from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management
-from app.labels import annotation, flags, queues
+from app.labels import agreement, annotation, flags, queues
+from app.labels.consensus import MAX_NOTE_CHARS
 from app.labels.queues import Seat
+from as2core.errors import BadSetting
 
 
 @pytest.fixture
@@ -36,3 +38,11 @@ def test_a_label_given_since_keeps_its_question_in_the_queues(wb, pair, ann, bob
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
     assert question_management.is_queued(wb, pair["question_id"])
+
+
+@pytest.mark.parametrize("act", [flags.add_flag, lambda *a, **k: agreement.adjudicate(*a, **k, label="correct")])
+def test_a_note_that_is_too_long_is_refused_and_not_cut(wb, pair, ann, act):
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    with pytest.raises(BadSetting, match=f"at most {MAX_NOTE_CHARS} characters, not {MAX_NOTE_CHARS + 1}"):
+        act(wb, **pair, annotator_id=ann.id, note="x" * (MAX_NOTE_CHARS + 1))
+    act(wb, **pair, annotator_id=ann.id, note=" x" * (MAX_NOTE_CHARS // 2))
