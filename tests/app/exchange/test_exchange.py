@@ -585,6 +585,9 @@ def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, 
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
     with pytest.raises(As2Error, match="are hidden until you have labelled"):
         exports.export_labels(wb, towers.id, "csv", by=bob.id)
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(As2Error, match="are hidden until as many people as are wanted have labelled"):
+        exports.export_labels(wb, towers.id, "csv", by=bob.id)
 
 
 def settle_pair(wb, towers, ann, bob, label, note=""):
