@@ -29,7 +29,7 @@ from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
-from app.labels.consensus import BINARY, resolve_labels
+from app.labels.consensus import BINARY, find_outcomes
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.evaluations import trace_in_batches
@@ -40,7 +40,6 @@ from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Json, OnProgress, Question
-from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
 from db.repositories.pairs import Pair
@@ -173,11 +172,9 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
     wb = job.wb
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        annotations = sorted(label_rows.list_labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
-        verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id)
-    by_question = [(q, resolve_labels(group)) for q, group in groupby(annotations, key=lambda r: r.question_id)]
-    label_of = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
-    usable = [r for r in candidates if label_of.get((r.question_id, r.sentence_id)) in BINARY]
+        outcomes = find_outcomes(s, corpus_id=corpus_id)
+    label_of = {pair: label for pair, label in outcomes.items() if label in BINARY}
+    usable = [r for r in candidates if (r.question_id, r.sentence_id) in label_of]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
     synonyms = read_synonyms(wb, corpus_id)
     features: list[np.ndarray] = []

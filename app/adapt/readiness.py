@@ -15,7 +15,7 @@ from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
 from app.exchange.prepared import count_prepared
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels import consensus, progress
+from app.labels import consensus, progress, visibility
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.management import tidy_note
@@ -369,5 +369,5 @@ def _normalize(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
 
 def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:
     """(question, sentence as a card has it) whose label this person may not see yet."""
-    pairs = (pair for corpus in list_corpora(wb) for pair in consensus.find_hidden_labels(wb, corpus.id, by))
+    pairs = (pair for corpus in list_corpora(wb) for pair in visibility.find_hidden_labels(wb, corpus.id, by))
     return {(question, text[:MAX_TEXT_CHARS]) for question, text in pairs}

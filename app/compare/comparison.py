@@ -16,7 +16,7 @@ from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import consensus
+from app.labels import visibility
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.data.catalog import has_order
@@ -110,7 +110,7 @@ class ComparisonView:
         return tuple(r for r in self.results if r.ranker not in self.twins)
 
     def list_distinct_pairs(self, metric: str) -> tuple[PairedResult, ...]:
-        """The tests of a metric between these; () where its values are not stored any more."""
+        """The tests of a metric between these."""
         return tuple(p for p in self.paired.get(metric, ()) if not {p.a, p.b} & self.twins.keys())
 
 
@@ -138,7 +138,7 @@ def _from_row(row: JsonObject) -> RankerResult:
 
 def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
     """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
-    when it is not finished or its files are gone."""
+    when it is not finished or what it was made of is gone."""
     job = queue.load_job(wb, job_id)
     if job.kind != JobKind.COMPARE or job.state != "done":
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
@@ -185,7 +185,7 @@ def make_view(
         questions=result["questions"],
         results=tuple(results.values()),
         paired=PairsByMetric(result["paired"], per_question),
-        per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
+        per_question=pd.DataFrame(values),
         ranks=_Ranks(by_id, scores, hidden),
         notes=tuple(result["notes"]),
         unranked=retrieval.get("metrics", {}) if is_corpus else in_order,
@@ -198,15 +198,19 @@ def make_view(
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
     corpus = find_own_corpus(wb, data)
-    return set() if corpus is None else consensus.find_hidden_labels(wb, corpus.id, by)
+    return set() if corpus is None else visibility.find_hidden_labels(wb, corpus.id, by)
 
 
 def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, EvaluationRow]:
-    """Those that are still stored, by ranker."""
+    """By ranker. Raises As2Error where one is gone, which nothing here deletes."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
         evaluations = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
-    return {name: row for name, row in evaluations.items() if row is not None}
+    rows_of = {name: row for name, row in evaluations.items() if row is not None}
+    if missing := evaluations.keys() - rows_of.keys():
+        names = ", ".join(sorted(missing))
+        raise As2Error(f"the values of {names} in comparison {job.id} are gone: compare again")
+    return rows_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

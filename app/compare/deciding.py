@@ -12,7 +12,7 @@ questions are drawn.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
@@ -26,7 +26,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels.consensus import BINARY, resolve_label
+from app.labels.consensus import BINARY, find_outcomes
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
 from app.workbench import people
@@ -39,7 +39,6 @@ from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json
 from db.models import Job, JsonObject
-from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 
@@ -239,11 +238,5 @@ def _list_questions(s: Session, corpus_id: int) -> list[tuple[int, str, list[Can
 
 def _read_labels(s: Session, question_ids: Collection[int]) -> dict[Pair, int]:
     """Of every pair that somebody labelled: 1 correct; 0 for the rest, unsure and disputed ones included."""
-    ids: Sequence[int] = list(question_ids)
-    if not ids:
-        return {}
-    verdicts = label_rows.find_verdicts(s, question_ids=ids)
-    votes: dict[Pair, list] = {}
-    for row in label_rows.list_labels_of_questions(s, ids):
-        votes.setdefault((row.question_id, row.sentence_id), []).append(row)
-    return {pair: BINARY.get(resolve_label(v, verdicts.get(pair)) or "", 0) for pair, v in votes.items()}
+    outcomes = find_outcomes(s, question_ids=list(question_ids))
+    return {pair: BINARY.get(label or "", 0) for pair, label in outcomes.items()}

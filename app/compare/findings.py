@@ -86,9 +86,7 @@ def measure_slices(view: ComparisonView, ranker: str, rules: Sequence[SliceRule]
 
 
 def _list_precisions(view: ComparisonView, ranker: str) -> dict[str, float]:
-    """Question id -> P@1: 1 if this ranker's first candidate is correct; {} where its evaluation is gone."""
-    if "P@1" not in view.per_question:
-        return {}
+    """Question id -> P@1: 1 if this ranker's first candidate is correct."""
     rows = view.per_question[view.per_question["ranker"] == ranker]
     return dict(zip(rows["qid"], rows["P@1"], strict=True))
 

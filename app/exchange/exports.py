@@ -75,9 +75,7 @@ def export_labels(
     questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
         if by is not None and load_labelled_questions(wb, corpus_id, annotator):
-            raise As2Error(
-                "the labels here are hidden until you have labelled the same pairs: label some of them first"
-            )
+            raise As2Error(f"the labels here are hidden until {_describe_remedy(wb, by)}")
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
     parts = select_parts(questions, fmt)
     if not parts:
@@ -88,6 +86,14 @@ def export_labels(
     if fmt == "run":
         return _run_file(wb, read_synonyms(wb, corpus_id).expand_all(parts)).encode()
     return "".join(WRITERS[fmt](parts)).encode()
+
+
+def _describe_remedy(wb: Workbench, by: int) -> str:
+    """What shows others' labels to this person: a viewer gives none."""
+    with wb.read() as s:
+        if people.has_role(s, by, people.VIEWER):
+            return "as many people as are wanted have labelled the same pairs"
+    return "you have labelled the same pairs: label some of them first"
 
 
 def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from itertools import count, groupby
+from itertools import count
 from operator import iadd
 from textwrap import shorten
 
@@ -17,12 +17,12 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import hash_content
-from app.labels.agreement import tidy_note
 from app.labels.candidate_ids import map_candidate_ids
-from app.labels.consensus import BINARY, resolve_labels
+from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.workbench.workbench import Workbench, make_storable
 from as2core.data.question_batches import split_questions
-from as2core.types import UNSURE, Candidate, Document, Question
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Document, Question
 from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
 from db.models import Question as QuestionRow
@@ -118,7 +118,6 @@ def _to_storable(q: Question) -> Question:
             text=make_storable(c.text),
             title=make_storable(c.title),
             grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
-            verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
         )
         for c in q.candidates
     )
@@ -260,9 +259,14 @@ class _BatchImport:
             before = current.get(pair)
             outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
             if outcome == "new":
+                try:
+                    note = tidy_note(verdict.note)
+                except BadSetting as error:
+                    counts.rejections.append((question.qid, c.id, f"the verdict is left out: {error}"))
+                    continue
                 counts.verdicts += 1
                 by = self.options.signers[verdict.by]
-                reviews.add_verdict(self.s, pair, by, verdict.label, verdict.note, self.now)
+                reviews.add_verdict(self.s, pair, by, verdict.label, note, self.now)
             elif outcome == "conflicting":
                 conflict = f"{_name_pair(question, c)}: verdict {verdict.label} in the file, {before} here"
                 counts.conflicts.append(conflict)
@@ -277,11 +281,8 @@ def _name_pair(question: Question, c: Candidate) -> str:
 
 def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
     """(question id, sentence id) -> the label that counts: people's, else imported ones', or the verdict on it."""
-    labels = label_rows.list_labels_of_questions(s, question_ids)
-    groups = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
-    current = {(q, sentence_id): x for q, group in groups for sentence_id, x in resolve_labels(group).items()}
-    current |= label_rows.find_verdicts(s, question_ids=question_ids)
-    return {pair: label for pair, label in current.items() if label != UNSURE}
+    outcomes = find_outcomes(s, question_ids=question_ids)
+    return {pair: label for pair, label in outcomes.items() if label in BINARY}
 
 
 class _Sentences:

@@ -19,10 +19,11 @@ import numpy as np
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.consensus import BINARY, MAX_NOTE_CHARS, check_label
+from app.labels.consensus import BINARY, check_label, tidy_note
 from app.labels.guidelines import EditConflict
-from app.workbench.people import ADMIN, Gone, has_role, require
-from app.workbench.workbench import Workbench, make_storable
+from app.labels.visibility import can_see_all
+from app.workbench.people import ADMIN, Gone, require
+from app.workbench.workbench import Workbench
 from as2core.types import CORRECT
 from db.models import WITHDRAWN, Sentence
 from db.repositories import corpora as corpus_rows
@@ -221,10 +222,9 @@ def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
 
 def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
     """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
-    counts until it is taken back. An admin sees all; others those they labelled themselves, so that nobody learns what
-    peers say before their own label is in."""
+    counts until it is taken back. Of everyone for whoever sees all labels; others find those they labelled."""
     with wb.read() as s:
-        sees_all = has_role(s, annotator_id, ADMIN)
+        finds_all = can_see_all(s, annotator_id)
         verdicts: dict[tuple[int, int], list[Row]] = {}
         for row in reviews.list_signed_verdicts(s, corpus_id):
             verdicts.setdefault((row.question_id, row.sentence_id), []).append(row)
@@ -235,7 +235,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
         history = verdicts.get((first.question_id, first.sentence_id), [])
         ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
-        if (is_open or ruling) and (sees_all or any(r.annotator_id == annotator_id for r in group)):
+        if (is_open or ruling) and (finds_all or any(r.annotator_id == annotator_id for r in group)):
             pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
             place = first.document_id, first.position
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
@@ -266,14 +266,14 @@ def adjudicate(
     Raises EditConflict where another stands by now, NotAllowed unless an admin, BadSetting, Gone."""
     if label is not None:
         check_label(label)
-    pair = (question_id, sentence_id)
+    pair, note = (question_id, sentence_id), tidy_note(note)
     with wb.write(durable=True) as s:
         require(s, annotator_id, "settle a conflict", ADMIN)
         if not label_rows.list_labels_of_pair(s, *pair):
             raise Gone("this pair no longer has a label; reload the page")
         lock_candidate(s, *pair)  # so that two verdicts take turns
         _check_base(reviews.find_signed_verdict(s, pair), base)
-        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())
+        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
 
 
 def _check_base(ruling: Row | None, base: int | None) -> None:
@@ -281,10 +281,6 @@ def _check_base(ruling: Row | None, base: int | None) -> None:
         return
     state = f"settled as {ruling.label} by {ruling.name}" if ruling else "opened again"
     raise EditConflict(f"the pair was {state} meanwhile: nothing was recorded")
-
-
-def tidy_note(note: str) -> str:
-    return " ".join(make_storable(note).split())[:MAX_NOTE_CHARS]
 
 
 def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:

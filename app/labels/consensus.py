@@ -14,9 +14,8 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.candidate_ids import make_unique_candidate_ids
-from app.labels.rules import find_rules
-from app.workbench.people import ADMIN, has_role
-from app.workbench.workbench import Workbench
+from app.labels.visibility import find_reader
+from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Question as QuestionRow
@@ -62,11 +61,28 @@ def check_label(label: str) -> None:
         raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
 
 
-def resolve_labels(rows: Iterable[Row]) -> dict[int, str]:
-    """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
-    nobody decided; pairs in dispute are left out."""
-    label_of = {sentence_id: resolve_label(votes) for sentence_id, votes in group_by_sentence(rows).items()}
-    return {sentence_id: label for sentence_id, label in label_of.items() if label is not None}
+def tidy_note(note: str) -> str:
+    """The note of a verdict or a flag, as it is stored. Raises BadSetting for one that is too long."""
+    note = " ".join(make_storable(note).split())
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note):,}")
+    return note
+
+
+def find_outcomes(
+    s: Session, *, corpus_id: int | None = None, question_ids: Sequence[int] = ()
+) -> dict[Pair, str | None]:
+    """Pair -> the label that counts, the verdict first, of every labelled pair of a corpus or of questions; "unsure"
+    where nobody decided, None where people disagree evenly."""
+    if corpus_id is None:
+        labels = label_rows.list_labels_of_questions(s, question_ids)
+    else:
+        labels = label_rows.list_labels_of_corpus(s, corpus_id)
+    verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id, question_ids=question_ids) if labels else {}
+    votes: dict[Pair, list[Row]] = {}
+    for row in labels:
+        votes.setdefault((row.question_id, row.sentence_id), []).append(row)
+    return {pair: resolve_label(of_pair, verdicts.get(pair)) for pair, of_pair in votes.items()}
 
 
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -101,28 +117,29 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
         if annotator_id is not None:
             own = label_rows.find_labels_by(s, annotator_id, [question_id])
             return {sentence_id: label for (_, sentence_id), label in own.items()}
-        verdicts = label_rows.find_verdicts(s, question_ids=[question_id])
-        label_of = resolve_labels(label_rows.list_labels_of_questions(s, [question_id]))
-    return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
+        outcomes = find_outcomes(s, question_ids=[question_id])
+    return {sentence_id: label for (_, sentence_id), label in outcomes.items() if label is not None}
 
 
 def read_corpus_labels(wb: Workbench, question_id: int) -> dict[int, str]:
     """Sentence id -> label, of the pairs that only imported labels are on: those that the corpus came with."""
     with wb.read() as s:
         votes = group_by_sentence(label_rows.list_labels_of_questions(s, [question_id]))
-    return resolve_labels(v for of_one in votes.values() if all(v.imported for v in of_one) for v in of_one)
+    label_of = {i: resolve_label(of_one) for i, of_one in votes.items() if all(v.imported for v in of_one)}
+    return {sentence_id: label for sentence_id, label in label_of.items() if label is not None}
 
 
 def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
-    """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
+    """What everyone's labels come to, of the pairs whose labels this person, who may label them, sees."""
     labels = read_labels(wb, question_id)
     with wb.read() as s:
         question = s.get(QuestionRow, question_id)
-        if question is None or find_rules(s, question.corpus_id).overlap == 1:
+        if question is None or not labels:
             return labels
-        of_people = {r.sentence_id for r in label_rows.list_labels_of_questions(s, [question_id]) if not r.imported}
-    own = read_labels(wb, question_id, annotator_id)
-    return {c: label for c, label in labels.items() if c in own or c not in of_people}
+        reader = find_reader(s, question.corpus_id, annotator_id, may_label=True)
+        rows = [] if reader.sees_all else label_rows.list_labels_of_questions(s, [question_id])
+    hidden = reader.find_hidden_pairs(rows)
+    return {sentence_id: label for sentence_id, label in labels.items() if (question_id, sentence_id) not in hidden}
 
 
 def load_questions(
@@ -135,9 +152,9 @@ def load_questions(
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
         ids = make_unique_candidate_ids(s, candidates)
-        waiting = _find_waiting(s, corpus_id, labels, by) if _may_wait(s, corpus_id, by) else set()
-    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
-    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
+        hidden = find_reader(s, corpus_id, by, may_label=False).find_hidden_pairs(labels)
+    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
+    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         if annotator is None or row.annotator == annotator:
@@ -146,23 +163,6 @@ def load_questions(
         _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed)
         for question_id, group in groupby(candidates, key=lambda r: r.question_id)
     ]
-
-
-def _may_wait(s: Session, corpus_id: int, by: int | None) -> bool:
-    """Whether any pair can wait for a label of `by`: not where one person's is enough, and not where `by` is an admin,
-    or the command line."""
-    return by is not None and find_rules(s, corpus_id).overlap > 1 and not has_role(s, by, ADMIN)
-
-
-def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
-    """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
-    than wanted and none of `by`."""
-    annotators: dict[Pair, set[int]] = {}
-    for row in labels:
-        if not row.imported:
-            annotators.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
-    overlap = find_rules(s, corpus_id).overlap
-    return {pair for pair, people in annotators.items() if len(people) < overlap and by not in people}
 
 
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
@@ -179,16 +179,6 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
     busiest = [*by_annotator][:MAX_LISTED_ANNOTATORS]
     more = [f"{len(by_annotator) - len(busiest):,} more"] if len(by_annotator) > len(busiest) else []
     return f"no label by {', '.join(missing)} in {corpus!r}; annotators with labels: {', '.join(busiest + more)}"
-
-
-def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
-    """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
-    with wb.read() as s:
-        if not _may_wait(s, corpus_id, by):
-            return set()
-        waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
-        pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
-        return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
 
 
 def _build_question(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.labels.annotation import check_pair
-from app.labels.consensus import MAX_NOTE_CHARS
+from app.labels.consensus import tidy_note
 from app.workbench.people import require
-from app.workbench.workbench import Workbench, make_storable
-from as2core.errors import BadSetting
+from app.workbench.workbench import Workbench
 from db.models import Question
 from db.repositories import question_lists, reviews
 
@@ -24,9 +23,7 @@ class FlagView:
 def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> FlagView:
     """Put a pair into the queue of flagged ones, with a note for others; if its question was taken out of the queues,
     it is in them again. Raises Gone, NotAllowed, BadSetting."""
-    note = " ".join(make_storable(note).split())
-    if len(note) > MAX_NOTE_CHARS:
-        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
+    note = tidy_note(note)
     with wb.write(durable=True) as s:
         check_pair(s, question_id, sentence_id, annotator_id)
         brings_back = not s.get_one(Question, question_id).queued
@@ -35,10 +32,10 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 
 
 def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
-    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it.
-    Raises NotAllowed."""
+    """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it and
+    nobody has flagged or labelled any of it since. Raises NotAllowed."""
     with wb.write(durable=True) as s:
         require(s, annotator_id, "label")
         reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
-        if flag.brings_back:
+        if flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
             question_lists.set_queued(s, [question_id], queued=False)

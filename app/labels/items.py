@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.labels.rules import Rules
 from app.labels.strategies import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
+from app.labels.visibility import Reader
 from db.models import ModelVersion
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
@@ -153,7 +154,9 @@ def build_item(
     queue = QUEUES.get(assignment.queue)
     is_current = not again or (queue is not None and (queue.is_review or queue.is_sample))
     count = count_run(s, row)
-    reasons = _explain(s, row, assignment if is_current else replace(assignment, queue=AGAIN), own, rules, count)
+    is_hidden = Reader(annotator_id, rules.overlap).is_hidden(labels)
+    assigned = assignment if is_current else replace(assignment, queue=AGAIN)
+    reasons = _explain(s, row, assigned, own, count, is_hidden=is_hidden)
     return QueueItem(
         **asdict(_read_candidate(row, own, reasons)),
         question_id=row.question_id,
@@ -183,13 +186,15 @@ def build_row(
 ) -> ListRow:
     """`votes`: the labels of the pair. `is_offered`: by the queue, which says why. `is_free`: nobody else has it."""
     label = next((v.label for v in votes if v.annotator_id == annotator_id), None)
-    reasons = _explain(s, row, assignment, label, rules, count_run(s, row)) if is_offered else ("", "")
     imports = tuple((v.annotator, v.label) for v in votes if v.imported)
-    is_hidden = row.asked and label is None and rules.overlap > 1  # as `_explain` has it
+    is_hidden = Reader(annotator_id, rules.overlap).is_hidden(votes)
+    reasons = "", ""
+    if is_offered:
+        reasons = _explain(s, row, assignment, label, count_run(s, row), is_hidden=is_hidden)
     return ListRow(
         **asdict(_read_candidate(row, label, reasons)),
         free=is_free or label is not None,
-        imports=() if is_hidden else imports,
+        imports=() if row.asked and is_hidden else imports,
         is_correctable=bool(imports) and not row.leased and len(votes) - len(imports) < rules.overlap,
     )
 
@@ -210,10 +215,9 @@ def _read_candidate(row: Row, label: str | None, reasons: tuple[str, str]) -> Ra
 
 
 def _explain(
-    s: Session, row: Row, assignment: Assignment, own: str | None, rules: Rules, count: int
+    s: Session, row: Row, assignment: Assignment, own: str | None, count: int, *, is_hidden: bool
 ) -> tuple[str, str]:
-    """Why the queue offers the pair, ranked among `count`, with scores and without. What others chose is revealed
-    where one label is enough, else once the reader's own is in."""
+    """Why the queue offers the pair, ranked among `count`, with scores and without. `is_hidden`: what others chose."""
     is_review = assignment.queue in QUEUES and QUEUES[assignment.queue].is_review
     evidence = Evidence(
         row,
@@ -221,7 +225,7 @@ def _explain(
         flags=tuple((r.name, r.note) for r in reviews.list_flags(s, read_pair(row))) if is_review else (),
         own=own,
         suspicion=reviews.find_suspicion(s, read_pair(row)) if is_review else None,
-        reveals_labels=own is not None or rules.overlap == 1,
+        reveals_labels=not is_hidden,
     )
     return explain(evidence, assignment), explain(evidence, assignment, with_scores=False)
 

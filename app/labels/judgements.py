@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Row
 
 from app.labels.consensus import group_by_sentence, resolve_label
-from app.labels.rules import find_rules
+from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench
 from db.repositories import labels as rows
 from db.repositories import reviews
@@ -32,8 +32,8 @@ class Judgement:
 def read_judgements(
     wb: Workbench, corpus_id: int, question_ids: Sequence[int], viewer_id: int | None = None
 ) -> dict[int, dict[int, Judgement]]:
-    """Question id -> sentence id -> judgement, of the pairs that a person labelled. Where several people are to label a
-    pair of the corpus, only those that the viewer has labelled; None is the command line, which sees all."""
+    """Question id -> sentence id -> judgement, of the pairs that a person labelled and whose labels the viewer, who
+    may label them, sees; None is the command line."""
     if not question_ids:
         return {}
     with wb.read() as s:
@@ -41,7 +41,7 @@ def read_judgements(
         if not labels:
             return {}
         verdicts = reviews.find_signed_verdicts(s, corpus_id, question_ids)
-        is_open = viewer_id is None or find_rules(s, corpus_id).overlap == 1
+        hidden = find_reader(s, corpus_id, viewer_id, may_label=True).find_hidden_pairs(labels)
     by_question: dict[int, list[Row]] = {}
     for row in labels:
         by_question.setdefault(row.question_id, []).append(row)
@@ -49,7 +49,7 @@ def read_judgements(
         question_id: {
             sentence_id: _judge(votes, verdicts.get((question_id, sentence_id)), viewer_id)
             for sentence_id, votes in group_by_sentence(of_one).items()
-            if is_open or any(v.annotator_id == viewer_id for v in votes)
+            if (question_id, sentence_id) not in hidden
         }
         for question_id, of_one in by_question.items()
     }

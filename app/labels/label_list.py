@@ -1,7 +1,7 @@
 """The labels of a corpus, looked up one by one: whose they are, what became of each, and taking some back at once.
 
-An admin sees and withdraws everyone's, imported ones included; others see and withdraw their own, so that nobody learns
-what peers say before their own label is in.
+Whoever sees all labels (`app.labels.visibility`) looks up everyone's, imported ones included, and an admin withdraws
+them; others look up and withdraw their own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.corpora.corpora import lock_corpus
+from app.labels.visibility import can_see_all
 from app.workbench import audit, people
-from app.workbench.people import ADMIN, has_role
+from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
 from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
@@ -70,7 +71,7 @@ def list_labels(
     """Newest first. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
     together, in any order."""
     with wb.read() as s:
-        whose = annotator if has_role(s, by, ADMIN) else s.get_one(Annotator, by).name
+        whose = annotator if can_see_all(s, by) else s.get_one(Annotator, by).name
         which = LabelFilter(corpus_id, whose, label, split_search(search))
         records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, which, limit, offset))
         return LabelsView(records, rows.count_labels(s, which))
@@ -79,8 +80,8 @@ def list_labels(
 def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:
     """What was done to the labels of a pair, the oldest first: by everyone for an admin, else by oneself."""
     with wb.read() as s:
-        sees_all = has_role(s, by, ADMIN)
-        events = [r for r in rows.list_history(s, (question_id, sentence_id)) if sees_all or r.annotator_id == by]
+        is_open = can_see_all(s, by)
+        events = [r for r in rows.list_history(s, (question_id, sentence_id)) if is_open or r.annotator_id == by]
         return tuple(EventView(r.created, r.annotator, r.label, r.undoes is not None) for r in events)
 
 

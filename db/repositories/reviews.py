@@ -95,6 +95,14 @@ def clear_flag(session: Session, flag_id: int, annotator_id: int, now: datetime)
     session.execute(update(Flag).where(*of_annotator).values(cleared=now))
 
 
+def has_acts_since(session: Session, question_id: int, flag_id: int) -> bool:
+    """Whether a flag on the question is not cleared, or a label on it was given after that flag."""
+    then = select(Flag.created).where(Flag.id == flag_id).scalar_subquery()
+    flags = select(Flag.id).where(Flag.question_id == question_id, Flag.cleared.is_(None))
+    labels = select(CurrentLabel.id).where(CurrentLabel.question_id == question_id, CurrentLabel.created >= then)
+    return bool(session.scalar(select(or_(flags.exists(), labels.exists()))))
+
+
 def mark_reviewed(session: Session, pair: Pair, now: datetime) -> None:
     """The label in doubt was confirmed or corrected."""
     session.execute(update(Suspicion).where(is_on(Suspicion, pair), Suspicion.looked.is_(None)).values(looked=now))

@@ -86,7 +86,7 @@ def test_who_gives_roles_reads_what_each_of_them_may_do(wb):
     assert "deletes corpora" in line.partition("**Annotator**")[0]
     for act in ("documents", "renames corpora", "retrains", "promotes"):
         assert act in of["Annotator"]
-    for act in ("asks", "exports all labels"):
+    for act in ("asks", "exports labels"):
         assert act in of["Viewer"]
 
 

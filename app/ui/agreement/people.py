@@ -16,7 +16,7 @@ PERMISSIONS = {
     "roles, deletes corpora",
     "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
     "retrains, promotes and deletes versions",
-    "viewer": "reads, asks, compares, requests proposals, exports all labels",
+    "viewer": "reads, asks, compares, requests proposals, exports labels",
     "blocked": "sees no page",
 }
 TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}

@@ -64,8 +64,6 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
         _draw_sweep(cascade, sweep, metric, view.twins)
     pairs = view.list_distinct_pairs(metric)
     _draw_pairs(pairs, metric, view.full_names)
-    if len(names) > 1 and not pairs:
-        st.caption(f"{metric} is not tested: its values by question are not stored any more. Compare again.")
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)

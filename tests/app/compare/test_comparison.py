@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from fake_models import write_version
 from fake_reranker import listening, rank_by_length
+from sqlalchemy import delete
 
 from app.adapt import readiness
 from app.ask import asking
@@ -25,7 +26,7 @@ from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
 from as2core.metrics import measure_mean
 from as2core.types import Candidate, Progress, Question
-from db.models import Job
+from db.models import Evaluation, Job
 from db.repositories import versions as rows
 
 QUESTIONS = [
@@ -269,6 +270,15 @@ def test_more_rankers_than_memory_has_room_for_are_compared_without_seconds(wb, 
     results = run_comparison(wb, specs, data).results
     assert len(results) == len(specs)
     assert {r.seconds for r in results} == {None}
+
+
+def test_a_comparison_whose_values_are_gone_says_so(wb, data):
+    job = comparison_job.start_compare(wb, ["rr", "bm25"], data)
+    run_queued(wb, RUNNERS)
+    with wb.write() as s:  # nothing of the program does
+        s.execute(delete(Evaluation).where(Evaluation.ranker == "rr"))
+    with pytest.raises(As2Error, match=f"the values of rr in comparison {job.id} are gone: compare again"):
+        comparison.load_comparison(wb, job.id)
 
 
 def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):

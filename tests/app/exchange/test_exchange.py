@@ -585,6 +585,9 @@ def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, 
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
     with pytest.raises(As2Error, match="are hidden until you have labelled"):
         exports.export_labels(wb, towers.id, "csv", by=bob.id)
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(As2Error, match="are hidden until as many people as are wanted have labelled"):
+        exports.export_labels(wb, towers.id, "csv", by=bob.id)
 
 
 def settle_pair(wb, towers, ann, bob, label, note=""):
@@ -633,6 +636,16 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
     assert (again.new, again.verdicts, again.same, again.conflicting, again.malformed) == (0, 0, 2, 0, ())
     assert {x.outcome for x in again.lines} == {"same"}
     assert exports.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
+
+
+def test_a_verdict_whose_note_is_too_long_is_reported_and_left_out(wb, towers, ann, bob, elsewhere):
+    settle_pair(wb, towers, ann, bob, "incorrect", note="as agreed")
+    exported = exports.export_labels(wb, towers.id, "jsonl").replace(
+        b"as agreed", b"a" * (consensus.MAX_NOTE_CHARS + 1)
+    )
+    done = import_new(elsewhere, "set.jsonl", exported)
+    assert (done.new, done.verdicts) == (2, 0)
+    assert [(line, "at most 500 characters, not 501" in reason) for line, reason in done.malformed] == [(1, True)]
 
 
 def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_taken(wb, towers, ann, bob):

@@ -9,7 +9,8 @@ from tower_texts import QUESTIONS
 
 from app.adapt import label_selection
 from app.compare import findings
-from app.labels import annotation, consensus, rules
+from app.labels import annotation, consensus, rules, visibility
+from app.labels.judgements import read_judgements
 
 
 @contextmanager
@@ -37,13 +38,30 @@ def test_no_label_is_read_where_none_can_be_hidden(wb, towers, labelled_by_ann, 
     rules.set_rules(wb, towers.id, by=ann.id, overlap=overlap)
     by = {"ann": ann.id, "bob": bob.id, None: None}[reader]
     with record_statements() as statements:
-        assert consensus.find_hidden_labels(wb, towers.id, by) == set()
+        assert visibility.find_hidden_labels(wb, towers.id, by) == set()
     assert not [statement for statement in statements if "current_label" in statement]
 
 
 def test_what_waits_for_a_second_label_is_hidden_from_whom_it_waits_for(wb, towers, labelled_by_ann, ann, bob):
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
-    assert consensus.find_hidden_labels(wb, towers.id, bob.id) == labelled_by_ann
+    assert visibility.find_hidden_labels(wb, towers.id, bob.id) == labelled_by_ann
+
+
+def test_what_is_hidden_of_many_pairs_takes_no_more_statements_than_of_one(wb, towers, asked, ann, bob):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+
+    def count_statements():
+        with record_statements() as statements:
+            assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {}
+            assert read_judgements(wb, towers.id, [asked.question_id], bob.id)[asked.question_id] == {}
+        return len(statements)
+
+    counts = []
+    for candidate in asked.candidates[:3]:
+        pair = {"question_id": asked.question_id, "sentence_id": candidate.sentence_id}
+        annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+        counts.append(count_statements())
+    assert len(set(counts)) == 1
 
 
 def test_questions_are_found_by_their_texts_in_one_statement_that_names_them(wb, scored):

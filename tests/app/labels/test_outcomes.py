@@ -52,10 +52,12 @@ def pairs(wb, ann, bob):
 
 
 def test_a_pair_is_settled_by_the_verdict_then_by_people_then_by_imports(wb, pairs):
+    expected = {pair: settle(*case) for pair, case in pairs.items()}
     with wb.read() as s:
-        votes = consensus.group_by_sentence(rows.list_labels_of_questions(s, [next(iter(pairs))[0]]))
-    outcomes = {pair: consensus.resolve_label(votes[pair[1]], case[3]) or "disputed" for pair, case in pairs.items()}
-    assert outcomes == {pair: settle(*case) for pair, case in pairs.items()}
+        of_question = consensus.find_outcomes(s, question_ids=[next(iter(pairs))[0]])
+        of_corpus = consensus.find_outcomes(s, corpus_id=s.scalar(select(QuestionRow.corpus_id)))
+    assert of_question == of_corpus
+    assert {pair: label or "disputed" for pair, label in of_question.items()} == expected
 
 
 def test_a_corpus_counts_the_same_outcomes(wb, pairs):

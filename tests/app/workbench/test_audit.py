@@ -1,5 +1,9 @@
 """Who did what is written down, refusals included, and stays as it was written."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 from fake_models import write_version
 from sqlalchemy import text
@@ -19,6 +23,7 @@ from app.workbench import audit, audit_log, people
 from app.workbench.people import NotAllowed
 from db.errors import DbError
 
+ROOT = Path(__file__).resolve().parents[3]
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
 
 
@@ -196,3 +201,28 @@ def test_a_viewer_cancels_the_comparison_that_they_started(wb, towers, asked, an
 def test_a_long_detail_is_cut(wb, ann):
     audit.write(wb, ann.id, "test", detail="x" * 10_000)
     assert len(audit_log.list_events(wb, by=None)[0].detail) == audit.MAX_DETAIL_CHARS
+
+
+def list_recorded_acts():
+    """What the calls of `audit.record` and `audit.write` name as a text, or by a constant of their module."""
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        constants = {
+            node.targets[0].id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("audit.record", "audit.write"):
+                act = node.args[3 if node.func.attr == "record" else 2]
+                if text := act.value if isinstance(act, ast.Constant) else constants.get(act.id):
+                    yield text
+
+
+def test_the_docs_name_what_is_recorded():
+    [paragraph] = [p for p in (ROOT / "docs/labelling.md").read_text().split("\n\n") if p.startswith("An audit log")]
+    acts = {*list_recorded_acts()}
+    assert {"start a retrain", "create a corpus", "add documents"} < acts
+    for act in acts:
+        verb, *_, what = act.split()
+        assert re.search(rf"\b{verb[:2]}", paragraph) and re.search(rf"\b{what.rstrip('s')}", paragraph), act
