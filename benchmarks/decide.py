@@ -1,4 +1,4 @@
-"""How many labels decide between two rankers, and how often the verdict is wrong.
+"""How many labels decide between two rankers, and how often the conclusion is wrong.
 
     python benchmarks/decide.py                 writes what docs/deciding.md shows; about an hour on two cores
     python benchmarks/decide.py --stored        prints and draws it again from docs/results/decide.jsonl
@@ -8,8 +8,8 @@
 A pair is two rankers and 120 questions drawn from a set whose labels are known; hidden, they answer what is asked.
 Rankers are document order, BM25, Jaccard, word overlap, and made ones: the labels plus noise, weak or strong. Compared
 are `as2 decide`, the same with questions drawn at random whose lists are read until their difference is known, and
-labelling the whole lists of questions drawn at random, with the same interval asked after every question. A verdict is
-wrong if the wrong ranker wins, if one wins where both are equal, or if a difference above the tolerance is denied.
+labelling the whole lists of questions drawn at random, with the same interval asked after every question. A conclusion
+is wrong if the wrong ranker wins, if one wins where both are equal, or if a difference above the tolerance is denied.
 """
 
 from __future__ import annotations
@@ -126,13 +126,13 @@ def run(name: str, pair: int, seed: int, measure: str) -> Outcome:
     hidden = [OrderPair.of_scores(q.qid, a[q.qid], b[q.qid], np.full(len(q.candidates), UNKNOWN)) for q in questions]
     settings = DecisionSettings(measure, seed=seed)
     unplanned = Decision.start(hidden, replace(settings, is_planned=False))
-    while (item := unplanned.item) and unplanned.judge().kind == OPEN:
+    while (item := unplanned.item) and unplanned.judge().outcome == OPEN:
         unplanned = unplanned.give(int(labels[item.qid][item.candidate]))
     decision = Decision.start(hidden, settings)
     forecasts: dict[int, int | None] = {}
     others = None
-    while (item := decision.item) and (verdict := decision.judge()).kind == OPEN:
-        forecasts[verdict.labels] = verdict.more
+    while (item := decision.item) and (conclusion := decision.judge()).kind == OPEN:
+        forecasts[conclusion.labels] = conclusion.more
         decision = decision.give(int(labels[item.qid][item.candidate]))
         if len(decision.draws) == ONE_LOOK and others is None and (found := decision.estimate_for_others()):
             others = (found.low, found.high)
@@ -141,13 +141,13 @@ def run(name: str, pair: int, seed: int, measure: str) -> Outcome:
     kind, count = label_lists(questions, values, settings)
     return Outcome(
         float(np.mean([values[q.qid] for q in questions])), float(np.mean([*values.values()])),
-        sum(len(q.candidates) for q in questions), end.kind, end.labels, end.low, end.high, end.is_certain,
+        sum(len(q.candidates) for q in questions), end.outcome, end.labels, end.low, end.high, end.is_certain,
         None if half is None else half + end.labels // 2, others, unplanned.labels, kind, count,
     )  # fmt: skip
 
 
 def label_lists(questions: Sequence[Question], values: dict[str, float], settings: DecisionSettings) -> tuple[str, int]:
-    """The verdict and its labels, when whole lists of random questions are labelled."""
+    """The conclusion and its labels, when whole lists of random questions are labelled."""
     rng = random.Random(settings.seed)
     order = rng.sample(list(questions), len(questions))
     n, tolerance = len(order), settings.tolerance
@@ -245,7 +245,7 @@ def tabulate(name: str, by_set: dict[str, list[Outcome]]) -> Iterator[str]:
 
 
 def draw(measured: dict[str, dict[str, list[Outcome]]]) -> str:
-    """Labels until the verdict, a dot a run: by whole lists of questions drawn at random, and by `as2 decide`."""
+    """Labels until the conclusion, a dot a run: by whole lists of questions drawn at random, and by `as2 decide`."""
     points = {
         name: [(o.lists_labels, o.labels) for outcomes in by_set.values() for o in outcomes if o.labels]
         for name, by_set in measured.items()
@@ -254,7 +254,7 @@ def draw(measured: dict[str, dict[str, list[Outcome]]]) -> str:
     alike = Series("as many labels", [(x, x) for x in ends], GREY, size=0, line=True)
     return scatter(
         [alike, *(Series(name, dots, COLOURS[name], size=3) for name, dots in points.items())],
-        title="Labels until the verdict",
+        title="Labels until the conclusion",
         x_title="labels, whole lists of questions drawn at random",
         y_title="labels, as2 decide",
         log=True,

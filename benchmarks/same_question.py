@@ -8,7 +8,7 @@ Each question is asked while all others of its set are labelled. Two questions a
 in MedQuAD if they have the same topic and kind ("Crohn disease" and "Crohn's Disease" are one topic). A match of two
 that are not is false; many of these are the same to a reader, so the false share is an upper bound. Printed for each
 threshold of the cosine: of 100 questions, how many are matched and how many falsely, by the cosine alone and by the
-rule in use, which wants the same loose form and kind of question first (`as2core.wording`). Pairs of the same exact
+rule in use, which wants the same loose form and kind of question first (`as2core.rewording`). Pairs of the same exact
 form are matched in any case and left out. At the end are the false matches of the rule in use.
 """
 
@@ -29,8 +29,8 @@ from _texts import DATA
 
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
+from as2core.rewording import MIN_COSINE, find_exact_form, find_loose_form, may_ask_alike
 from as2core.text import STOP_WORDS, tokenize
-from as2core.wording import MIN_COSINE, find_exact_form, find_loose_form, may_ask_alike
 
 ROOT = Path(__file__).resolve().parents[1]
 THRESHOLDS = (0.85, 0.9, 0.93, MIN_COSINE, 0.97)

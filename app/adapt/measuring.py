@@ -12,10 +12,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from app.adapt import baselines, snapshot
-from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.adapt.progress import Reporter
 from app.adapt.report import Baseline, BeforeAfter, Metrics
 from app.adapt.settings import RetrainSettings
+from app.adapt.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun

@@ -20,9 +20,9 @@ from app.corpora.synonyms import read_synonyms
 from app.labels import consensus
 from app.ranking import scoring
 from app.ranking.precedence import ANSWERS
+from app.ranking.question_line import LINE
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
-from app.ranking.turns import QUESTIONS
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
@@ -173,7 +173,7 @@ def ask(
     with ExitStack() as urgency:
         if early is not None:
             urgency.enter_context(ANSWERS.hold())
-            urgency.enter_context(QUESTIONS.take(partial(_report_wait, on_progress)))
+            urgency.enter_context(LINE.take(partial(_report_wait, on_progress)))
         load_started = time.perf_counter()
         model = loading.load_version(wb, settings.get("version", "active"))
         load_seconds = time.perf_counter() - load_started
@@ -264,7 +264,7 @@ def _make_early_run(
             early.show(_make_answer(model, original, result))
         urgency.close()
         ANSWERS.wait()
-        urgency.enter_context(QUESTIONS.take())  # the rest is another piece of work, behind questions without an answer
+        urgency.enter_context(LINE.take())  # the rest is another piece of work, behind questions without an answer
 
     return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
 

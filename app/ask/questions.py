@@ -16,7 +16,7 @@ from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
-from as2core.wording import find_exact_form
+from as2core.rewording import find_exact_form
 from db.models import ASKED
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows

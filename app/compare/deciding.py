@@ -34,7 +34,7 @@ from app.workbench.workbench import Workbench
 from as2core.data.source import write_text
 from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
-from as2core.deciding.text import describe_evidence, describe_verdict
+from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json
@@ -67,7 +67,7 @@ class DecisionRequest:
 
 
 def rename_version(job: Job, old: str, new: str) -> None:
-    """In a decision, also in one that is made: its verdict names both rankers."""
+    """In a decision, also in one that is made: its conclusion names both rankers."""
     sides = {side: rename_spec(job.settings[side], old, new) for side in ("a", "b")}
     if not sides.items() <= job.settings.items():
         job.settings = {**job.settings, **sides}
@@ -87,11 +87,11 @@ class DecisionCourse:
 
     @property
     def is_open(self) -> bool:
-        return self.decision.judge().kind == OPEN
+        return self.decision.judge().outcome == OPEN
 
     @property
     def pair(self) -> Pair | None:
-        """What to label next; None when there is a verdict."""
+        """What to label next; None when there is a conclusion."""
         item = self.decision.item
         if item is None or not self.is_open:
             return None
@@ -104,8 +104,8 @@ class DecisionCourse:
         return None if item is None else item.probability
 
     @property
-    def verdict(self) -> str:
-        return describe_verdict(self.decision.judge(), self.request.a, self.request.b, self.request.make_rule())
+    def conclusion(self) -> str:
+        return describe_conclusion(self.decision.judge(), self.request.a, self.request.b, self.request.make_rule())
 
     @property
     def evidence(self) -> str:
@@ -114,7 +114,7 @@ class DecisionCourse:
     @property
     def why(self) -> str:
         """Why `pair` is proposed."""
-        return f"{self.describe_ranks(self.pair)}, so its label can change the verdict." if self.pair else ""
+        return f"{self.describe_ranks(self.pair)}, so its label can change the conclusion." if self.pair else ""
 
     def describe_ranks(self, pair: Pair) -> str:
         """Where both rankers have a candidate; "" for one that is not of this decision."""
@@ -215,7 +215,7 @@ def follow(wb: Workbench, course: DecisionCourse) -> DecisionCourse:
 
 def list_ahead(wb: Workbench, course: DecisionCourse) -> Iterator[DecisionCourse]:
     """The course, then as it would go on if each label came as it is predicted: their pairs are what as many people can
-    label at a time. It ends where there would be a verdict."""
+    label at a time. It ends where there would be a conclusion."""
     for _ in range(MAX_PEOPLE):
         if course.pair is None:
             return

@@ -11,7 +11,7 @@ from app.labels.queues import Seat, can_narrow
 from app.labels.rules import find_rules
 from app.labels.strategies import UNLABELLED
 from app.ranking import scoring
-from app.ranking.turns import QUESTIONS
+from app.ranking.question_line import LINE
 from app.versions import loading, registry
 from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
@@ -28,8 +28,8 @@ _choice = threading.Lock()
 def rank_next_question(wb: Workbench, seat: Seat, on_wait: OnWait = lambda ahead: None) -> bool:
     """Rank a question that still needs a label of this annotator and that the active version has not ranked over the
     corpus as it is; one that nobody else has ranked at the moment. False where there is none. `on_wait` as in
-    `Turns.take`. Raises EmptyCorpus, DamagedModel."""
-    with QUESTIONS.take(on_wait), _choose(wb, seat) as question:
+    `Line.take`. Raises EmptyCorpus, DamagedModel."""
+    with LINE.take(on_wait), _choose(wb, seat) as question:
         if question is not None:
             _rank(wb, seat, question)
         return question is not None
@@ -42,7 +42,7 @@ def renew_list(wb: Workbench, seat: Seat, question_id: int, on_wait: OnWait = la
         if not rows.list_outdated_questions(s, seat.corpus_id, (question_id,)):
             return False
         question = s.get_one(Question, question_id)
-    with QUESTIONS.take(on_wait):
+    with LINE.take(on_wait):
         _rank(wb, seat, question)
     return True
 

@@ -4,7 +4,7 @@ their sentences.
 When there are more sentences than the limit, better-ranked documents come first, and in each the sentences of passages
 that were hit, best first, before the rest. On the starter corpus (265 questions, 100 candidates) this keeps more of the
 answering sentences than taking all hit passages first, by document or by rank. So that one long document does not fill
-the limit, its sentences beyond `MAX_TURN_SENTENCES` come after those of the other documents.
+the limit, its sentences beyond `MAX_FIRST_SENTENCES` come after those of the other documents.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from as2core.types import Hit, OnProgress
 from db.repositories import corpora as rows
 
 MAX_QUESTION_CHARS = 20_000
-MAX_TURN_SENTENCES = 40
+MAX_FIRST_SENTENCES = 40
 MIN_VECTOR_SHARE = 0.9  # of the passages: with fewer, the nearest is merely one of those that have a vector already
 Place = tuple[int, int]  # of a sentence: document id, position
 
@@ -141,17 +141,15 @@ def retrieve(
     if index_pending(wb, corpus_id, on_progress):  # after an interrupted ingest, or if the index was deleted
         request_vectors(wb, corpus_id)
     started = time.perf_counter()
-    findings = use_index(wb, corpus_id, lambda index: _search(wb, index, question, documents), on_progress)
+    result = use_index(wb, corpus_id, lambda index: _search(wb, index, question, documents), on_progress)
     sentences, omitted_count = _load_sentences(
-        wb, findings.document_ids, findings.hits, _rank_sentences(findings.nearest), candidates
+        wb, result.document_ids, result.hits, _rank_sentences(result.nearest), candidates
     )
-    return Retrieval(
-        sentences, omitted_count, time.perf_counter() - started, findings.notes, not findings.is_by_meaning
-    )
+    return Retrieval(sentences, omitted_count, time.perf_counter() - started, result.notes, not result.is_by_meaning)
 
 
 @dataclass(frozen=True, slots=True)
-class _Findings:
+class _SearchResult:
     """What the index gives for a question. `nearest`: passages of these documents, by meaning."""
 
     hits: Sequence[Hit]
@@ -161,7 +159,7 @@ class _Findings:
     is_by_meaning: bool
 
 
-def _search(wb: Workbench, index: PassageIndex, question: str, documents: int) -> _Findings:
+def _search(wb: Workbench, index: PassageIndex, question: str, documents: int) -> _SearchResult:
     k = max(50, 5 * documents)
     is_ready = _measure(index).is_used
     vector, notes = _embed(wb, question) if is_ready else (None, ())
@@ -171,7 +169,7 @@ def _search(wb: Workbench, index: PassageIndex, question: str, documents: int) -
     nearest: list[Hit] = []
     if vector is not None and document_ids:
         nearest = index.search_vectors(vector, index.count(), [str(d) for d in document_ids])
-    return _Findings(hits, document_ids, nearest, tuple(notes), is_ready)
+    return _SearchResult(hits, document_ids, nearest, tuple(notes), is_ready)
 
 
 def _load_sentences(
@@ -183,8 +181,10 @@ def _load_sentences(
         places = rows.list_places(s, document_ids)
         ranks = choose_sentences(places, hits, document_ids, limit)
         ids: dict[Place, int] = {(x.document_id, x.position): x.id for x in places}
-        turns = {d: turn for turn, d in enumerate(document_ids)}
-        picks = sorted((turns[x.document_id], x.position, x.id, x.document_id) for x in places if x.id in ranks)
+        document_ranks = {d: rank for rank, d in enumerate(document_ids)}
+        picks = sorted(
+            (document_ranks[x.document_id], x.position, x.id, x.document_id) for x in places if x.id in ranks
+        )
         around = {(d, at) for _, position, _, d in picks for at in (position - 1, position, position + 1)}
         texts = rows.load_texts(s, sorted(ids[place] for place in around if place in ids))
         titles = rows.load_titles(s, document_ids)
@@ -233,13 +233,13 @@ def choose_sentences(
     def key(x: PlacedSentence) -> tuple[float, int]:
         return hit_ranks.get((x.document_id, x.position), float("inf")), x.position
 
-    in_turn: list[int] = []
+    first: list[int] = []
     after_all: list[int] = []
     for those in by_document.values():
         best_first = [x.id for x in sorted(those, key=key)]
-        in_turn += best_first[:MAX_TURN_SENTENCES]
-        after_all += best_first[MAX_TURN_SENTENCES:]
-    return {sentence_id: rank for rank, sentence_id in enumerate((in_turn + after_all)[:limit], 1)}
+        first += best_first[:MAX_FIRST_SENTENCES]
+        after_all += best_first[MAX_FIRST_SENTENCES:]
+    return {sentence_id: rank for rank, sentence_id in enumerate((first + after_all)[:limit], 1)}
 
 
 def _rank_sentences(hits: Sequence[Hit]) -> dict[Place, int]:

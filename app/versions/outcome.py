@@ -51,10 +51,10 @@ class Change:
             reasons.insert(0, f"{self._add_questions('worse')} (AP {self.before:.3f} → {self.after:.3f})")
         return "; ".join(reasons)
 
-    def _add_questions(self, verdict: str) -> str:
+    def _add_questions(self, outcome: str) -> str:
         if not self.questions:
-            return verdict
-        return f"{verdict} on {self.questions:,} question{'' if self.questions == 1 else 's'}"
+            return outcome
+        return f"{outcome} on {self.questions:,} question{'' if self.questions == 1 else 's'}"
 
 
 def count_lost_points(before: float, after: float) -> float:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from as2core.cascade.engine import Engine, Run
-from as2core.turns import SLICE_PAIRS, is_taking_turns, pause
+from as2core.pauses import SLICE_PAIRS, are_pauses_handled, pause
 
 
 def in_slices(engine: Engine) -> Engine:
     """The engine, in slices where somebody else may be waiting."""
-    return SlicedEngine(engine) if is_taking_turns() else engine
+    return SlicedEngine(engine) if are_pauses_handled() else engine
 
 
 class SlicedEngine:

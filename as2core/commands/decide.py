@@ -33,10 +33,10 @@ Answer = Callable[["Decision", "Item"], str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When a verdict is given."""
+    """When a conclusion is given."""
 
     measure: Annotated[Literal["P@1", "RR", "AP"], typer.Option(help="P@1 needs the fewest labels.")] = "P@1"
-    level: Annotated[float, typer.Option(help="How certain a verdict has to be.")] = 0.95
+    level: Annotated[float, typer.Option(help="How certain a conclusion has to be.")] = 0.95
     tolerance: Annotated[float, typer.Option(help="The smallest difference that matters.")] = 0.02
     seed: Seed = 0
 
@@ -208,10 +208,10 @@ def _estimate_probabilities(spec: str, questions: Sequence[Question]) -> dict[st
 
 
 def _run(record: Record, answer: Answer) -> None:
-    """Until there is a verdict, nothing is left to label, or the person stops."""
+    """Until there is a conclusion, nothing is left to label, or the person stops."""
     from as2core.deciding.decision import OPEN
 
-    while (item := record.decision.item) and record.decision.judge().kind == OPEN:
+    while (item := record.decision.item) and record.decision.judge().outcome == OPEN:
         key = answer(record.decision, item)
         if key == STOP:
             return
@@ -226,11 +226,11 @@ def _answer_from_labels(questions: Mapping[str, Question]) -> Answer:
 
 
 def _ask(questions: Mapping[str, Question], a: str, b: str) -> Answer:
-    from as2core.deciding.text import describe_verdict
+    from as2core.deciding.text import describe_conclusion
 
     def ask(decision: Decision, item: Item) -> str:
         question = questions[item.qid]
-        print_note(describe_verdict(decision.judge(), a, b, decision.settings))
+        print_note(describe_conclusion(decision.judge(), a, b, decision.settings))
         print_note(f"Q: {question.text}")
         print_note(f"   {question.candidates[item.candidate].titled_text}")
         return _read_key()
@@ -254,15 +254,15 @@ def _read_key() -> str:
 
 
 def _print(decision: Decision, source: Mapping[str, object], *, as_json: bool) -> None:
-    from as2core.deciding.text import describe_evidence, describe_others, describe_verdict
+    from as2core.deciding.text import describe_conclusion, describe_evidence, describe_others
 
-    verdict, others, settings = decision.judge(), decision.estimate_for_others(), decision.settings
+    conclusion, others, settings = decision.judge(), decision.estimate_for_others(), decision.settings
     a, b = str(source["a"]), str(source["b"])
     if as_json:
         rule = {"level": settings.level, "tolerance": settings.tolerance}
-        print_json({**source, **rule, **asdict(verdict), "others": others})
+        print_json({**source, **rule, **asdict(conclusion), "others": others})
         return
-    echo(describe_verdict(verdict, a, b, settings))
-    echo(describe_evidence(verdict, a, b, settings))
+    echo(describe_conclusion(conclusion, a, b, settings))
+    echo(describe_evidence(conclusion, a, b, settings))
     if others:
         echo(describe_others(others))

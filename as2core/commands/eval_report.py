@@ -1,4 +1,4 @@
-"""An evaluation as one HTML file that needs nothing else: verdicts in words, tables, and intervals drawn in SVG."""
+"""An evaluation as one HTML file that needs nothing else: outcomes in words, tables, and intervals drawn in SVG."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def write_report(result: EvalResult, command: str, now: datetime) -> str:
     parts = [f"<h1>{escape(title)}</h1>", _describe_source(result, command, now)]
     parts += [f'<p class="missed">{escape(note)}</p>' for note in result.notes]
     if result.tests:
-        verdicts = (_describe_verdict(pair, tests, "AP", len(result.tests)) for pair, tests in result.tests.items())
-        parts += ["<h2>Verdict</h2><ul>", *(f"<li>{escape(text)}</li>" for text in verdicts), "</ul>"]
+        outcomes = (_describe_pair(pair, tests, "AP", len(result.tests)) for pair, tests in result.tests.items())
+        parts += ["<h2>Outcome</h2><ul>", *(f"<li>{escape(text)}</li>" for text in outcomes), "</ul>"]
     if result.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in result.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
@@ -76,7 +76,7 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> str:
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_escape(value)}</dd>' for name, value in rows)}</dl>"
 
 
-def _describe_verdict(pair: tuple[str, str], tests: Mapping[str, Mapping[str, Any]], measure: str, pairs: int) -> str:
+def _describe_pair(pair: tuple[str, str], tests: Mapping[str, Mapping[str, Any]], measure: str, pairs: int) -> str:
     """Which is better, by how much, and whether that is more than chance."""
     values = tests[measure]
     test = PairedTest(**{name: values[name] for name in PairedTest.__dataclass_fields__})
@@ -89,16 +89,16 @@ def _describe_verdict(pair: tuple[str, str], tests: Mapping[str, Mapping[str, An
     size = f"{measure} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
     interval = f"95 %: {test.low:+.3f} to {test.high:+.3f}"
     if is_clear(test, values["holm"]):
-        verdict = (
+        outcome = (
             f"{a} is {'better' if test.difference > 0 else 'worse'} than {b}: {size} ({interval}; {p}{corrected})."
         )
     elif test.has_few_changes:
-        verdict = f"Too few questions changed to tell {a} and {b} apart: {size} ({p}{corrected})."
+        outcome = f"Too few questions changed to tell {a} and {b} apart: {size} ({p}{corrected})."
     else:
-        verdict = (
+        outcome = (
             f"No clear difference between {a} and {b}: {size} ({interval}), which could be chance ({p}{corrected})."
         )
-    return f"{verdict} {counts}"
+    return f"{outcome} {counts}"
 
 
 def _table_of_means(measure: str, rankers: Sequence[Mapping[str, Any]], unranked: float | None) -> str:

@@ -72,13 +72,13 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """`kind`: which is better, `EQUAL` (no difference above the tolerance), or `OPEN`. `confidence`: that what is known
-    so far speaks for `kind`, at any look; of an open one, for the ranker ahead. `is_certain`: no missing label can
-    change it. `low`, `high`: the interval of A minus B over these questions. `labels` were given so far, `more` are
+class Conclusion:
+    """`outcome`: which is better, `EQUAL` (no difference above the tolerance), or `OPEN`. `confidence`: that what is
+    known so far speaks for `outcome`, at any look; of an open one, for the ranker ahead. `is_certain`: no missing label
+    can change it. `low`, `high`: the interval of A minus B over these questions. `labels` were given so far, `more` are
     expected to be needed, None if it is too early to say; `most` would settle it in any case. `draws` are finished."""
 
-    kind: str
+    outcome: str
     confidence: float
     estimate: float
     low: float
@@ -165,7 +165,7 @@ class Decision:
         Raises BadSetting when there is no item."""
         item = self.item
         if item is None or self.current is None:
-            raise BadSetting("there is nothing to label any more: the verdict stands")
+            raise BadSetting("there is nothing to label any more: the conclusion stands")
         return replace(self._put(self.current.place, item.candidate, label), labels=self.labels + 1)._go_on()
 
     def suppose(self) -> Decision:
@@ -306,13 +306,13 @@ class Decision:
 
     # --- what it comes to ---------------------------------------------------------------------------------------------
 
-    def judge(self) -> Verdict:
-        """The verdict as it is now."""
+    def judge(self) -> Conclusion:
+        """The conclusion as it is now."""
         least, most = (float(x) for x in self.bounds.mean(0))
         low, high = self.bets.interval(self.settings.level)
         kind, confidence, is_certain = self._find_kind(least, most)
         low, high = min(max(low, least), most), max(min(high, most), least)
-        return Verdict(
+        return Conclusion(
             kind, confidence, min(max(self.estimate(), low), high), low, high, is_certain, len(self.pairs),
             int(self.is_known.sum()), self.labels, None if kind != OPEN else self._forecast(), int(self.costs.sum()),
             len(self.draws),

@@ -1,21 +1,21 @@
-"""What a verdict comes to, in words: the same in the terminal and on the page."""
+"""What a conclusion comes to, in words: the same in the terminal and on the page."""
 
 from __future__ import annotations
 
-from as2core.deciding.decision import EQUAL, OPEN, A, B, DecisionSettings, Verdict
+from as2core.deciding.decision import EQUAL, OPEN, A, B, Conclusion, DecisionSettings
 from as2core.deciding.powered import PoweredMean
 
 MIN_DRAWS = 10  # before the estimate of an open decision is told
 
 
-def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
+def describe_conclusion(conclusion: Conclusion, a: str, b: str, settings: DecisionSettings) -> str:
     """`cascade is better on these 122 questions, 97 %.`"""
-    v = verdict
-    name = (a if v.estimate > 0 else b) if v.kind == OPEN else a if v.kind == A else b
+    v = conclusion
+    name = (a if v.estimate > 0 else b) if v.outcome == OPEN else a if v.outcome == A else b
     sure = "whatever the missing labels are" if v.is_certain else f"{_percent(v.confidence)} %"
-    if v.kind == EQUAL:
+    if v.outcome == EQUAL:
         return f"No difference above {settings.tolerance:g} with these questions, {sure}."
-    if v.kind != OPEN:
+    if v.outcome != OPEN:
         questions = "this question" if v.questions == 1 else f"these {v.questions:,} questions"
         return f"{name} is better on {questions}, {sure}."
     limit = f"at most {_count(v.most, 'more ')}"
@@ -24,16 +24,16 @@ def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSetting
     return f"{ahead}: {rest}."
 
 
-def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
+def describe_evidence(conclusion: Conclusion, a: str, b: str, settings: DecisionSettings) -> str:
     """`P@1 of cascade minus bm25: +0.150 (+0.01 to +0.26, 95 % at any look) over 122 questions, 17 of them settled; 34
     labels given.` The first draws say so little that only the interval is told."""
-    v = verdict
+    v = conclusion
     number = "all" if v.known_questions == v.questions else f"{v.known_questions:,}"
-    low, high = _bound(v.low, v.kind == A, "above"), _bound(v.high, v.kind == B, "below")
+    low, high = _bound(v.low, v.outcome == A, "above"), _bound(v.high, v.outcome == B, "below")
     sure = f"{settings.level * 100:g} % at any look"
     if number == "all":
         value = f"{v.estimate:+.3f}"
-    elif v.kind == OPEN and v.draws < MIN_DRAWS:
+    elif v.outcome == OPEN and v.draws < MIN_DRAWS:
         value = f"between {low} and {high} ({sure})"
     else:
         value = f"{v.estimate:+.3f} ({low} to {high}, {sure})"
@@ -52,7 +52,7 @@ def describe_others(others: PoweredMean | None) -> str:
 
 
 def _bound(value: float, is_zero_excluded: bool, side: str) -> str:
-    """An interval is rounded outwards, to 0 perhaps, though the verdict excludes it."""
+    """An interval is rounded outwards, to 0 perhaps, though the conclusion excludes it."""
     return f"{side} 0" if is_zero_excluded and abs(value) < 0.005 else f"{value:+.2f}"
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from as2core.data.source import is_folder
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
+from as2core.pauses import pause
 from as2core.rankers.base import HasWeights, LoadRanker, TakesSettings, VersionConfig
 from as2core.rankers.specs import Entry
-from as2core.turns import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

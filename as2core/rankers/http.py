@@ -25,9 +25,9 @@ import numpy as np
 
 from as2core.errors import BadSetting, EndpointFailed
 from as2core.hosts import LOOPBACK
+from as2core.pauses import pause
 from as2core.rankers.base import SendsTexts
 from as2core.rankers.specs import Entry
-from as2core.turns import pause
 from as2core.types import Candidate
 from as2core.version import __version__
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from as2core.data.source import is_file
 from as2core.errors import BadSetting, DamagedModel
+from as2core.pauses import pause
 from as2core.rankers.base import HidesFlops
 from as2core.rankers.specs import Entry
-from as2core.turns import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from as2core.cores import count_cores
 from as2core.errors import As2Error, Cancelled
-from as2core.turns import SLICE_PAIRS, taking_turns
+from as2core.pauses import SLICE_PAIRS, handle_pauses
 
 MAX_REQUESTS = 256  # here at once
 MAX_CLIENT_REQUESTS = 128  # of one client
@@ -134,7 +134,7 @@ class FairQueue:
 
     @contextmanager
     def turns(self, ticket: Ticket) -> Iterator[None]:
-        """Wait for the first turn; within, `as2core.turns.pause` lets others go first. Raises Cancelled."""
+        """Wait for the first turn; within, `as2core.pauses.pause` lets others go first. Raises Cancelled."""
 
         def wait_for_next(pairs: int) -> None:
             if ticket.is_first and not ticket.is_cancelled:  # it has its turn
@@ -145,7 +145,7 @@ class FairQueue:
 
         with self._changed:
             self._wait(ticket, ticket.slice)
-        with taking_turns(wait_for_next):
+        with handle_pauses(wait_for_next):
             yield
 
     def _wait(self, ticket: Ticket, pairs: int) -> None:

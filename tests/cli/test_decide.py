@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from as2core.deciding.decision import DecisionSettings, Verdict
+from as2core.deciding.decision import Conclusion, DecisionSettings
 from as2core.deciding.text import describe_evidence
 
 WORDS = "paris tower"
@@ -44,9 +44,9 @@ def press(monkeypatch, keys):
 
 
 def test_the_labels_of_the_data_answer_in_a_simulation(as2, as2_json, labelled):
-    verdict = as2_json("decide", "jaccard", "rr", labelled, "--simulate")
-    assert (verdict["kind"], verdict["questions"]) == ("a", 40)
-    assert 4 <= verdict["labels"] < 40 < verdict["most"] + verdict["labels"] == 80
+    conclusion = as2_json("decide", "jaccard", "rr", labelled, "--simulate")
+    assert (conclusion["outcome"], conclusion["questions"]) == ("a", 40)
+    assert 4 <= conclusion["labels"] < 40 < conclusion["most"] + conclusion["labels"] == 80
     code, out, _ = as2("decide", "rr", "jaccard", labelled, "--simulate")
     assert code == 0 and out.startswith("jaccard is better on these 40 questions, 9")
 
@@ -69,16 +69,16 @@ def test_both_kinds_of_labels_at_once_are_refused(as2, labelled, tmp_path):
     assert code == 1 and "leave one out" in err and not (tmp_path / "l.jsonl").exists()
 
 
-def test_an_interval_rounded_to_zero_says_on_which_side_of_it_the_verdict_is():
-    b_is_better = Verdict("b", 0.96, -0.03, -0.06, 0.0, False, 100, 40, 80, None, 120, 40)
+def test_an_interval_rounded_to_zero_says_on_which_side_of_it_the_conclusion_is():
+    b_is_better = Conclusion("b", 0.96, -0.03, -0.06, 0.0, False, 100, 40, 80, None, 120, 40)
     assert "-0.030 (-0.06 to below 0, 95 % at any look)" in describe_evidence(
         b_is_better, "wo", "rr", DecisionSettings()
     )
-    a_is_better = replace(b_is_better, kind="a", estimate=0.03, low=0.0, high=0.06)
+    a_is_better = replace(b_is_better, outcome="a", estimate=0.03, low=0.0, high=0.06)
     assert "+0.030 (above 0 to +0.06, 95 % at any look)" in describe_evidence(
         a_is_better, "wo", "rr", DecisionSettings()
     )
-    undecided = replace(b_is_better, kind="open")
+    undecided = replace(b_is_better, outcome="open")
     assert "-0.030 (-0.06 to +0.00, 95 % at any look)" in describe_evidence(undecided, "wo", "rr", DecisionSettings())
 
 
@@ -170,8 +170,8 @@ def test_labels_that_are_not_there_decide_nothing_and_those_that_lack_are_counte
 
 
 def test_the_first_draws_give_an_interval_and_no_estimate_that_would_jump():
-    early = Verdict("open", 0.5, 0.48, -0.31, 0.48, False, 100, 3, 4, None, 120, 3)
+    early = Conclusion("open", 0.5, 0.48, -0.31, 0.48, False, 100, 3, 4, None, 120, 3)
     text = describe_evidence(early, "wo", "rr", DecisionSettings())
     assert "wo minus rr: between -0.31 and +0.48 (95 % at any look) over 100" in text and "+0.480" not in text
     assert "+0.480 (-0.31" in describe_evidence(replace(early, draws=10), "wo", "rr", DecisionSettings())
-    assert "+0.480 (-0.31" in describe_evidence(replace(early, kind="a"), "wo", "rr", DecisionSettings())
+    assert "+0.480 (-0.31" in describe_evidence(replace(early, outcome="a"), "wo", "rr", DecisionSettings())

@@ -22,7 +22,7 @@ from app.compare.short_names import shorten_paths
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
 from app.jobs.attempt import run_queued
-from app.ui.compare import names, results, setup, verdict
+from app.ui.compare import headline, names, results, setup
 from app.ui.compare import sweep as sweep_of
 from app.ui.text import WORD_JOINER
 from app.versions import promotion
@@ -504,13 +504,13 @@ def compare(pairs, **means):
     ],
 )  # fmt: skip
 def test_the_verdict_names_the_best_and_what_is_clearly_worse_than_it(pairs, means, sentence):
-    assert verdict.describe_verdict(compare(pairs, **means), "AP") == sentence
-    assert verdict.describe_verdict(compare(pairs, **means), "P@1") == ""
+    assert headline.describe_headline(compare(pairs, **means), "AP") == sentence
+    assert headline.describe_headline(compare(pairs, **means), "P@1") == ""
 
 
 def test_the_verdict_says_who_was_trained_on_the_questions():
     view = compare([("a", "b", CLEAR, 0.001)])
-    told = [verdict.describe_verdict(replace(view, trained_on=numbers), "AP") for numbers in (
+    told = [headline.describe_headline(replace(view, trained_on=numbers), "AP") for numbers in (
         {"a": 122}, {"a": 122, "b": 122}, {"b": 7}, {"a": 122, "b": 7}, {"c": 9})]  # fmt: skip
     assert [text.removeprefix(f"a is clearly better than b {ON} (AP)") for text in told] == [
         ", but a was trained on all of them.", ", but a and b were trained on all of them.",
@@ -524,7 +524,7 @@ def test_verdict_and_tests_follow_the_chosen_metric(wb, job):
     for metric in ("AP", "P@1", "RR", "nDCG@10"):
         at = at.button_group(key="compare_metric").set_value(metric).run()
         view = comparison.load_comparison(wb, job)
-        assert verdict.describe_verdict(view, metric) in texts(at).replace("\\", "").replace(WORD_JOINER, "")
+        assert headline.describe_headline(view, metric) in texts(at).replace("\\", "").replace(WORD_JOINER, "")
         others = [m for m in ("AP", "P@1", "RR", "nDCG@10") if m != metric]
         shown[metric] = markup(at)
         told = f"the same {metric} on each of 18 questions." if metric == "P@1" else f" {metric} of "

@@ -19,8 +19,8 @@ from app.labels import annotation, consensus, flags, guidelines, progress, queue
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys, url
-from app.ui.label import question_list, shortcuts
-from app.ui.label.question_list import ListDesk
+from app.ui.label import list_desk, shortcuts
+from app.ui.label.list_desk import ListDesk
 from app.ui.landing import shipped
 from app.versions import registry
 from app.workbench.settings import Settings
@@ -581,8 +581,8 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
 
 
 def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_question(wb, monkeypatch):
-    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
-    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    monkeypatch.setattr(list_desk, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
     at = press(press(opened_list(), "correct"), "rest")
     asks = "Also the 2 rows not shown yet? Press i again for all 3."
     assert [t.value for t in at.toast] == [asks]
@@ -599,7 +599,7 @@ def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_
 
 @pytest.mark.parametrize("over", ["click", "time"])
 def test_the_question_about_rows_not_shown_is_over_after_a_click_or_some_seconds(wb, clock, monkeypatch, over):
-    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(list_desk, "WINDOW_ROWS", 2)
     at = press(opened_list(), "rest")
     assert "Press i again" in read_head(at)
     if over == "time":
@@ -615,8 +615,8 @@ def test_the_question_about_rows_not_shown_is_over_after_a_click_or_some_seconds
 
 
 def test_a_list_that_was_read_to_its_end_gets_the_rest_at_once(wb, monkeypatch):
-    monkeypatch.setattr(question_list, "WINDOW_ROWS", 2)
-    monkeypatch.setattr(question_list, "ROWS_BEFORE", 1)
+    monkeypatch.setattr(list_desk, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
     at = opened_list()
     for _ in range(3):
         at = press(at, "down")

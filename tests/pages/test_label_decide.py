@@ -1,4 +1,4 @@
-"""The queue "Decide A or B": from the form to the verdict."""
+"""The queue "Decide A or B": from the form to the conclusion."""
 
 import stored
 from app_pages import markup, open_page, texts
@@ -29,7 +29,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     run_queued(wb, RUNNERS)
     at = open_page("label", {"queue": "decide"})  # the newest one is found without its number
     assert "Sentences left in this queue" not in markup(at) and "Everyone’s" in markup(at)
-    assert "Not decided yet: at most" in markup(at) and "so its label can change the verdict" in markup(at)
+    assert "Not decided yet: at most" in markup(at) and "so its label can change the conclusion" in markup(at)
     assert at.button(key="label_skip").disabled and at.button(key="label_remove").disabled
     first = at.session_state["_label_desk"].pair
     at = at.button(key="label_correct").click().run()
@@ -46,7 +46,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     assert acts and all(act.label == "incorrect" for act in acts)
 
 
-def test_the_verdict_says_what_other_questions_would_show(wb, monkeypatch):
+def test_the_conclusion_says_what_other_questions_would_show(wb, monkeypatch):
     start(wb)
     run_queued(wb, RUNNERS)
     assert "other questions like these" not in markup(open_page("label", {"queue": "decide"}))  # too few are known
@@ -97,7 +97,7 @@ def test_who_has_nothing_to_label_because_others_have_it_all_is_told_so_and_not_
     start(wb)
     run_queued(wb, RUNNERS)
     mine, theirs = (open_page("label", {"queue": "decide"}) for _ in range(2))
-    assert "Others are labelling the candidates that the verdict depends on." in texts(theirs)
+    assert "Others are labelling the candidates that it depends on." in texts(theirs)
     assert "label_correct" not in [b.key for b in theirs.button] and "Not decided" in markup(theirs)
     desk = mine.session_state["_label_desk"]
     queues.leave(wb, desk.seat)

@@ -1,4 +1,4 @@
-"""The card of a retrained version: the verdict and the decision about it, then before and after on held-out questions,
+"""The card of a retrained version: the outcome and the decision about it, then before and after on held-out questions,
 question by question, exit by exit."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,9 +64,9 @@ def draw_card(
 
 
 def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None], find_example: FindExample) -> None:
-    """`decide` draws the decision, which stands between the verdict and what it rests on. `find_example` chooses from
+    """`decide` draws the decision, which stands between the outcome and what it rests on. `find_example` chooses from
     the questions whose first sentence became correct one that this version answers correctly on Ask."""
-    _draw_verdict(report)
+    _draw_outcome(report)
     decide()
     left, right = st.columns([1.15, 1], gap="large")
     with left:
@@ -81,7 +81,7 @@ def draw(report: RetrainReport, hidden: HiddenLabels, decide: Callable[[], None]
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
 
-def _draw_verdict(report: RetrainReport) -> None:
+def _draw_outcome(report: RetrainReport) -> None:
     st.html(
         f'<div class="as2-outcome {report.outcome.name.lower()}" data-testid="as2-outcome">'
         f"<b>{report.change.headline}</b>"

@@ -36,7 +36,7 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 
 
 def draw_decision(frame: Frame, version: VersionView) -> None:
-    """Promote or reject a candidate, below the card's verdict. One that is worse needs a reason."""
+    """Promote or reject a candidate, below the card's outcome. One that is worse needs a reason."""
     active = _name_active(frame.wb, version.kind)
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
@@ -194,13 +194,13 @@ def _draw_version(
         parts += [f"{CLAIM}: {', '.join(figures)}"] if version.is_imported and figures else figures
         if version.note:
             parts.append(version.note)
-        verdict = ""
+        outcome = ""
         if version.change:
             claim = f"{CLAIM}: " if version.is_imported else ""
-            verdict = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
+            outcome = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
         elif version.is_unmeasured:
-            verdict = f"{UNMEASURED} · "
-        st.caption(verdict + plain(" · ".join(parts)))
+            outcome = f"{UNMEASURED} · "
+        st.caption(outcome + plain(" · ".join(parts)))
         if rejection := describe_rejection(version):
             st.caption(plain(rejection))
         if version.promotions:

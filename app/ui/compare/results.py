@@ -14,9 +14,9 @@ from app.ui.charts.intervals import build_difference_chart, build_interval_chart
 from app.ui.charts.slope import build_slope_chart
 from app.ui.charts.tradeoff import COST_TITLES, Cost, build_tradeoff_chart
 from app.ui.compare.cuts import draw_cuts
+from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.compare.verdict import MEANING, choose_pairs, describe_verdict
 from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
 from as2core.metrics import name_effect
@@ -34,9 +34,9 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     )
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
     with st.spinner("Testing the differences …"):  # those of an older comparison, the first time
-        verdict = describe_verdict(view, metric)
-    if verdict:
-        st.markdown(f"**{plain(verdict)}**", help=MEANING)
+        headline = describe_headline(view, metric)
+    if headline:
+        st.markdown(f"**{plain(headline)}**", help=MEANING)
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     _draw_table(view.distinct_results, metric)

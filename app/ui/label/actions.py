@@ -15,7 +15,7 @@ from app.ui.label import rows, undo
 from app.ui.label.choice import LabelPage
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk, Pair
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.label.shortcuts import LIST, ONE, open_overlay
 from app.ui.text import count, plain, shorten
 from app.workbench.workbench import Workbench

@@ -1,4 +1,4 @@
-"""The queue "Decide A or B": two rankers are chosen, candidates come one by one, and the verdict follows each label,
+"""The queue "Decide A or B": two rankers are chosen, candidates come one by one, and the conclusion follows each label,
 also the labels that others give meanwhile."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
-DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the verdict."
+DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."
 DEFAULTS = ("cascade", "bm25")
 WATCH_SECONDS = 5.0  # between looks at what others labelled
 MEASURES = {
@@ -70,7 +70,7 @@ class DecideDesk(Desk):
         return replace(self, course=course, item=None, trail=self.trail.go_to_end())
 
     def refresh(self, wb: Workbench) -> Self:
-        """With what others did since: their labels in the verdict, and another item if this one is not wanted now."""
+        """With what others did since: their labels count, and another item comes if this one is not wanted now."""
         if self.course is None:
             return self
         desk = replace(self, course=deciding.follow(wb, self.course))
@@ -127,7 +127,7 @@ def find_job(frame: Frame) -> JobView | None:
     return job if job is not None and job.corpus_id == frame.corpus.id else None
 
 
-def draw_verdict(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
+def draw_conclusion(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
     """What is known so far, also by others' labels; the whole page is drawn again where its item is not wanted now."""
     if (course := desk.course) is None:
         return
@@ -142,7 +142,7 @@ def draw_verdict(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
         others = describe_others(now.decision.estimate_for_others())
         more = f'<p data-testid="as2-decision-others">{escape(others)}</p>' if others else ""
         st.html(
-            f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(now.verdict)}</h2>'
+            f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(now.conclusion)}</h2>'
             f"<p>{escape(now.evidence)}</p>{more}</div>"
         )
 
@@ -160,11 +160,9 @@ def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
         draw_wait_and_error(frame.wb, job)
         draw_cancel_or_retry(frame.wb, job, "label_decide", frame.annotator)
     elif desk.course is not None and desk.course.is_open:
-        st.markdown(
-            "Others are labelling the candidates that the verdict depends on. The next one will appear here by itself."
-        )
+        st.markdown("Others are labelling the candidates that it depends on. The next one will appear here by itself.")
     else:
-        st.markdown("There is a verdict, and nothing more to label for it.")
+        st.markdown("There is a conclusion, and nothing more to label for it.")
     if job is not None and not job.is_active:
         st.button("Decide between others", key="label_decide_new", on_click=url.put, kwargs={"job": "new"})
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.labels import progress, queues
 from app.labels.strategies import QUEUES
 from app.ui import keys, url
-from app.ui.label import choice, decide, rows, sidebar, undo, waiting
+from app.ui.label import choice, decide, empty_queue, rows, sidebar, undo
 from app.ui.label.actions import count_breaks, find_desk, handle_action, open_pair
 from app.ui.label.buttons import LOCKED
 from app.ui.label.choice import LabelPage
@@ -18,7 +18,7 @@ from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.flag import draw_flag_dialog
 from app.ui.label.item import draw as draw_item
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.label.shortcuts import BY_NAME, ONE, draw_help_dialog, get_overlay, map_keys
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
@@ -90,7 +90,7 @@ def _draw_notes(page: LabelPage, desk: Desk | ListDesk) -> None:
     elif _is_locked(desk):
         st.info(LOCKED, icon=":material/group:")
     if isinstance(desk, DecideDesk) and page.job is not None:
-        decide.draw_verdict(page.frame.wb, desk, page.job)
+        decide.draw_conclusion(page.frame.wb, desk, page.job)
 
 
 def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
@@ -98,7 +98,7 @@ def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
     if desk.item is None and isinstance(desk, DecideDesk):
         decide.draw_waiting(page.frame, desk, page.job)
     elif desk.item is None:
-        waiting.draw(page.frame, desk)
+        empty_queue.draw(page.frame, desk)
     elif isinstance(desk, ListDesk):
         is_closed = page.why_closed is not None
         now, draw_moves = page.frame.wb.clock(), partial(_draw_moves, page, desk)
@@ -196,7 +196,7 @@ def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
     sidebar.draw_progress(counts, frame.annotator.name, page.queue)
     sidebar.draw_retrain(frame)
     if desk.item is not None and not page.is_deciding:
-        waiting.draw_ranking(frame)
+        empty_queue.draw_ranking(frame)
     sidebar.draw_acts(
         undo.list_acts(frame.wb, desk.seat),
         on_undo=partial(handle_action, page, "undo", desk.showing),

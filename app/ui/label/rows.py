@@ -9,7 +9,7 @@ from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, escape, name_document
 from as2core.types import LABELS
 

@@ -23,7 +23,7 @@ NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of qu
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """What is left in the queue, the labels of the corpus, and a bar towards the target, if any. A review has no bar:
-    what is left in it is labelled, too. How many labels a decision still needs, its verdict says."""
+    what is left in it is labelled, too. How many labels a decision still needs, its conclusion says."""
     target = 0 if queue in REVIEWS else progress.target or 0
     if queue in QUEUES:
         left = ("Sentences left in this queue", progress.remaining, "Those you can still label")

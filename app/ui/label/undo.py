@@ -11,7 +11,7 @@ from app.labels.annotation import ActView
 from app.labels.flags import FlagView
 from app.labels.queues import Seat
 from app.ui.label.desk import Desk
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, plain, shorten
 from app.workbench.workbench import Workbench
 

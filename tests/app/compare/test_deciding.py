@@ -55,13 +55,13 @@ def label(wb, course, who):
 
 def test_a_decision_is_made_by_labels_and_is_the_same_after_a_reload(wb, job, ann):
     course = deciding.open_decision(wb, job.id)
-    assert course.verdict.startswith("Not decided") and "bm25 ranks it" in course.why
+    assert course.conclusion.startswith("Not decided") and "bm25 ranks it" in course.why
     while course.pair is not None:
         course = label(wb, course, ann)
-    assert course.verdict.startswith("bm25 is better on these 12 questions, ")
+    assert course.conclusion.startswith("bm25 is better on these 12 questions, ")
     assert len(course.steps) < 24  # of 24 pairs
     again = deciding.open_decision(wb, job.id)
-    assert (again.verdict, again.evidence, again.steps) == (course.verdict, course.evidence, course.steps)
+    assert (again.conclusion, again.evidence, again.steps) == (course.conclusion, course.evidence, course.steps)
 
 
 def test_each_label_is_stored_with_the_probability_of_its_draw(wb, job, ann):
@@ -99,7 +99,7 @@ def test_labels_that_were_there_count(wb, corpus, ann):
     run_queued(wb, RUNNERS)
     course = deciding.open_decision(wb, job.id)
     assert course.pair is None
-    assert course.verdict == "bm25 is better on these 12 questions, whatever the missing labels are."
+    assert course.conclusion == "bm25 is better on these 12 questions, whatever the missing labels are."
 
 
 def test_what_cannot_be_decided_is_refused_before_anything_is_queued(wb, corpus, ann, tmp_path):

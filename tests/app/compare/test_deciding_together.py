@@ -1,4 +1,4 @@
-"""Two people at one decision: each gets another pair, every label counts once, and nobody looks at an old verdict."""
+"""Two people at one decision: each gets another pair, every label counts once, and nobody sees an old conclusion."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def list_events(wb, pair):
         return [(row.annotator_id, row.label) for row in rows.list_labels_of_pair(s, *pair)]
 
 
-def test_each_gets_another_pair_and_both_come_to_the_verdict_that_one_alone_would(wb, other, job, desks):
+def test_each_gets_another_pair_and_both_come_to_the_conclusion_that_one_alone_would(wb, other, job, desks):
     mine, theirs = desks
     given = []
     while mine.item or theirs.item:
@@ -77,8 +77,8 @@ def test_each_gets_another_pair_and_both_come_to_the_verdict_that_one_alone_woul
             given.append(mine.pair)
             mine = give(wb, mine)
         theirs = theirs.refresh(other)
-    verdicts = {desk.course.verdict for desk in (mine, theirs)}
-    assert len(verdicts) == 1 and verdicts.pop().startswith("bm25 is better on these 12 questions, ")
+    conclusions = {desk.course.conclusion for desk in (mine, theirs)}
+    assert len(conclusions) == 1 and conclusions.pop().startswith("bm25 is better on these 12 questions, ")
     assert len(set(given)) == len(given)  # nobody labelled what the other had
     assert [len(list_events(wb, pair)) for pair in given] == [1] * len(given)
     steps = [pair for pair, _ in mine.course.steps]
@@ -89,7 +89,7 @@ def test_each_gets_another_pair_and_both_come_to_the_verdict_that_one_alone_woul
         assert alone.pair == pair
         label = int(judge(wb, pair) == "correct")
         alone = replace(alone, decision=alone.decision.give(label), steps=(*alone.steps, (pair, label)))
-    assert (alone.verdict, alone.evidence) == (mine.course.verdict, mine.course.evidence)
+    assert (alone.conclusion, alone.evidence) == (mine.course.conclusion, mine.course.evidence)
 
 
 def test_a_label_given_ahead_waits_for_its_turn_and_is_not_asked_again(wb, other, desks, bob):
@@ -136,7 +136,7 @@ def test_labels_that_contradict_each_other_count_once_and_as_incorrect(wb, job, 
     assert deciding.follow(wb, after).evidence == before.evidence
 
 
-def test_a_page_that_was_left_open_learns_the_verdict_that_another_brought(wb, other, desks):
+def test_a_page_that_was_left_open_learns_the_conclusion_that_another_brought(wb, other, desks):
     mine, theirs = desks
     while mine.item:
         mine = give(wb, mine)
@@ -145,7 +145,7 @@ def test_a_page_that_was_left_open_learns_the_verdict_that_another_brought(wb, o
             mine = mine.refresh(wb)
     assert theirs.course.is_open or theirs.item is None
     theirs = theirs.refresh(other)
-    assert theirs.item is None and theirs.course.verdict == mine.course.verdict
+    assert theirs.item is None and theirs.course.conclusion == mine.course.conclusion
 
 
 def test_what_nobody_looks_at_any_more_is_free_again(wb, other, desks, job, bob):

@@ -10,7 +10,7 @@ from app.corpora import corpora, documents
 from app.labels import annotation, flags, progress, queues, rules, strategies
 from app.labels.annotation import Presentation
 from app.ui.label.desk import Desk, Display, Seat
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from db.repositories import people as people_rows
 from db.repositories import reviews
 

@@ -2,7 +2,7 @@ import pytest
 
 from app.labels import agreement, prevalence, rules
 from app.ui.label.desk import Desk, Display, Seat
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from as2core.metrics import wilson_interval
 
 

@@ -163,7 +163,7 @@ def test_people_who_begin_at_once_have_a_question_each(wb, bakery, monkeypatch):
 
 
 def test_who_waits_to_have_a_question_ranked_hears_of_it_and_may_leave(wb, bakery, seat, monkeypatch):
-    monkeypatch.setattr(next_question, "QUESTIONS", next_question.QUESTIONS.__class__(0))
+    monkeypatch.setattr(next_question, "LINE", next_question.LINE.__class__(0))
 
     def leave(ahead):
         raise InterruptedError(ahead)

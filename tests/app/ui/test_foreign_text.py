@@ -9,7 +9,7 @@ from app.ranking.retrieval import RetrievedSentence
 from app.ui import errors
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.text import WORD_JOINER, count, escape, plain, shorten
 from as2core.errors import As2Error
 

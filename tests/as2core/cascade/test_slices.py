@@ -8,8 +8,8 @@ import pytest
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.slices import SlicedEngine, in_slices
+from as2core.pauses import handle_pauses
 from as2core.rankers.cascade import CascadeRanker
-from as2core.turns import taking_turns
 
 QUERY = "when was the tower finished"
 WORDS = "the tower bridge river iron steel built finished year city long high".split()
@@ -35,7 +35,7 @@ def test_slices_give_the_trace_of_one_run(backbone, texts, ratio):
 
 def test_there_is_a_pause_before_every_slice_of_every_stretch(backbone, texts):
     engine, pauses = CascadeRanker(backbone).engine, []
-    with taking_turns(pauses.append):
+    with handle_pauses(pauses.append):
         run_cascade(SlicedEngine(engine, pairs=20), [(QUERY, texts)], DropSchedule((0.5, 0.0, 0.0, 0.0), keep=1))
     assert pauses[:3] == [20, 20, 10] and sum(pauses) == 50 + 25  # half of them go on, through all other exits
 
@@ -61,5 +61,5 @@ def test_the_first_places_are_scored_exactly_slice_by_slice(backbone, texts):
 def test_nothing_is_sliced_where_nobody_waits(backbone):
     engine = CascadeRanker(backbone).engine
     assert in_slices(engine) is engine
-    with taking_turns(lambda pairs: None):
+    with handle_pauses(lambda pairs: None):
         assert isinstance(in_slices(engine), SlicedEngine)

@@ -1,4 +1,4 @@
-"""A decision from its labels to its verdict, and that its error rate holds though it is asked after every label."""
+"""A decision from its labels to its conclusion, and that its error rate holds though it is asked after every label."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def label(decision, answers):
 
 
 def run(decision, answers, until=OPEN):
-    while decision.item and decision.judge().kind == until:
+    while decision.item and decision.judge().outcome == until:
         decision = label(decision, answers)
     return decision
 
@@ -48,22 +48,22 @@ def true_difference(pairs, answers):
 
 def test_a_clear_difference_is_found_with_few_labels():
     pairs, answers = make(200, 0.9, 0.3)
-    verdict = run(Decision.start(pairs, DecisionSettings()), answers).judge()
-    assert (verdict.kind, verdict.is_certain) == (A, False)
-    assert verdict.confidence >= 0.95 and verdict.low >= 0
-    assert verdict.labels < 50  # of 1,200, of which 300 could matter
+    conclusion = run(Decision.start(pairs, DecisionSettings()), answers).judge()
+    assert (conclusion.outcome, conclusion.is_certain) == (A, False)
+    assert conclusion.confidence >= 0.95 and conclusion.low >= 0
+    assert conclusion.labels < 50  # of 1,200, of which 300 could matter
     swapped = [OrderPair(p.qid, p.order_b, p.order_a, p.labels) for p in pairs]
-    assert run(Decision.start(swapped, DecisionSettings()), answers).judge().kind == B
+    assert run(Decision.start(swapped, DecisionSettings()), answers).judge().outcome == B
 
 
 def test_rankers_that_do_not_differ_are_told_so_before_everything_is_labelled():
     pairs, answers = make(300, 0.95, 0.95, seed=3)
     decision = Decision.start(pairs, DecisionSettings(tolerance=0.05))
     everything = decision.judge().most
-    verdict = run(decision, answers).judge()
-    assert verdict.kind == EQUAL
-    assert -0.06 <= verdict.low <= verdict.high <= 0.06
-    assert verdict.labels < everything
+    conclusion = run(decision, answers).judge()
+    assert conclusion.outcome == EQUAL
+    assert -0.06 <= conclusion.low <= conclusion.high <= 0.06
+    assert conclusion.labels < everything
 
 
 @pytest.mark.parametrize("measure", ["P@1", "RR", "AP"])
@@ -76,9 +76,9 @@ def test_with_every_label_the_estimate_is_the_truth(measure):
         decision = label(decision, answers)
     labelled = [OrderPair(p.qid, p.order_a, p.order_b, np.eye(LIST, dtype=int)[answers[p.qid]]) for p in pairs]
     truth = np.mean([bound_difference(p, measure)[0] for p in labelled])
-    verdict = decision.judge()
-    assert (verdict.estimate, verdict.low, verdict.high) == pytest.approx((truth,) * 3, abs=1e-9)
-    assert verdict.is_certain and verdict.known_questions == 12 and verdict.most == 0
+    conclusion = decision.judge()
+    assert (conclusion.estimate, conclusion.low, conclusion.high) == pytest.approx((truth,) * 3, abs=1e-9)
+    assert conclusion.is_certain and conclusion.known_questions == 12 and conclusion.most == 0
     with pytest.raises(BadSetting, match="nothing to label"):
         decision.give(1)
 
@@ -86,8 +86,8 @@ def test_with_every_label_the_estimate_is_the_truth(measure):
 def test_alike_rankers_need_no_label():
     pairs, _ = make(5, 0.5, 0.5)
     same = [OrderPair(p.qid, p.order_a, p.order_a, p.labels) for p in pairs]
-    verdict = Decision.start(same, DecisionSettings()).judge()
-    assert (verdict.kind, verdict.is_certain, verdict.labels, verdict.most) == (EQUAL, True, 0, 0)
+    conclusion = Decision.start(same, DecisionSettings()).judge()
+    assert (conclusion.outcome, conclusion.is_certain, conclusion.labels, conclusion.most) == (EQUAL, True, 0, 0)
 
 
 def test_a_decision_is_replayed_from_its_labels_and_their_probabilities():
@@ -140,8 +140,8 @@ def list_level_populations():
 
 
 def test_a_course_whose_plan_has_changed_is_wrong_no_more_often_than_it_says():
-    """Labels of a course that drew at random are taken up by one that plans: where neither ranker is better, a verdict
-    that one is would be wrong."""
+    """Labels of a course that drew at random are taken up by one that plans: where neither ranker is better, a
+    conclusion that one is would be wrong."""
     wrong = runs = 0
     for seed, pairs, answers in list_level_populations():
         runs += 1
@@ -151,7 +151,7 @@ def test_a_course_whose_plan_has_changed_is_wrong_no_more_often_than_it_says():
             if earlier.item:
                 item, value = earlier.item, int(answers[earlier.item.qid] == earlier.item.candidate)
                 earlier, decision = earlier.give(value), decision.give_to(item, value)
-        wrong += run(decision, answers).judge().kind in (A, B)
+        wrong += run(decision, answers).judge().outcome in (A, B)
     assert runs >= 15 and wrong <= 0.2 * runs
 
 
@@ -173,8 +173,8 @@ def test_a_forecast_comes_after_some_questions_and_asks_for_no_more_than_there_i
     assert decision.judge().more is None
     while len(decision.draws) < 10:
         decision = label(decision, answers)
-    verdict = decision.judge()
-    assert 1 <= verdict.more <= verdict.most
+    conclusion = decision.judge()
+    assert 1 <= conclusion.more <= conclusion.most
 
 
 def test_the_gamblers_fortune_worked_by_hand():
@@ -187,13 +187,13 @@ def test_the_gamblers_fortune_worked_by_hand():
 
 
 def test_asked_after_every_label_the_interval_holds_as_often_as_it_says():
-    """Of populations in which neither is better a verdict that one is would be wrong, whenever it is asked."""
+    """Of populations in which neither is better a conclusion that one is would be wrong, whenever it is asked."""
     wrong = runs = 0
     for seed, pairs, answers in list_level_populations():
         runs += 1
         decision = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed))
         decision = run(decision, answers)
-        wrong += decision.judge().kind in (A, B)
+        wrong += decision.judge().outcome in (A, B)
     assert runs >= 15
     assert wrong / runs <= 0.2 + 2 * (0.2 * 0.8 / runs) ** 0.5
 

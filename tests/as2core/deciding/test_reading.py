@@ -61,7 +61,7 @@ def make(questions, size, seed, strength=(1.2, 1.2)):
 
 def run(pairs, labels, settings):
     decision = Decision.start(pairs, settings)
-    while (item := decision.item) and decision.judge().kind == OPEN:
+    while (item := decision.item) and decision.judge().outcome == OPEN:
         decision = decision.give(int(labels[item.qid][item.candidate]))
     return decision
 
@@ -70,7 +70,7 @@ def run(pairs, labels, settings):
 def test_a_part_of_long_lists_decides(measure):
     pairs, labels = make(60, 20, 1, strength=(1.8, 0.8))
     part, whole = (run(pairs, labels, DecisionSettings(measure, is_planned=planned)) for planned in (True, False))
-    assert part.judge().kind == whole.judge().kind == A
+    assert part.judge().outcome == whole.judge().outcome == A
     assert part.labels < 0.75 * whole.labels
     assert not part.judge().is_certain
     for draw, value in part.draws:
@@ -93,7 +93,7 @@ def test_a_question_may_be_drawn_again_and_all_labels_give_the_truth(measure):
 
 @pytest.mark.parametrize("measure", ["RR", "AP"])
 def test_asked_after_every_label_the_interval_holds_as_often_as_it_says(measure):
-    """Every question stands twice, with the orders exchanged: neither ranker is better, so each verdict that one is
+    """Every question stands twice, with the orders exchanged: neither ranker is better, so each conclusion that one is
     would be wrong."""
     wrong, runs = 0, 40
     for seed in range(runs):
@@ -101,5 +101,5 @@ def test_asked_after_every_label_the_interval_holds_as_often_as_it_says(measure)
         swapped = [OrderPair(f"{p.qid} again", p.order_b, p.order_a, p.labels) for p in pairs]
         labels |= {f"{qid} again": values for qid, values in labels.items()}
         settings = DecisionSettings(measure, level=0.8, tolerance=0.0, seed=seed)
-        wrong += run([*pairs, *swapped], labels, settings).judge().kind in (A, B)
+        wrong += run([*pairs, *swapped], labels, settings).judge().outcome in (A, B)
     assert wrong / runs <= 0.2 + 2 * (0.2 * 0.8 / runs) ** 0.5

@@ -11,10 +11,10 @@ import urllib.request
 import numpy as np
 import pytest
 
+from as2core.pauses import pause
 from as2core.serving import connections, limits
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
-from as2core.turns import pause
 
 PATIENCE = 60.0  # seconds
 SLICE = 50

@@ -16,7 +16,7 @@ _on_pause: ContextVar[OnPause | None] = ContextVar("on_pause", default=None)
 
 
 @contextmanager
-def taking_turns(on_pause: OnPause) -> Iterator[None]:
+def handle_pauses(on_pause: OnPause) -> Iterator[None]:
     """Within it, `pause` calls `on_pause`, in this thread."""
     token = _on_pause.set(on_pause)
     try:
@@ -25,7 +25,7 @@ def taking_turns(on_pause: OnPause) -> Iterator[None]:
         _on_pause.reset(token)
 
 
-def is_taking_turns() -> bool:
+def are_pauses_handled() -> bool:
     return _on_pause.get() is not None
 
 

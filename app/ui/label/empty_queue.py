@@ -19,7 +19,7 @@ from app.ui import navigation
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
 from app.ui.label.desk import DESK_KEY, Desk
-from app.ui.label.question_list import ListDesk
+from app.ui.label.list_desk import ListDesk
 from app.ui.landing import shipped
 from app.ui.page import Frame
 from app.ui.signin import fragment

@@ -37,11 +37,11 @@ def find_loose_form(question: str) -> LooseForm:
 def may_ask_alike(question: str, other: str) -> bool:
     """Whether both may be after the same kind of thing: not one after a place and the other after a time. "What" and
     "which" leave it open."""
-    kinds = find_kinds(question), find_kinds(other)
+    kinds = find_answer_types(question), find_answer_types(other)
     return not all(kinds) or kinds[0] == kinds[1]
 
 
-def find_kinds(question: str) -> frozenset[str]:
+def find_answer_types(question: str) -> frozenset[str]:
     return frozenset(_ASKED_FOR[w] for w in tokenize(question) if w in _ASKED_FOR)
 
 

@@ -13,7 +13,7 @@ from as2core.cores import count_cores
 REPORT_SECONDS = 0.5  # between two reports of one that waits
 
 
-class Turns:
+class Line:
     """A line whose first `limit` have their turn."""
 
     def __init__(self, limit: int) -> None:
@@ -44,4 +44,4 @@ class Turns:
             return max(0, self._line.index(ticket) - self.limit + 1)
 
 
-QUESTIONS = Turns(count_cores())  # of this process
+LINE = Line(count_cores())  # of this process

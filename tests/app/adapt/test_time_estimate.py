@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.adapt.pace import (
+from app.adapt.splitting import Split
+from app.adapt.time_estimate import (
     CANDIDATE_WEIGHT,
     COMPLETE_WEIGHT,
     STEP_WEIGHT,
@@ -13,7 +14,6 @@ from app.adapt.pace import (
     plan_stages,
     weigh_judges,
 )
-from app.adapt.splitting import Split
 from as2core.types import Candidate, Progress, Question
 
 

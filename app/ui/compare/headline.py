@@ -1,4 +1,4 @@
-"""The verdict of a comparison: the best ranker by the chosen metric, and which others are clearly worse."""
+"""The headline of a comparison: the best ranker by the chosen metric, and which others are clearly worse."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MEANING = (
 )
 
 
-def describe_verdict(view: ComparisonView, metric: str) -> str:
+def describe_headline(view: ComparisonView, metric: str) -> str:
     """A sentence about the rankers chosen, about those of a sweep if there are no others; "" without a test."""
     pairs = choose_pairs(view.list_distinct_pairs(metric))
     if not pairs:

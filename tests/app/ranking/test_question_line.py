@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from app.ranking import turns
-from app.ranking.turns import Turns
+from app.ranking import question_line
+from app.ranking.question_line import Line
 
 SECONDS = 20  # which nothing here takes
 
@@ -17,7 +17,7 @@ class Left(Exception):
 
 @pytest.fixture(autouse=True)
 def quick_reports(monkeypatch):
-    monkeypatch.setattr(turns, "REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(question_line, "REPORT_SECONDS", 0.01)
 
 
 def start(line, order, name, waits):
@@ -42,7 +42,7 @@ def wait_for(name, order):
 
 
 def test_who_came_first_goes_first_as_many_at_a_time_as_the_limit():
-    line, order, threads = Turns(2), [], []
+    line, order, threads = Line(2), [], []
     for name in "abcd":
         waits = threading.Event()
         threads.append(start(line, order, name, waits))
@@ -60,7 +60,7 @@ def test_who_came_first_goes_first_as_many_at_a_time_as_the_limit():
 
 
 def test_one_that_does_not_want_to_wait_any_more_leaves_the_line_to_the_next():
-    line = Turns(1)
+    line = Line(1)
 
     def leave(_ahead):
         raise Left
@@ -75,7 +75,7 @@ def test_one_that_does_not_want_to_wait_any_more_leaves_the_line_to_the_next():
 
 
 def test_a_turn_ends_with_an_error_too():
-    line = Turns(1)
+    line = Line(1)
     with pytest.raises(Left), line.take():
         raise Left
     with line.take():
