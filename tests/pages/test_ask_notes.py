@@ -173,6 +173,7 @@ def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkey
     at.run()
     assert sorted(table(at)["generative"]) == list(range(1, 41))
     assert at.dataframe[0].proto.column_order == columns
+    assert list(columns)[:2] == ["cascade", "sentence"]  # a phone has room for two
     assert len(at.expander) == expanders
     assert "Generative scores: 40 sentences." in texts(at)
 
