@@ -32,7 +32,7 @@ def test_progress_moves_by_itself_and_another_search_is_offered_when_it_ends(
     request.getfixturevalue("worker")  # only now does the job run
     again = page.get_by_role("button", name="Search again")
     expect(again).to_be_visible()
-    expect(page.get_by_text("prepared")).to_have_count(0)
+    expect(page.get_by_text(" % prepared")).to_have_count(0)
     again.click()
     expect(again).to_have_count(0)
     expect(page.get_by_text("Generative scores: ")).to_be_visible()
