@@ -39,12 +39,13 @@ def find_corpus(session: Session, name: str) -> Corpus | None:
 
 
 def count_contents(session: Session, corpus_id: int) -> Row:
-    """(documents, sentences, questions)."""
+    """(documents, sentences, questions, changed): of the documents, when one was last added or changed."""
     questions = select(func.count()).where(Question.corpus_id == corpus_id)
     counts = select(
         func.count().label("documents"),
         func.coalesce(func.sum(Document.sentences), 0).label("sentences"),
         questions.scalar_subquery().label("questions"),
+        func.max(Document.updated).label("changed"),
     )
     return session.execute(counts.where(_is_present(corpus_id))).one()
 

@@ -24,7 +24,7 @@ _CSS = Path(__file__).with_name("data.css")
 
 
 def draw(frame: Frame) -> None:
-    _draw_way_back(frame)
+    draw_way_back(frame)
     corpus = frame.corpus
     if not corpus.documents:
         st.info("This corpus has no documents yet. Add some under Corpora.", icon=":material/upload_file:")
@@ -58,8 +58,8 @@ def draw(frame: Frame) -> None:
             _draw_text(frame, document)
 
 
-def _draw_way_back(frame: Frame) -> None:
-    """To the question on Ask that a document was opened from."""
+def draw_way_back(frame: Frame) -> None:
+    """To the question on Ask that the documents or the synonyms were opened from."""
     address = url.get_present(*navigation.QUESTION)
     if "q" not in address:
         return
