@@ -34,6 +34,7 @@ NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_
 NOT_ENGLISH = (
     "does not look English: it was divided into sentences by English rules, and the shipped models read English"
 )
+UNREAD_COLUMNS = "has columns that are not read: {}"
 SAME_TEXT = "has the same text as {}, so answers from it appear twice"
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
@@ -255,6 +256,7 @@ class _Tally:
         self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
+        self._tables: set[str] = set()
 
     @property
     def documents(self) -> int:
@@ -269,6 +271,13 @@ class _Tally:
         """Once most files of a folder are there already, not each is named with its twin."""
         self.twins += 1
         self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_UPDATES else "another document")))
+
+    def note_columns(self, document: Document) -> None:
+        """Those of its table that are not read, once for the table."""
+        is_table = document.source.lower().endswith((".csv", ".tsv"))
+        if (names := list(filter(None, document.meta))) and is_table and document.source not in self._tables:
+            self._tables.add(document.source)
+            self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
 
     def report(self) -> None:
         if self._on_progress:
@@ -289,6 +298,7 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
             data = source if isinstance(source, bytes) else source.read_bytes()
             for document in read_documents(name, data, on_problem=report, parse=parse):
                 tally.readable_files.add(name)
+                tally.note_columns(document)
                 yield document
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))
