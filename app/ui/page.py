@@ -239,7 +239,7 @@ def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
     ids.update({c.name: c.id for c in views})
     if new := renamings.get(old := state.get("_as2_corpus", "")):
         state["_as2_corpus"] = new
-        announce(f"The corpus {old} is now called {new}.")
+        announce(f"The corpus “{old}” is now called “{new}”.")
     if new := renamings.get(url.get("corpus")):
         url.put(corpus=new)
     return renamings

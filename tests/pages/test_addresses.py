@@ -92,7 +92,7 @@ def test_who_works_in_a_corpus_that_somebody_else_renames_goes_on_in_it_and_is_t
     assert [e.label for e in stored.label_events(wb)] == ["correct"]
     assert not at.warning and "no corpus called" not in texts(at)
     assert at.selectbox(key="as2_corpus").value == at.query_params["corpus"] == "Old towers"
-    assert [t.value for t in at.toast] == ["The corpus Towers is now called Old towers."]
+    assert [t.value for t in at.toast] == ["The corpus “Towers” is now called “Old towers”."]
     assert "as2-item" in item and "as2-item" in markup(at)
     assert not at.run().toast
     assert at.session_state["_as2_remembered"]["as2_corpus"] == "Old towers"
