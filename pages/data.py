@@ -14,7 +14,9 @@ CORPUS_VIEWS = {"documents": documents, "synonyms": synonyms, "questions": quest
                 "list": label_list}  # fmt: skip
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
-    url.put(doc=None, search=None, sentence=None, **dict.fromkeys(navigation.QUESTION))
+    url.put(doc=None, search=None, sentence=None)
+if view not in ("documents", "synonyms"):
+    url.put(**dict.fromkeys(navigation.QUESTION))
 
 if frame.missing:
     draw_missing(frame)

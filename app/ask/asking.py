@@ -207,21 +207,27 @@ def ask(
     )
 
 
-def rate_candidates(ranker: CascadeRanker, trace: CascadeTrace) -> tuple[np.ndarray, np.ndarray]:
-    """`rate_logits` of a trace. In the run that an early answer comes from, a dropped candidate has the logit of the
-    last exit that it reached."""
-    return rate_logits(ranker, trace.latest_logits(), np.asarray(ranker.probability(trace.scores())))
+def rate_candidates(
+    ranker: CascadeRanker, trace: CascadeTrace, candidates: Sequence[RetrievedSentence]
+) -> tuple[np.ndarray, np.ndarray]:
+    """`rate_logits` of a trace of these candidates. In the run that an early answer comes from, a dropped candidate has
+    the logit of the last exit that it reached."""
+    alone = np.asarray(ranker.probability(trace.scores()))
+    return rate_logits(ranker, trace.latest_logits(), alone, [c.text for c in candidates])
 
 
-def rate_logits(ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rate_logits(
+    ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray, texts: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """How likely each candidate is the answer, float `(n,)`, and whether it counts as one, bool `(n,)`, from the logits
     and the probability of each candidate alone.
 
-    The probability is shared out among the candidates (`as2core.rankers.base.share_out`); where the version has no fit
-    for that, it is that of each candidate alone. One counts as an answer if its score alone reaches the threshold, or
-    half of it where it is likely beside the others. `python benchmarks/no_answer.py` prints how often that is right."""
+    The probability is shared out among the candidates (`as2core.rankers.base.share_out`, where the same of `texts`
+    counts once); where the version has no fit for that, it is that of each candidate alone. One counts as an answer if
+    its score alone reaches the threshold, or half of it where it is likely beside the others. `python
+    benchmarks/no_answer.py` prints how often that is right."""
     is_answer = alone >= ranker.threshold
-    shares = share_out(ranker.answer_calibration, logits)
+    shares = share_out(ranker.answer_calibration, logits, texts)
     if shares is None:
         return alone, is_answer
     stands_out = (shares >= MIN_PROBABILITY) & (alone >= MIN_SHARE_OF_THRESHOLD * ranker.threshold)
@@ -235,7 +241,7 @@ def find_max_probability(ranker: CalibratesScores) -> float:
 
 def _make_answer(model: loading.LoadedVersion, original: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
-    probability, is_answer = rate_candidates(ranker, result.trace)
+    probability, is_answer = rate_candidates(ranker, result.trace, result.candidates)
     return Answer(
         question=result.question,
         expanded_question=result.expanded_question,

@@ -87,7 +87,7 @@ def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRec
     model = LoadedVersion(0, view.version, ranker)
     cascade = scoring.as_cascade(model)
     ranking = scoring.rank(model, view.expanded_question, scoring.as_candidates(view.candidates))
-    probability, is_answer = rate_candidates(cascade, ranking.trace)
+    probability, is_answer = rate_candidates(cascade, ranking.trace, view.candidates)
     is_calibrated = cascade.is_calibrated
     return replace(
         view, trace=ranking.trace, probability=probability, is_answer=is_answer, is_calibrated=is_calibrated,

@@ -65,7 +65,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
     parts = [f"{result.added} added", f"{result.updated} updated", f"{result.unchanged} unchanged", problems]
     if deletions is not None:
         parts.append(f"{len(deletions)} deleted")
-    return f"{', '.join(parts)}; {count(result.sentences, 'sentence')} in {result.seconds:.1f} s"
+    return f"{', '.join(parts)}; {count(result.sentences, 'new sentence')} in {result.seconds:.1f} s"
 
 
 def _print_notes(result: "IngestView") -> None:
@@ -80,6 +80,8 @@ def _print_notes(result: "IngestView") -> None:
             print_note(f"as2: {name} {note}")
         if len(names) > MAX_NOTES:
             print_note(f"as2: the same holds for {count(len(names) - MAX_NOTES, 'other document')}")
+    if result.orphans:
+        print_note(f"as2: labels whose sentence is gone: {result.orphans:,}; exports and retrains still use them")
     if result.updates:
         print_note(f"updated: {name_some(result.updates, result.updated)}")
 

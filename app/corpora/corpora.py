@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypedDict
 
 from sqlalchemy.orm import Session
 
@@ -32,8 +32,8 @@ class UnknownCorpus(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class CorpusView:
-    """A corpus and its counts. `labels` are pairs of question and sentence with a current label. `is_shipped`: it came
-    with the program."""
+    """A corpus and its counts. `labels` are pairs of question and sentence with a current label. `changed`: when a
+    document was last added or changed, None without documents. `is_shipped`: it came with the program."""
 
     id: int
     name: str
@@ -44,7 +44,16 @@ class CorpusView:
     vectors_done: int
     vectors_total: int
     created: datetime
+    changed: datetime | None = None
     is_shipped: bool = False
+
+
+class _Counts(TypedDict):
+    documents: int
+    sentences: int
+    questions: int
+    labels: int
+    changed: datetime | None
 
 
 def list_corpora(wb: Workbench) -> list[CorpusView]:
@@ -75,16 +84,21 @@ def _find(s: Session, corpus_id: int) -> Corpus:
     return corpus
 
 
-def _count(wb: Workbench, s: Session, corpus_id: int) -> dict[str, int]:
-    """Documents, sentences, questions and labels. Every page shows them, so the labels are counted again only after one
-    of them or a question has changed."""
-    counts: dict[str, int] = rows.count_contents(s, corpus_id)._asdict()
-    mark = (counts["questions"], *rows.mark_labels(s))
+def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
+    """Every page shows them, so the labels are counted again only after one of them or a question has changed."""
+    contents = rows.count_contents(s, corpus_id)
+    mark = (contents.questions, *rows.mark_labels(s))
     entry = wb.label_counts.get(corpus_id)
     if entry is None or entry[0] != mark:
         entry = mark, rows.count_labels(s, corpus_id)
         wb.label_counts.put(corpus_id, entry, COUNT_SECONDS)
-    return counts | {"labels": entry[1]}
+    return _Counts(
+        documents=contents.documents,
+        sentences=contents.sentences,
+        questions=contents.questions,
+        labels=entry[1],
+        changed=contents.changed,
+    )
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:
@@ -184,11 +198,18 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
         wb.settings.removed_mark(view.name).touch()
 
 
-def _make_view(wb: Workbench, corpus: Corpus, counts: Mapping[str, int]) -> CorpusView:
+def _make_view(wb: Workbench, corpus: Corpus, counts: _Counts) -> CorpusView:
     done = total = 0
     if wb.has_index(corpus.id):
         with suppress(DamagedIndex):  # the next question builds it anew
             index = wb.index(corpus.id)
             done, total = index.count_vectors(), index.count()
-    sizes = {**counts, "vectors_done": done, "vectors_total": total}
-    return CorpusView(corpus.id, corpus.name, **sizes, created=corpus.created, is_shipped=_is_shipped(corpus))
+    return CorpusView(
+        corpus.id,
+        corpus.name,
+        **counts,
+        vectors_done=done,
+        vectors_total=total,
+        created=corpus.created,
+        is_shipped=_is_shipped(corpus),
+    )

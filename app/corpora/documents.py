@@ -34,6 +34,7 @@ NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_
 NOT_ENGLISH = (
     "does not look English: it was divided into sentences by English rules, and the shipped models read English"
 )
+UNREAD_COLUMNS = "has columns that are not read: {}"
 SAME_TEXT = "has the same text as {}, so answers from it appear twice"
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
@@ -45,7 +46,8 @@ class IngestView:
     """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
     background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
     of documents that were added. `unread_files`: those of the failed ones of which nothing was read. `updates`: names
-    of the first documents that were updated; `replacements`: of those whose stored text was another one."""
+    of the first documents that were updated; `replacements`: of those whose stored text was another one. `sentences`:
+    those that are new. `orphans`: labelled pairs whose sentence left its document."""
 
     added: int
     updated: int
@@ -59,6 +61,7 @@ class IngestView:
     unread_files: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
     replacements: tuple[str, ...] = ()
+    orphans: int = 0
 
     @property
     def notes_by_text(self) -> dict[str, list[str]]:
@@ -112,7 +115,7 @@ class SentenceInDocument:
 
 
 def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int | None = 100) -> list[DocumentView]:
-    """Those whose title or name contains `search`, oldest first."""
+    """Those whose title, name or file contains `search`, oldest first."""
     with wb.read() as s:
         return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
 
@@ -227,6 +230,7 @@ def ingest(
         unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
         updates=tuple(tally.updates[:MAX_UPDATES]),
         replacements=tuple(tally.replacements),
+        orphans=tally.orphans,
     )
 
 
@@ -245,7 +249,7 @@ class _Tally:
 
     def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True, by: int | None = None) -> None:
         self.by = by
-        self.added = self.updated = self.unchanged = self.sentences = self.expected = self.twins = 0
+        self.added = self.updated = self.unchanged = self.sentences = self.expected = self.twins = self.orphans = 0
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
         self.updates: list[str] = []
@@ -255,6 +259,7 @@ class _Tally:
         self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
+        self._tables: set[str] = set()
 
     @property
     def documents(self) -> int:
@@ -269,6 +274,13 @@ class _Tally:
         """Once most files of a folder are there already, not each is named with its twin."""
         self.twins += 1
         self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_UPDATES else "another document")))
+
+    def note_columns(self, document: Document) -> None:
+        """Those of its table that are not read, once for the table."""
+        is_table = document.source.lower().endswith((".csv", ".tsv"))
+        if (names := list(filter(None, document.meta))) and is_table and document.source not in self._tables:
+            self._tables.add(document.source)
+            self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
 
     def report(self) -> None:
         if self._on_progress:
@@ -289,6 +301,7 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
             data = source if isinstance(source, bytes) else source.read_bytes()
             for document in read_documents(name, data, on_problem=report, parse=parse):
                 tally.readable_files.add(name)
+                tally.note_columns(document)
                 yield document
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))
@@ -369,9 +382,10 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         for d in filter(_is_whole_file, new):  # rows of a table repeat each other
             if pieces[d.id] and (twin := rows.find_older_twin(s, ids[d.id], pieces[d.id][0].text)):
                 tally.add_twin(_describe(d), twin.source or twin.external_id)
+        outcomes: list[tuple[int, int]] = []
         for d in changes:
             document = s.get_one(DocumentRow, older[d.id].id)
-            rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
+            outcomes.append(rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock()))
         if new or changes:
             rows.note_search_change(s, corpus_id, wb.clock())
         if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
@@ -381,7 +395,8 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
     tally.updated += len(changes)
     tally.updates += map(_describe, changes)
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
-    tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changes))
+    tally.sentences += sum(len(pieces[d.id]) for d in new) + sum(added for added, _ in outcomes)
+    tally.orphans += sum(labels for _, labels in outcomes)
 
 
 def _sort_out_unlike(

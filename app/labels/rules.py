@@ -15,6 +15,7 @@ from as2core.errors import BadSetting
 from db.models import Corpus
 
 MAX_OVERLAP = 20
+NAMES = {"overlap": "people per pair", "control": "random share", "blind": "share without ranks", "target": "target"}
 CHANGE_RULES = "change the labelling rules"  # in the audit log
 
 
@@ -75,9 +76,9 @@ def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleC
 
 
 def _describe_changes(before: Rules, after: Rules) -> str:
-    """`overlap 1 to 2, target none to 100`"""
+    """`people per pair 1 to 2, target none to 100`"""
     pairs = ((name, old, asdict(after)[name]) for name, old in asdict(before).items())
-    return ", ".join(f"{name} {_describe(old)} to {_describe(new)}" for name, old, new in pairs if old != new)
+    return ", ".join(f"{NAMES[name]} {_describe(old)} to {_describe(new)}" for name, old, new in pairs if old != new)
 
 
 def _describe(value: float | None) -> str:

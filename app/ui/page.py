@@ -135,7 +135,7 @@ def draw_missing(frame: Frame) -> None:
         return
     failure = plain(shipped.explain_failure(wb, name))
     st.warning(failure or _NO_CORPUS.format(plain(name)), icon=":material/folder_off:")
-    st.button(f"Use {plain(instead)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
+    st.button(f"Use {plain(instead)}", key="as2_go_on", on_click=_accept_corpus)
 
 
 def announce(message: str) -> None:
@@ -182,10 +182,16 @@ def use_corpus(name: str) -> None:
 
 def _switch_corpus() -> None:
     """Questions that a link chose are those of the corpus before, and so is a retrain."""
-    _forget_missing("as2_corpus")
+    _accept_corpus()
     url.put(only=None)
     if navigation.get_current() == "adapt":
         url.put(job=None)
+
+
+def _accept_corpus() -> None:
+    """What the box shows is the person's choice, no longer only what stands in for a corpus that is not here."""
+    _forget_missing("as2_corpus")
+    url.put(corpus=st.session_state["as2_corpus"])
 
 
 def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
@@ -198,7 +204,8 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     late = _get_missing("as2_corpus")  # it may have been asked for while it was being read
     request = state.pop("_as2_use", None) or renamings.get(current or "") or late
     request = renamings.get(request, request)
-    if request in by_name:
+    is_followed = is_moved and url.get("corpus") in by_name
+    if request in by_name or is_followed:
         _forget_missing("as2_corpus")
     last = signin.read_cookie(signin.CORPUS)  # it may be another home's
     target = url.get("corpus") or state.get("_as2_corpus") or (last if last in by_name else "")
@@ -206,7 +213,6 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     absent = _get_missing("as2_corpus") or target
     is_late = absent not in by_name and shipped.is_being_read(wb, absent)
     _report_missing("as2_corpus", target, by_name, _READING_MESSAGE if is_late else _NO_CORPUS)
-    is_followed = is_moved and url.get("corpus") in by_name
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):
         state["as2_corpus"] = request if request in by_name else names[index]
@@ -216,8 +222,9 @@ def _choose_corpus(wb: Workbench, views: list[CorpusView]) -> CorpusView:
     name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_switch_corpus)
     corpus = by_name[name]
     state["_as2_corpus"] = name
-    url.put(corpus=name)
-    if not _get_missing("as2_corpus"):  # or it is only what stands in for another
+    missing = _get_missing("as2_corpus")
+    url.put(corpus=missing or name)  # an old link stays what it was
+    if not missing:  # or it is only what stands in for another
         signin.remember(signin.CORPUS, name)
     return corpus
 
@@ -232,7 +239,7 @@ def _follow_renamings(views: list[CorpusView]) -> dict[str, str]:
     ids.update({c.name: c.id for c in views})
     if new := renamings.get(old := state.get("_as2_corpus", "")):
         state["_as2_corpus"] = new
-        announce(f"The corpus {old} is now called {new}.")
+        announce(f"The corpus “{old}” is now called “{new}”.")
     if new := renamings.get(url.get("corpus")):
         url.put(corpus=new)
     return renamings
@@ -291,8 +298,8 @@ def _set_model(names: list[str], start: str, active: str) -> bool:
 
 
 def _report_missing(key: str, target: str, names: Collection[str], text: str) -> None:
-    """Show that nothing has the name `target`, until something else is chosen. The address is corrected at once, so the
-    session keeps the name."""
+    """Show that nothing has the name `target`, until something else is chosen. The session keeps the name: the
+    address of a model is corrected at once."""
     if target and target not in names:
         st.session_state[f"_{key}_missing"] = target
     if missing := _get_missing(key):

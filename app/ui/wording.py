@@ -7,10 +7,10 @@ import streamlit as st
 from app.jobs import queue
 from app.jobs.process import read_failure
 from app.jobs.queue import JobView
-from app.ranking.retrieval import MIN_VECTOR_SHARE, MeaningState
+from app.ranking.retrieval import MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
-from app.ui.text import count, format_percent
+from app.ui.text import count
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
 
@@ -87,10 +87,8 @@ def format_p(p: float) -> str:
 
 def describe_vectors(done: int, total: int) -> str:
     """How far search by meaning is, wherever that is said; 100 % only when all passages have a vector."""
-    text = f"Search by meaning: {100 * done // max(1, total)} % of the vectors are ready"
-    if MeaningState(done, total).is_used:
-        return f"{text}."
-    return f"{text}; until {format_percent(MIN_VECTOR_SHARE)}, the search goes by words alone."
+    text = f"Search by meaning is {100 * done // max(1, total)} % prepared."
+    return text if MeaningState(done, total).is_used else f"{text} Answers get better once it is ready."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

@@ -33,6 +33,7 @@ SUFFIXES = {
     ".jsonl": "one document a line",
 }
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
+_TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
 PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
@@ -178,13 +179,14 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
             if row and len(row) > len(columns):
                 raise ValueError(f"more fields than the {len(columns)} columns")
             if row:
-                yield _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num)
+                yield _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num, _TITLE_COLUMNS)
         except (ValueError, csv.Error) as error:
             report(rows.line_num, str(error))
 
 
-def _from_fields(record: dict, stem: str, number: int) -> Document:
-    """The document of a line. Raises ValueError where it has no text."""
+def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = ("title",)) -> Document:
+    """The document of a line; what is neither its id, its title nor its text is its `meta`. `titles`: the fields, the
+    first of which that is there holds its title. Raises ValueError where it has no text."""
     column = next((c for c in _TEXT_COLUMNS if c in record), None)
     text = record.get(column)
     if not isinstance(text, str) or not clean_text(text).strip():
@@ -196,8 +198,9 @@ def _from_fields(record: dict, stem: str, number: int) -> Document:
     docid = next(filter(None, ids), f"{stem}-{number}")
     if is_medquad and record.get("source"):
         docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
-    title = str(record.get("focus" if is_medquad else "title") or "").strip()
-    fields = {"_id", "id", "title", column, *(("focus",) if is_medquad else ())}
+    name = next((t for t in (("focus",) if is_medquad else titles) if t in record), "title")
+    title = str(record.get(name) or "").strip()
+    fields = {"_id", "id", "title", column, name}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
     return Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
 

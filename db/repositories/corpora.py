@@ -39,12 +39,13 @@ def find_corpus(session: Session, name: str) -> Corpus | None:
 
 
 def count_contents(session: Session, corpus_id: int) -> Row:
-    """(documents, sentences, questions)."""
+    """(documents, sentences, questions, changed): of the documents, when one was last added or changed."""
     questions = select(func.count()).where(Question.corpus_id == corpus_id)
     counts = select(
         func.count().label("documents"),
         func.coalesce(func.sum(Document.sentences), 0).label("sentences"),
         questions.scalar_subquery().label("questions"),
+        func.max(Document.updated).label("changed"),
     )
     return session.execute(counts.where(_is_present(corpus_id))).one()
 
@@ -59,8 +60,13 @@ def count_labels(session: Session, corpus_id: int) -> int:
 def count_document_labels(session: Session, document_id: int) -> int:
     """The pairs of a question and one of the document's sentences in use that anyone labels at present."""
     in_use = select(Sentence.id).where(Sentence.document_id == document_id, Sentence.retired.is_(False))
-    pairs = select(CurrentLabel.question_id, CurrentLabel.sentence_id).where(CurrentLabel.sentence_id.in_(in_use))
-    return session.scalar(select(func.count()).select_from(pairs.distinct().subquery())) or 0
+    return _count_pairs(session, CurrentLabel.sentence_id.in_(in_use))
+
+
+def _count_pairs(session: Session, which: ColumnElement[bool]) -> int:
+    """Of a question and a sentence, with such labels."""
+    pairs = select(CurrentLabel.question_id, CurrentLabel.sentence_id).where(which).distinct()
+    return session.scalar(select(func.count()).select_from(pairs.subquery())) or 0
 
 
 def mark_labels(session: Session) -> tuple[int | None, int | None]:
@@ -137,10 +143,10 @@ def _sentence_values(
 
 def replace_document(
     session: Session, document: Document, content: Content, digest: str, pieces: Sequence[Piece], now: datetime
-) -> None:
+) -> tuple[int, int]:
     """Store new content of a document. A sentence whose text is still there, white space aside, keeps its row, and so
     its labels; one that vanished is deleted, or retired if it has labels; a retired one whose text is there again is in
-    use again."""
+    use again. Returns how many sentences are new, and how many labelled pairs have a sentence that vanished."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
     stored_rows = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     unused: dict[str, list[Sentence]] = {}
@@ -160,14 +166,16 @@ def replace_document(
             name, number = f"{content.id}-{number}", number + 1
         names.add(name)
         new.append(_sentence_values(document.corpus_id, document.id, name, position, piece))
-    _retire_or_delete(session, {row.id: row for rows in unused.values() for row in rows if not row.retired})
+    retired = _retire_or_delete(session, {row.id: row for rows in unused.values() for row in rows if not row.retired})
     _add_sentences(session, new)
     document.title, document.source, document.text = content.title, content.source, content.text
     document.digest, document.sentences, document.indexed, document.updated = digest, len(pieces), False, now
+    return len(new), sum(_count_pairs(session, CurrentLabel.sentence_id.in_(ids)) for ids in split_batches(retired))
 
 
-def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> None:
-    """Sentences with labels are retired, the others deleted. `sentences` by id."""
+def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> list[int]:
+    """Sentences with labels are retired, the others deleted. `sentences` by id; returns the ids of the retired."""
+    retired: list[int] = []
     for ids in split_batches(sorted(sentences)):
         locked = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
         session.execute(locked).all()  # or a label given between the two next statements would go with its sentence
@@ -177,6 +185,8 @@ def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> No
             sentences[i].retired = True
         session.flush()
         session.execute(delete(Sentence).where(Sentence.id.in_([i for i in ids if i not in with_label])))
+        retired += with_label
+    return retired
 
 
 def withdraw_document(session: Session, document: Document, now: datetime) -> None:
@@ -186,11 +196,12 @@ def withdraw_document(session: Session, document: Document, now: datetime) -> No
 
 
 def find_documents(session: Session, corpus_id: int, search: str, limit: int | None) -> list[Row]:
-    """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
+    """Rows (id, external_id, title, source, sentences), those whose title, name or file contains `search`, in
+    order."""
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
     documents = select(*columns).where(_is_present(corpus_id)).order_by(Document.id).limit(limit)
     if search:
-        names = (Document.title, Document.external_id)
+        names = (Document.title, Document.external_id, Document.source)
         documents = documents.where(or_(*(name.icontains(search, autoescape=True) for name in names)))
     return list(session.execute(documents))
 

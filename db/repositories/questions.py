@@ -140,12 +140,13 @@ def _find_search_change(session: Session, corpus_id: int) -> datetime | None:
 
 def is_outdated(changed: datetime | None) -> ColumnElement[bool]:
     """Whether the question's last run is older than this change of what a search finds, and no person has labelled a
-    candidate of it: who has begun a list goes on with the list that they began."""
+    candidate of it that is still in its document: who has begun a list goes on with the list that they began."""
     if changed is None:
         return false()
     last = select(func.max(Run.created)).where(Run.question_id == Question.id).correlate(Question).scalar_subquery()
-    labels = select(CurrentLabel.id).join(Annotator).where(CurrentLabel.question_id == Question.id, ~Annotator.imported)
-    return and_(last < changed, ~labels.exists())
+    labels = select(CurrentLabel.id).join(Annotator).join(Sentence, Sentence.id == CurrentLabel.sentence_id)
+    by_people = labels.where(CurrentLabel.question_id == Question.id, ~Annotator.imported, ~Sentence.retired)
+    return and_(last < changed, ~by_people.exists())
 
 
 def is_run_of(version_id: int) -> ColumnElement[bool]:

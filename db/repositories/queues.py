@@ -216,11 +216,12 @@ def still_open(
 
 def select_with_labels(corpus_id: int, annotator_id: int, overlap: int) -> Select:
     """Ids of the corpus's questions that need no more people to label them: one with a label from outside, one that
-    this annotator began, and one that `overlap` people did. To be found once: asked of every candidate, it takes
-    PostgreSQL over 15 s at 100,000 labels."""
-    of_corpus = aliased(Question, name="own_question")
+    this annotator began, and one that `overlap` people did. Labels on sentences that left their documents do not
+    count. To be found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels."""
+    of_corpus, sentence = aliased(Question, name="own_question"), aliased(Sentence, name="own_sentence")
     statement = select(CurrentLabel.question_id).join(of_corpus, of_corpus.id == CurrentLabel.question_id)
-    statement = statement.where(of_corpus.corpus_id == corpus_id)
+    statement = statement.join(sentence, sentence.id == CurrentLabel.sentence_id)
+    statement = statement.where(of_corpus.corpus_id == corpus_id, sentence.retired.is_(False))
     if overlap == 1:
         return statement
     covers = or_(Annotator.imported, CurrentLabel.annotator_id == annotator_id)

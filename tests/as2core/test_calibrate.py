@@ -170,6 +170,15 @@ def test_candidates_share_the_probability_that_there_is_an_answer():
     assert share_out((0.5, 0.8), logits + 700) == pytest.approx(shares)  # and no overflow
 
 
+def test_the_same_text_counts_once_so_that_a_copy_halves_no_probability():
+    alone = share_out((0.5, 0.8), np.array([3.0, 1.0]), ["Iron.", "A river."])
+    twice = share_out((0.5, 0.8), np.array([3.0, 1.0, 2.0, -np.inf]), ["Iron.", "A river.", "iron. ", "A  river."])
+    assert alone == pytest.approx([0.8 * np.e / (np.e + 1), 0.8 / (np.e + 1)])
+    assert twice[:2] == pytest.approx(alone)
+    assert twice[2:] == pytest.approx([0.8 * np.sqrt(np.e) / (np.e + 1), 0.0])
+    assert share_out((0.5, 0.8), np.array([3.0, 1.0]), ["Iron.", "iron."]) is None  # nothing to share it with
+
+
 @pytest.mark.parametrize(
     ("calibration", "logits"), [(None, [1.0, 2.0]), ((0.5, 0.8), [1.0]), ((0.5, 0.8), []), ((0.5, 0.8), [1.0, -np.inf])]
 )

@@ -267,6 +267,12 @@ def test_a_table_gives_a_document_a_row():
     assert (second.id, second.text) == ("towns-4", 'A "new" one.')
 
 
+@pytest.mark.parametrize("name", ["Article", "subject", "Name", "question"])
+def test_a_table_s_title_may_have_another_name(name):
+    document = one("faq.csv", f"{name};Body;Owner\nReturns;Keep the receipt.;Ann\n")
+    assert (document.title, document.text, document.meta) == ("Returns", "Keep the receipt.", {"owner": "Ann"})
+
+
 def test_lines_of_our_own_beir_and_medquad_records():
     rows = [
         {"id": 5, "title": "Own", "text": "A."},

@@ -86,6 +86,7 @@ def test_the_animation_ends_with_the_picture_of_the_replayed_trace(open_question
     counts = page.evaluate(RUN_FRAMES)
     assert counts == sorted(counts, reverse=True)
     assert len(set(counts)) > 5  # the counter ran
+    expect(page.locator(".cascade .figures")).to_contain_text(" reach the end")
     assert page.locator("svg.picture").inner_html() == final
 
 
@@ -99,6 +100,7 @@ def test_under_reduced_motion_nothing_moves_and_the_arrow_keys_still_step(open_q
     steps = [s["title"] for s in page.evaluate(f"{VIEW}.drawn.stages")]
     for title in steps:
         plot.press("ArrowRight")
+        expect(page.locator(".cascade .figures")).to_contain_text(" remain ")  # at this column, not at the end
         expect(page.locator(".cascade .say")).to_contain_text(title)
     plot.press("ArrowLeft")
     expect(page.locator(".cascade .say")).to_contain_text(steps[-2])

@@ -229,3 +229,12 @@ def test_a_dismissed_tour_stays_away_after_a_reload_and_comes_back_by_its_link(p
     expect(page.get_by_text("Three steps", exact=True)).to_have_count(0)
     page.get_by_role("button", name="Show the tour").click()
     expect(page.get_by_text("Three steps", exact=True)).to_be_visible()
+
+
+def test_the_glossary_covers_no_link_of_the_navigation(page, server):
+    page.goto(server)
+    wait_until_idle(page)
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Glossary").click()
+    links = page.get_by_test_id("stSidebarNav").bounding_box()
+    box = page.get_by_test_id("stPopoverBody").bounding_box()
+    assert box["x"] >= links["x"] + links["width"] and box["x"] + box["width"] <= 1280

@@ -57,6 +57,23 @@ def test_the_side_bar_leaves_the_page_free_after_a_link_in_it_and_after_a_reload
     expect(side_bar).to_have_attribute("data-collapsed", "true")
 
 
+def test_a_chosen_document_comes_into_sight_and_all_states_of_questions_are(small_page, small):
+    page = small_page
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.goto(f"{small.url}/data?view=documents")
+    documents = page.get_by_test_id("stDataFrame")
+    expect(documents).to_be_visible()
+    wait_until_idle(page)
+    documents.click(position={"x": 14, "y": 60})
+    expect(page.locator(".as2-doc p.about")).to_be_in_viewport(ratio=1)
+    page.goto(f"{small.url}/data?view=questions")
+    states = page.locator('.st-key-data_state [role="radio"]')
+    expect(states).to_have_count(5)
+    for state in states.all():
+        box = state.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
+
+
 def test_a_wide_page_keeps_its_side_bar(small_page, small):
     page, side_bar = small_page, small_page.get_by_test_id("stSidebar")
     page.goto(f"{small.url}/data")

@@ -26,13 +26,13 @@ def test_progress_moves_by_itself_and_another_search_is_offered_when_it_ends(
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     page.goto(f"{server}/?corpus=Bakeries&q={quote(QUESTION)}")
     expect(page.get_by_text("Generative scores: ")).to_be_visible()
-    expect(page.get_by_text("Search by meaning: 0 % of the vectors are ready").last).to_be_visible()
+    expect(page.get_by_text("Search by meaning is 0 % prepared").last).to_be_visible()
     page.locator(".cascade .common").press("ArrowRight")  # the other fragment still answers
     expect(page).to_have_url(re.compile(r"drop=31\b"))
     request.getfixturevalue("worker")  # only now does the job run
     again = page.get_by_role("button", name="Search again")
     expect(again).to_be_visible()
-    expect(page.get_by_text("of the vectors are ready")).to_have_count(0)
+    expect(page.get_by_text(" % prepared")).to_have_count(0)
     again.click()
     expect(again).to_have_count(0)
     expect(page.get_by_text("Generative scores: ")).to_be_visible()

@@ -8,6 +8,18 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
+def test_a_double_click_makes_one_corpus_and_its_upload_comes_into_sight(page, server):
+    page.set_viewport_size({"width": 1280, "height": 600})
+    page.goto(f"{server}/data")
+    field = page.get_by_label("Name", exact=True)
+    field.fill("Clicked twice")
+    page.get_by_role("button", name="Create").dblclick()
+    expect(page.get_by_role("heading", name="Add documents to “Clicked twice”")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose files first")).to_be_in_viewport()
+    expect(field).to_have_value("")
+    expect(page.get_by_role("alert").filter(has_text="name")).to_have_count(0)
+
+
 def test_files_arrive_from_the_page_with_an_uploader_and_from_no_other_session(page, server):
     sent = []
     page.on("request", lambda request: "/upload_file/" in request.url and sent.append((request.method, request.url)))

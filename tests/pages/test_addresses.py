@@ -34,9 +34,19 @@ def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(wb):
     at = open_page("ask", {"corpus": "nope", "q": "Who?"}).run()
     assert "There is no corpus called “nope” here" in at.warning[0].value
     assert stored.list_asked(wb) == []  # not of another
+    assert at.query_params["corpus"] == "nope"  # a reload says the same
     at.selectbox(key="as2_corpus").set_value("Works").run()
     assert not at.warning
     assert stored.list_asked(wb) == [(stored.WORKS, "Who?", "cascade")]
+    assert at.query_params["corpus"] == "Works"
+
+
+def test_the_browsers_way_back_from_a_corpus_that_is_not_there_leads_to_the_one_before(wb):
+    at = open_page("data", {"corpus": "nope"})
+    at.query_params["corpus"] = "Works"
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == at.query_params["corpus"] == "Works"
+    assert not at.warning and "no corpus called" not in texts(at)
 
 
 def test_a_shipped_corpus_asked_for_while_it_is_being_read_opens_by_itself(wb, tmp_path, monkeypatch):
@@ -45,7 +55,7 @@ def test_a_shipped_corpus_asked_for_while_it_is_being_read_opens_by_itself(wb, t
     at = open_page("label", {"corpus": corpora.HANDBOOK})
     assert "The corpus “handbook” is being read" in at.info[0].value
     assert not at.warning and "There is no corpus" not in texts(at)
-    at = at.run()  # the address is corrected meanwhile
+    at = at.run()
     assert not at.warning and "There is no corpus" not in texts(at)
     corpora.create_corpus(wb, corpora.HANDBOOK)
     at = at.run()
@@ -71,6 +81,7 @@ def test_a_corpus_that_is_not_there_may_be_done_without(wb):
     at = at.button(key="as2_go_on").click().run()
     assert not at.warning
     assert stored.list_asked(wb) == [(stored.TOWERS, "Who?", "cascade")]
+    assert at.query_params["corpus"] == "Towers"
 
 
 def test_who_works_in_a_corpus_that_somebody_else_renames_goes_on_in_it_and_is_told(wb):
@@ -81,7 +92,7 @@ def test_who_works_in_a_corpus_that_somebody_else_renames_goes_on_in_it_and_is_t
     assert [e.label for e in stored.label_events(wb)] == ["correct"]
     assert not at.warning and "no corpus called" not in texts(at)
     assert at.selectbox(key="as2_corpus").value == at.query_params["corpus"] == "Old towers"
-    assert [t.value for t in at.toast] == ["The corpus Towers is now called Old towers."]
+    assert [t.value for t in at.toast] == ["The corpus “Towers” is now called “Old towers”."]
     assert "as2-item" in item and "as2-item" in markup(at)
     assert not at.run().toast
     assert at.session_state["_as2_remembered"]["as2_corpus"] == "Old towers"

@@ -106,6 +106,13 @@ def test_the_percentage_says_how_high_it_can_be(wb, monkeypatch):
     assert "At most 83 % for this version" in markup(ask_question())
 
 
+def test_after_a_low_percentage_comes_the_advice_to_read_on(wb, monkeypatch):
+    assert "read the next candidates" not in markup(ask_question())
+    monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.4))
+    html = markup(ask_question())
+    assert re.search("Uncertain <span [^>]*>\\d+\u00a0%</span> · read the next candidates, too<", html)
+
+
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
     monkeypatch.setattr(FakeCascade, "is_calibrated", False)
     at = ask_question({"q": "When was the oldest hall painted?"})

@@ -9,9 +9,10 @@ import stored
 from app_pages import markup, open_page, texts
 from fake_models import FakeEmbedder, FakeGenerative
 
-from app.corpora import indexing
+from app.corpora import documents, indexing
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
+from app.ranking.synonyms import write_synonyms
 from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
@@ -172,6 +173,7 @@ def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkey
     at.run()
     assert sorted(table(at)["generative"]) == list(range(1, 41))
     assert at.dataframe[0].proto.column_order == columns
+    assert list(columns)[:2] == ["cascade", "sentence"]  # a phone has room for two
     assert len(at.expander) == expanders
     assert "Generative scores: 40 sentences." in texts(at)
 
@@ -209,6 +211,34 @@ def test_without_vectors_the_answer_says_how_far_they_are_and_offers_another_sea
     at.button(key="as2_again").click().run()
     assert any(c.vector_rank for c in view_of(at).candidates)
     assert "Search by meaning" not in texts(at) and not at.get("progress")
+
+
+def test_vectors_that_come_later_leave_the_result_and_a_new_version_of_a_document_does_not(wb, me):
+    at = ask_question()
+    before = view_of(at)
+    run_embed(wb)
+    assert view_of(at.run()) is before
+    documents.ingest(wb, stored.WORKS, [("Iron_works.txt", b"The hall was finished in 1890.")], by=me.id)
+    at.run()
+    assert "The hall was finished in 1890.</mark>" in markup(at)
+    assert view_of(at.run()) is not before
+
+
+def test_the_answer_of_a_document_that_was_deleted_is_not_shown_again(wb, me):
+    at = ask_question()
+    documents.delete_document(wb, view_of(at).candidates[view_of(at).best].document_id, by=me.id)
+    at.run()
+    assert {c.title for c in view_of(at).candidates} == {"Other iron works"}
+    assert "Iron works <span>" not in markup(at)
+
+
+def test_a_synonym_saved_meanwhile_is_read_in_the_question_and_its_page_leads_back(wb, me):
+    at = open_page("ask", {"corpus": "Works", "q": "When was the palace finished?"})
+    write_synonyms(wb, stored.WORKS, "palace => hall", by=me.id)
+    assert "Read as: When was the palace (hall) finished?" in texts(at.run())
+    [query] = [query for label, query in links(at) if label == "Synonyms"]
+    at = open_page("data", dict(parse_qsl(query)))
+    assert ("Back to the question", f"corpus=Works&q={quote_plus('When was the palace finished?')}") in links(at)
 
 
 def test_a_damaged_embedder_is_named_and_no_other_search_is_offered(wb, monkeypatch):

@@ -38,15 +38,26 @@ def label(wb, me):
 
 def test_a_new_corpus_is_made_and_chosen(wb):
     at = open_data()
-    at.text_input(key="data_new_name").input("Handbooks")
+    at.text_input(key="data_new_name_0").input("Handbooks")
     at = button(at, "Create").click().run()
     assert names(wb) == ["Towers", "Works", "Handbooks"]
     assert at.selectbox(key="as2_corpus").value == "Handbooks"
+    assert [t.value for t in at.toast] == ["The corpus “Handbooks” was created. Add documents to it."]
+    assert at.text_input(key="data_new_name_1").value == ""  # another form: a second click meets none
+
+
+def test_a_new_corpus_is_chosen_though_a_second_click_overtook_the_run_that_made_it(wb):
+    corpora.create_corpus(wb, "Handbooks")
+    at = open_data()
+    at.session_state["_data_new"].name = "Handbooks"
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == "Handbooks"
+    assert "Add documents to “Handbooks”" in [h.value for h in at.header]
 
 
 def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
     at = open_data()
-    at.text_input(key="data_new_name").input("Works")
+    at.text_input(key="data_new_name_0").input("Works")
     at = button(at, "Create").click().run()
     assert "There is already a corpus 'Works': choose another name" in texts(at)
 
@@ -61,7 +72,7 @@ def test_a_corpus_is_renamed_and_stays_in_use(wb):
     assert names(wb) == ["Towers", "Factories"]
     assert at.selectbox(key="as2_corpus").value == "Factories"
     assert "no corpus called" not in texts(at)
-    assert any("is now called Factories" in t.value for t in at.toast)
+    assert any("is now called “Factories”" in t.value for t in at.toast)
 
 
 def test_a_viewer_cannot_rename_a_corpus(wb):
@@ -147,7 +158,7 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 added, 0 updated, 0 unchanged, 1 not read, in" in texts(at)
+    assert "1 document added, 0 updated, 0 unchanged, 1 file not read, in" in texts(at)
     [(file, reason)] = reasons(at)
     assert file == "bad.pdf" and reason
     assert "Word files: save them as PDF or text first." in texts(at)
@@ -158,8 +169,27 @@ def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):
     files = [("a.csv", b"id,text\n1,One.\n2,x,y\n", "text/csv"), ("b.csv", b"name,notes\n1,2\n", "text/csv")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
-    assert "1 added, 0 updated, 0 unchanged, 1 not read, 1 read in part, in" in texts(at)
+    assert "1 document added, 0 updated, 0 unchanged, 1 file not read, 1 file read in part, in" in texts(at)
     assert dict(reasons(at))["b.csv"].endswith("Its columns are: name, notes. Rename one and add the file again.")
+
+
+def test_columns_of_a_table_that_are_not_read_are_named_once(wb):
+    files = [("faq.csv", b"Article,Body,Owner,\nReturns,Keep it.,Ann,\nTea,It is hot.,Bob,\n", "text/csv")]
+    at = open_data().file_uploader(key="data_files_0").set_value(files).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert texts(at).count("faq.csv has columns that are not read: owner.") == 1
+    assert {"Returns", "Tea"} <= {d.title for d in documents.list_documents(wb, TOWERS)}
+
+
+def test_labels_whose_sentence_a_new_version_changed_are_counted(wb, me):
+    label(wb, me)
+    [place] = documents.load_sentences(wb, [1])
+    rest = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != 1]
+    name = place.source or f"{place.external_id}.txt"
+    at = open_data().file_uploader(key="data_files_0").set_value([(name, " ".join(rest).encode(), "text/plain")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "1 updated" in texts(at)
+    assert "Labels whose sentence is gone: 1. Exports and retrains still use them" in at.warning[0].value
 
 
 def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_edited(wb):
@@ -168,7 +198,7 @@ def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_ed
     files = [("a.txt", b"Bread is baked.", "text/plain"), ("b.txt", b"The engine is old. It was sold.", "text/plain")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
-    assert "0 added, 2 updated, 0 unchanged, in" in texts(at)
+    assert "0 documents added, 2 updated, 0 unchanged, in" in texts(at)
     assert "Another document of the same name was replaced, without a sentence in common: a.txt." in texts(at)
     assert "Updated: b.txt." in texts(at)
 
@@ -207,7 +237,7 @@ def test_without_a_corpus_the_page_offers_to_make_one(wb):
     stored.delete_corpora(wb)
     at = open_data()
     assert "No corpus yet. Create one below" in texts(at)
-    assert at.text_input(key="data_new_name")
+    assert at.text_input(key="data_new_name_0")
 
 
 def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb):
@@ -285,7 +315,10 @@ def test_adapt_leads_to_the_synonyms_that_the_labels_suggest(wb):
     assert hint not in list_links("Works")
 
 
-def test_documents_are_found_by_their_title(wb):
+def test_documents_are_found_by_their_title_or_their_file(wb):
+    documents.ingest(wb, WORKS, [("tariff.csv", b"id,title,text\nt1,Prices,Nine euros.\n")])
+    at = open_data({"corpus": "Works", "view": "documents", "search": "TARIFF.c"})
+    assert list(at.dataframe[0].value["title"]) == ["Prices"]
     at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
     assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()
@@ -344,7 +377,7 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     document = DocumentView(1, "d<1>", "A & B", "", 3)
     sentences = [SentenceView(1, "One.", 0, 0), SentenceView(2, "<b>Two.", 1, 0), SentenceView(3, "Three.", 2, 1)]
     html = documents_ui.render_title(document) + documents_ui.render_text(sentences)
-    assert html.count("<p>") == 2
+    assert html.count('<p dir="auto">') == 2
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 
 
@@ -399,7 +432,7 @@ def test_a_file_that_cannot_be_imported_leaves_no_report_of_the_one_before(wb):
 
 def test_a_corpus_without_a_name_is_refused_with_what_is_missing(wb):
     at = open_data()
-    at.text_input(key="data_new_name").input("  ")
+    at.text_input(key="data_new_name_0").input("  ")
     at = button(at, "Create").click().run()
     assert "A corpus needs a name: type one" in texts(at)
     assert names(wb) == ["Towers", "Works"]

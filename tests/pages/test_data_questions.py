@@ -161,11 +161,21 @@ def test_what_was_typed_and_never_labelled_is_deleted_at_once_after_a_confirmati
     assert any("2 questions were deleted" in t.value for t in at.toast)
 
 
+def test_what_was_typed_and_never_labelled_is_queued_at_once(wb, at):
+    for text in ("Who built it?", "Who paid it?"):
+        asking.ask(wb, TOWERS, text, as_typed=True)
+    at = at.run().button(key="data_question_leftovers_queue").click().run()
+    queued = question_management.list_questions(wb, TOWERS, state="queued", limit=9).page
+    assert {"Who built it?", "Who paid it?"} <= {q.text for q in queued}
+    assert [t.value for t in at.toast] == ["2 questions were added to the queue."]
+
+
 def test_a_viewer_deletes_no_leftovers(wb):
     asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
     stored.set_role(wb, "viewer")
     at = open_questions()
     assert at.button(key="data_question_leftovers").disabled
+    assert at.button(key="data_question_leftovers_queue").disabled
     assert "data_question_leftovers" not in [b.key for b in open_questions(find="built").button]
 
 

@@ -542,7 +542,8 @@ def opened_list(**query):
 
 def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
     at = opened_list()
-    assert "Who designed the Forth Bridge?" in markup(at)
+    assert '<h2 class="asked" dir="auto">Who designed the Forth Bridge?' in markup(at)
+    assert markup(at).count('<div dir="auto">') == rows(at)
     assert "0 of 4 candidates labelled by you</p>" in markup(at)
     assert rows(at) == 4
     at = at.button(key="label_row_2_incorrect").click().run()

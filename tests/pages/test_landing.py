@@ -53,14 +53,14 @@ def add_shipped(wb, name):
     (folder / "tea.md").write_text("---\ntitle: Tea\nsplit: train\n---\n\nTea is a drink. It is hot.\n")
 
 
-def test_the_way_to_the_handbook_is_shown_once_it_is_read_and_its_steps_are_its_own(wb):
+def test_the_way_to_the_handbook_opens_once_it_is_read_and_its_steps_are_its_own(wb):
     add_shipped(wb, "starter")
     add_shipped(wb, "handbook")
     ensure_starter(wb)
-    assert "as2_tour_handbook" not in tour_buttons(open_page(query={"corpus": "starter"}))
+    assert open_page(query={"corpus": "starter"}).button(key="as2_tour_handbook").disabled
     ensure_handbook(wb)
     at = open_page(query={"corpus": "starter"})
-    assert "as2_tour_handbook" in tour_buttons(at)
+    assert not at.button(key="as2_tour_handbook").disabled
     assert links(at)["Use my own documents"] == "view=corpora"
     assert links(at)["Go to Label"] == "corpus=handbook"  # in the starter corpus all is labelled
     assert "corpus" not in links(at)["Go to Adapt"]

@@ -8,14 +8,16 @@ from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import count, escape, format_percent, name_document, plain
 from as2core.cascade.attribution import Attribution
 
+MIN_POSSIBLE = 0.45
 VERDICTS = (
     (0.9, "Almost certainly the answer"),
     (0.75, "Very likely the answer"),
     (0.6, "Probably the answer"),
-    (0.45, "Possibly the answer"),
-    (0.1, "Uncertain: read the next candidates, too"),
-    (0.0, "Unlikely: read the next candidates, too"),
+    (MIN_POSSIBLE, "Possibly the answer"),
+    (0.1, "Uncertain"),
+    (0.0, "Unlikely"),
 )
+READ_ON = "read the next candidates, too"  # after the percentage, where it is lower than MIN_POSSIBLE
 
 BELOW_ANSWERS = (
     "This sentence comes closest, but its score is below that of most correct answers. The percentages in the table "
@@ -97,6 +99,7 @@ def draw_answer(
     else:
         title = explain_probability(view, probability)
         verdict = f'{describe_probability(probability)} <span title="{title}">{render_percent(probability)}</span>'
+        verdict += f" · {READ_ON}" if round(probability, 2) < MIN_POSSIBLE else ""
         meter = render_meter(probability)
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     kind += " as2-answer-labelled" if is_confirmed else ""

@@ -14,8 +14,8 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.metrics import to_ranks
 
 ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
-COLUMNS = ["cascade", "generative", "together", "probability", "sentence", "by exit", "dropped", "label", "differ",
-           "document"]  # fmt: skip
+COLUMNS = ["cascade", "sentence", "probability", "generative", "together", "by exit", "dropped", "label", "differ",
+           "document"]  # on a phone the first two are in sight  # fmt: skip
 WITH_GENERATIVE = ("generative", "together", "differ")
 
 

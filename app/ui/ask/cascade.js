@@ -83,7 +83,7 @@ class Cascade {
     svg.setAttribute("height", m.at.height);
     svg.innerHTML = drawPicture(m);
     this.plot.setAttribute("aria-label", `${describeRun(m.stages)} Left and right arrow keys step through it.`);
-    this.find(".left").textContent = m.stages.at(-1).kept.toLocaleString("en");
+    this.showLeft(m.stages.at(-1).kept, "reach the end");
     this.find(".all").textContent = m.stages[0].entered.toLocaleString("en");
     const saved = 1 - m.run.cost;
     this.find(".saved").innerHTML = saved > 0 ? `<b>${formatShare(saved)}</b> of the cascade's compute saved` : "nothing saved";
@@ -161,7 +161,12 @@ class Cascade {
   count(progress, column) {
     const { stages } = this.drawn, stage = stages[Math.max(0, column)];
     const share = column < 0 ? 0 : Math.min(1, (progress - column - 1) / 0.5);
-    this.find(".left").textContent = Math.round(stage.entered + (stage.kept - stage.entered) * share).toLocaleString("en");
+    this.showLeft(Math.round(stage.entered + (stage.kept - stage.entered) * share), "remain");
+  }
+
+  showLeft(number, fate) {
+    this.find(".left").textContent = number.toLocaleString("en");
+    this.find(".fate").textContent = fate;
   }
 
   play() {

@@ -26,7 +26,7 @@ from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked_note
-from app.ui.ask.notes.synonym_link import draw_synonym_link
+from app.ui.ask.notes.synonym_link import draw_synonym_link, make_address
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
@@ -166,7 +166,7 @@ def _draw_above(page: AskPage, answer: Answer) -> None:
         if answer.expanded_question != answer.question:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"Read as: {plain(answer.expanded_question)}", width="content")
-                navigation.to("data", "Synonyms", view="synonyms")
+                navigation.to("data", "Synonyms", **make_address(page.frame))
         draw_hints(answer)
         draw_link_limit(page.question)
         draw_meaning_state(page.frame, answer)
@@ -228,7 +228,7 @@ def _draw_result(frame: Frame, answer_slot: DeltaGenerator, current: result.Resu
         draw_facts(view)
         pinned.draw_switch(frame, view, run, arrangement, present)  # last: it is not there before the first label
     draw_overlooked_note(frame, view, run, best, {} if arrangement.top else labels)  # these go when a label is given
-    draw_synonym_link(view, arrangement, labels.values())
+    draw_synonym_link(frame, view, arrangement, labels.values())
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
         draw_cascade(view, current.record, percents=percents, answer=first, labels=labels)

@@ -17,6 +17,7 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import Answer, AskView, EarlyAnswer
 from app.ask.pins import Pin, find_pins
+from app.corpora.synonyms import read_synonyms
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
@@ -134,12 +135,12 @@ def forget_pins() -> None:
 
 
 def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -> Result:
-    """Ask, unless the stored result is of this question, corpus and model. `show_early` gets the answer under the
-    session's drop ratio as soon as it is clear."""
+    """Ask, unless the stored result is of this question, model, documents and synonyms. `show_early` gets the answer
+    under the session's drop ratio as soon as it is clear."""
     as_typed = _is_as_typed(text)
     url.put(q=text if fits_link(text) else None, as_typed="1" if as_typed else None)
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
-    key = (frame.corpus.id, text, frame.version, as_typed)
+    key = (text, frame.version, as_typed, *_identify_contents(frame))
     entry = st.session_state.get("_as2_result")
     if entry is not None and entry[0] == key:
         return entry[1]
@@ -171,6 +172,13 @@ def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -
     result = Result(view, make_record(view), _pool().submit(score_after_drawing), is_drawn)
     st.session_state["_as2_result"] = (key, result)
     return result
+
+
+def _identify_contents(frame: Frame) -> tuple[object, ...]:
+    """What else a result depends on. Vectors are left out: they come while the answer is read, and `notes.meaning`
+    offers another search."""
+    corpus = frame.corpus
+    return corpus.id, corpus.documents, corpus.sentences, corpus.changed, str(read_synonyms(frame.wb, corpus.id))
 
 
 def close(question_id: int) -> None:

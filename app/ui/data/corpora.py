@@ -1,6 +1,7 @@
 """Corpora: list, create, rename, delete, add documents, load the shipped ones."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, use_corpus
+from app.ui.scripts import scroll_to
 from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.ui.uploads import offer_upload
@@ -22,10 +24,20 @@ from app.ui.wording import describe_vectors
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
+NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
+SCROLLING = "_data_scrolling"  # of the session: the name of a corpus whose upload is to come in sight
 REPORT = "_data_report"  # of the session: the name of a corpus and what was ingested
 MAX_NOTES = 5  # of an upload
 ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
+
+
+@dataclass(slots=True)
+class _NewCorpus:
+    """The form for a new corpus. `turn`: how many it made. `name`: of one that is not in use yet."""
+
+    turn: int = 0
+    name: str = ""
 
 
 def draw(frame: Frame) -> None:
@@ -120,7 +132,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)
             st.session_state.pop("_as2_corpus", None)
-            announce(f"The corpus {corpus.name} was deleted.")
+            announce(f"The corpus “{corpus.name}” was deleted.")
             st.rerun()
 
 
@@ -134,29 +146,36 @@ def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
                 _close()
                 st.session_state.pop(REPORT, None)  # it has the old name
-                announce(f"The corpus {corpus.name} is now called {view.name}.")
+                announce(f"The corpus “{corpus.name}” is now called “{view.name}”.")
                 st.rerun()
 
 
 def _draw_create(frame: Frame) -> None:
+    """The form has another key after each corpus, so that it is empty, and so that the second click of two on Create is
+    for none that is there. It overtakes the run of the first; what that one made is noted without Streamlit, and taken
+    into use by the run that follows."""
     why = frame.explain_refusal("create corpora")
+    new: _NewCorpus = st.session_state.setdefault(NEW, _NewCorpus())
     st.header("New corpus", anchor=False)
     st.caption("Name it, then add its documents below.")
     with (
-        st.form("data_new", border=False, clear_on_submit=True),
+        st.form(f"data_new_{new.turn}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        name = st.text_input(
-            "Name", max_chars=corpora.MAX_NAME_CHARS, placeholder="For example: Handbooks", key="data_new_name"
-        )
+        name = st.text_input("Name", max_chars=corpora.MAX_NAME_CHARS, placeholder="For example: Handbooks",
+                             key=f"data_new_name_{new.turn}")  # fmt: skip
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
     if create:
         with catch_errors():
-            corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
-            use_corpus(corpus.name)
-            result.submit("")  # the question on Ask was of another corpus
-            announce(f"The corpus {corpus.name} was created. Add documents to it.")
-            st.rerun()
+            new.name = corpora.create_corpus(frame.wb, name, by=frame.annotator.id).name
+            new.turn += 1
+    if new.name:
+        use_corpus(new.name)
+        result.submit("")  # the question on Ask was of another corpus
+        announce(f"The corpus “{new.name}” was created. Add documents to it.")
+        st.session_state[SCROLLING] = new.name
+        new.name = ""
+        st.rerun()
 
 
 def _draw_starter(frame: Frame) -> None:
@@ -191,23 +210,26 @@ def _load(frame: Frame, name: str, title: str) -> None:
             )
         else:
             use_corpus(corpus.name)
-            announce(f"The corpus {corpus.name} is complete.")
+            announce(f"The corpus “{corpus.name}” is complete.")
             st.rerun()
 
 
 def _draw_ingest(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("add documents")
     name = plain(corpus.name)
-    st.header(f"Add documents to “{name}”", anchor=False)
+    with st.container(key="data_upload"):
+        st.header(f"Add documents to “{name}”", anchor=False)
+    if st.session_state.pop(SCROLLING, "") == corpus.name:
+        scroll_to(".st-key-data_upload", corpus.name, block="start")
     if corpus.name in SHIPPED:
         st.info(
             f"“{name}” comes with the program. For your own documents, create a corpus above first.",
             icon=":material/create_new_folder:",
         )
     st.caption(
-        "Accepted are PDF, text, Markdown, web pages (HTML), tables (CSV, TSV) with the sentences in a column named "
-        "text, and JSONL. Word files: save them as PDF or text first. The shipped models read English. Adding a file "
-        "again under its name changes nothing."
+        "Accepted are PDF, text, Markdown, web pages (HTML), JSONL, and tables (CSV, TSV) with a column named text, "
+        "each row a document. Word files: save them as PDF or text first. The shipped models read English. A file with "
+        "the name of a stored one replaces it; the same content changes nothing."
     )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = offer_upload(
@@ -268,12 +290,19 @@ def _draw_changes(report: IngestView) -> None:
         )
     if others := [name for name in report.updates if name not in report.replacements]:
         st.caption(f":material/edit: Updated: {plain(name_some(others, report.updated - len(report.replacements)))}.")
+    if report.orphans:
+        st.warning(
+            f"Labels whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a question with "
+            "no other label is back in the queue “Unlabelled”.",
+            icon=":material/label_off:",
+        )
 
 
 def describe_ingest(name: str, report: IngestView) -> str:
-    parts = [f"{report.added:,} added", f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
+    parts = [f"{count(report.added, 'document')} added"]
+    parts += [f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
     if report.unread_files:
-        parts.append(f"{len(report.unread_files):,} not read")
+        parts.append(f"{count(len(report.unread_files), 'file')} not read")
     if report.partly_read_files:
-        parts.append(f"{len(report.partly_read_files):,} read in part")
+        parts.append(f"{count(len(report.partly_read_files), 'file')} read in part")
     return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'new sentence')}."

@@ -24,7 +24,7 @@ _CSS = Path(__file__).with_name("data.css")
 
 
 def draw(frame: Frame) -> None:
-    _draw_way_back(frame)
+    draw_way_back(frame)
     corpus = frame.corpus
     if not corpus.documents:
         st.info("This corpus has no documents yet. Add some under Corpora.", icon=":material/upload_file:")
@@ -32,14 +32,14 @@ def draw(frame: Frame) -> None:
     st.html(_CSS)
     if "data_search" not in st.session_state:
         st.session_state["data_search"] = url.get("search")
-    search = st.text_input("Search titles", key="data_search", placeholder="Part of a title or an identifier",
+    search = st.text_input("Search titles and files", key="data_search", placeholder="Part of a title or a file name",
                            icon=":material/search:")  # fmt: skip
     url.put(search=search.strip())
     matches = _list_matches(frame, search.strip())
     if not matches:
-        st.info("No document matches. Try a shorter part of its title.", icon=":material/search_off:")
+        st.info("No document matches. Try a shorter part of its title or file name.", icon=":material/search_off:")
         return
-    left, right = st.columns([1, 1.35], gap="large")
+    left, right = st.columns([1, 1.2], gap="large")
     with left:
         document = _choose(matches)
         if len(matches) == MAX_LISTED_DOCUMENTS < corpus.documents:
@@ -56,10 +56,12 @@ def draw(frame: Frame) -> None:
                 st.html(render_title(document), width="stretch")
                 _draw_delete(frame, document)
             _draw_text(frame, document)
+            if not url.get("sentence"):  # on a phone the list fills the screen
+                scroll_to(".st-key-data_document_head", str(document.id), block="nearest")
 
 
-def _draw_way_back(frame: Frame) -> None:
-    """To the question on Ask that a document was opened from."""
+def draw_way_back(frame: Frame) -> None:
+    """To the question on Ask that the documents or the synonyms were opened from."""
     address = url.get_present(*navigation.QUESTION)
     if "q" not in address:
         return
@@ -136,14 +138,14 @@ def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
     documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
     url.put(doc=None)
     rest = f" Its labels ({labels:,}) stay." if labels else ""
-    st.toast(f"{plain(document.title or document.external_id)} was deleted.{rest}", icon=":material/delete:")
+    st.toast(f"“{plain(document.title or document.external_id)}” was deleted.{rest}", icon=":material/delete:")
 
 
 def _choose(matches: list[DocumentView]) -> DocumentView | None:
     start = next((i for i, d in enumerate(matches) if d.external_id == url.get("doc")), None)
-    rows = [(d.title or d.external_id, d.sentences, d.source) for d in matches]
+    rows = [(d.title or d.external_id, d.source, d.sentences) for d in matches]
     event = st.dataframe(
-        pd.DataFrame(rows, columns=["title", "sentences", "source"]),
+        pd.DataFrame(rows, columns=["title", "source", "sentences"]),
         hide_index=True, on_select="rerun", selection_mode="single-row", height=min(560, 38 + 35 * len(matches)),
         key=f"data_documents_{hash(tuple(d.id for d in matches))}",
         selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
@@ -165,7 +167,7 @@ def render_title(document: DocumentView) -> str:
     parts = (document.external_id, document.source, count(document.sentences, "sentence"))
     about = " · ".join(escape(part) for part in parts if part)
     title = escape(document.title or document.external_id)
-    return f'<div class="as2-doc"><h2>{title}</h2><p class="about">{about}</p></div>'
+    return f'<div class="as2-doc"><h2 dir="auto">{title}</h2><p class="about">{about}</p></div>'
 
 
 def render_text(sentences: list[SentenceView], *, mark: int | None = None) -> str:
@@ -180,5 +182,6 @@ def render_text(sentences: list[SentenceView], *, mark: int | None = None) -> st
             else f'<span class="s">{text}</span>'
         )
 
-    body = "".join("<p>" + " ".join(map(render, run)) + "</p>" for _, run in groupby(sentences, lambda s: s.paragraph))
+    runs = [" ".join(map(render, run)) for _, run in groupby(sentences, lambda s: s.paragraph)]
+    body = "".join(f'<p dir="auto">{run}</p>' for run in runs)
     return f'<div class="as2-doc">{body}</div>'

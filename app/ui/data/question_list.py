@@ -109,14 +109,27 @@ def _draw_leftovers(frame: Frame) -> None:
     leftovers = question_management.list_leftovers(frame.wb, frame.corpus.id)
     why = frame.explain_refusal("change questions")
     if leftovers:
-        st.button(f"Delete those typed on Ask without labels ({len(leftovers):,}) …", key="data_question_leftovers",
-                  type="tertiary", icon=":material/delete_sweep:", disabled=bool(why), help=why,
-                  on_click=st.session_state.__setitem__, args=(LEFTOVERS, leftovers))  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Typed on Ask, without labels: {len(leftovers):,}")
+            st.button("Add all to the queue", key="data_question_leftovers_queue", type="tertiary",
+                      icon=":material/playlist_add:", disabled=bool(why), help=why,
+                      on_click=_queue_leftovers, args=(frame, leftovers))  # fmt: skip
+            st.button("Delete all …", key="data_question_leftovers", type="tertiary", icon=":material/delete_sweep:",
+                      disabled=bool(why), help=why, on_click=st.session_state.__setitem__,
+                      args=(LEFTOVERS, leftovers))  # fmt: skip
 
 
 @guard
 def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
     question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
+
+
+@guard
+def _queue_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
+    """Those that the button counted, without what was deleted or added since."""
+    ids = set(leftovers).intersection(question_management.list_leftovers(frame.wb, frame.corpus.id))
+    question_management.set_queued(frame.wb, ids, queued=True, by=frame.annotator.id)
+    announce(f"{count(len(ids), 'question was', 'questions were')} added to the queue.")
 
 
 def draw_dialog(frame: Frame) -> None:

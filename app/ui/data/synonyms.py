@@ -5,7 +5,8 @@ import streamlit as st
 from app.corpora.synonyms import read_prepared, read_synonyms
 from app.ranking.synonym_proposals import dismiss_proposals, propose_from_labels
 from app.ranking.synonyms import write_synonyms
-from app.ui import navigation
+from app.ui import navigation, url
+from app.ui.data.documents import draw_way_back
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, plain
@@ -20,6 +21,7 @@ MAX_PROBLEMS = 10  # listed
 def draw(frame: Frame) -> None:
     now = read_synonyms(frame.wb, frame.corpus.id)
     why = frame.explain_refusal("change the synonyms")
+    draw_way_back(frame)
     st.header("Synonyms", anchor=False)
     st.caption(
         "If people say “PAA” and the documents say “peracetic acid”, write `PAA => peracetic acid`. A question with "
@@ -39,7 +41,7 @@ def draw(frame: Frame) -> None:
             st.button(f"Fill in the {count(len(offer.words), 'synonym')} prepared for this corpus",
                       key="data_synonyms_prepared", disabled=bool(why), help=why,
                       on_click=st.session_state.__setitem__, args=(key, str(offer)))  # fmt: skip
-    if now:
+    if now and not url.get("q"):
         navigation.to("ask", "Ask a question")
     if not why:
         _draw_proposals(frame, key)

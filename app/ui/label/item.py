@@ -24,7 +24,7 @@ def show_context(title: str, before: str, text: str, after: str) -> str:
     """A sentence marked between its neighbours, below the name of its document, as HTML."""
     near = [f'<span class="near">{escape(neighbour)}</span>' for neighbour in (before, after)]
     source = f'<p class="source">{escape(name_document(title))}</p>'
-    return f'{source}<p class="context">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
+    return f'{source}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
 
 
 def note_kept_apart(item: QueueItem | QuestionItem) -> str:
@@ -59,7 +59,7 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
-        <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(item.question)}</h2>{note_kept_apart(item)}
         {show_context(item.title, item.before, item.text, item.after)}
         {scores}{peers}</div>"""
     )

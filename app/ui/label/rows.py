@@ -43,7 +43,7 @@ def draw(
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(item.why, QUEUES[desk.seat.queue].description)}</span></p>
-        <h2 class="asked">{escape(item.question)}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(item.question)}</h2>{note_kept_apart(item)}
         <p class="source">{_describe_extent(item)}</p></div>"""
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_list_head"):
@@ -118,6 +118,6 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
-        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{escape(row.text)}'
+        f'<div class="as2-row{kind}" data-testid="as2-row"{current}><div dir="auto">{escape(row.text)}</div>'
         f"<small>{escape(name_document(row.title))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -61,14 +61,15 @@ def _find_address(wb: Workbench, page: str, corpus: str) -> dict[str, str]:
 
 
 def _draw_handbook(wb: Workbench) -> None:
-    """The way to the handbook, as soon as it is read: at a first start that is some seconds after the page is drawn."""
-    if shipped.is_being_read(wb, HANDBOOK):
-        shipped.await_reading(wb, HANDBOOK)
-    elif find_state(wb, HANDBOOK) is ShippedState.READY:
+    """The way to the handbook. At a first start it is disabled for some seconds, until the handbook is read."""
+    is_pending = shipped.is_being_read(wb, HANDBOOK)
+    if is_pending or find_state(wb, HANDBOOK) is ShippedState.READY:
         st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
                   help="The shipped model knows the questions of the starter corpus, so a retrain brings little here. "
                   "The handbook of an invented company shows what labels bring.",
-                  on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
+                  disabled=is_pending, on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
+    if is_pending:
+        shipped.await_reading(wb, HANDBOOK)
 
 
 def draw_link(name: str, *, has_question: bool) -> None:

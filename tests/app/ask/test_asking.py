@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from fake_models import FakeCascade
 from sqlalchemy import Engine, event, select
+from tower_texts import TOWER
 
 from app.ask import asking, questions
 from app.corpora import corpora, documents
@@ -410,6 +411,17 @@ def test_few_vectors_among_many_passages_do_not_decide_what_is_found(wb, towers,
     embedded = models.vectors.texts
     assert [c.text for c in asking.ask(wb, towers.id, QUESTION).candidates] == before
     assert models.vectors.texts == embedded
+
+
+def test_a_copy_of_a_document_takes_nothing_from_the_answer(wb, towers, monkeypatch):
+    monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.9))
+    alone = asking.ask(wb, towers.id, QUESTION)
+    documents.ingest(wb, towers.id, [("copy.txt", TOWER.replace(" ", "  ").encode())])
+    twice = asking.ask(wb, towers.id, QUESTION)
+    best = alone.candidates[alone.best].text.split()
+    assert twice.trace.scores()[twice.best] == alone.trace.scores()[alone.best]
+    assert twice.probability[twice.best] == pytest.approx(alone.probability[alone.best])
+    assert [c.text.split() for c in twice.candidates].count(best) == 2
 
 
 def test_a_candidate_that_only_stands_out_is_an_answer_from_half_the_threshold_on():

@@ -13,6 +13,7 @@ from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ranking import retrieval
 from app.workbench import people
+from db.repositories import questions
 
 
 @pytest.fixture
@@ -176,6 +177,26 @@ def test_unlabelled_offers_one_candidate_of_every_question_nobody_labelled(wb, s
         give(ann, item)
     assert sorted(q for q, _ in met) == sorted(QUESTIONS)
     assert {rank for _, rank in met} == {1}
+
+
+def test_a_question_whose_only_label_is_on_a_sentence_that_left_its_document_is_unlabelled_again(
+    wb, scored, give, clock, ann
+):
+    def count_remaining():
+        return progress.measure_progress(wb, scored.id, ann.id, "unlabelled").remaining
+
+    item, before = queues.find_next_item(wb, Seat(scored.id, ann.id, "unlabelled")), count_remaining()
+    give(ann, item, "correct")
+    assert count_remaining() == before - 1
+    [place] = documents.load_sentences(wb, [item.sentence_id])
+    kept = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != item.sentence_id]
+    clock.advance(minutes=11)
+    report = documents.ingest(wb, scored.id, [(place.source, " ".join([*kept, "It is green."]).encode())])
+    assert (report.updated, report.sentences, report.orphans) == (1, 1, 1)
+    assert count_remaining() == before
+    with wb.read() as s:  # and its list is made anew, with the new sentence
+        assert item.question_id in questions.list_outdated_questions(s, scored.id)
+    assert consensus.read_labels(wb, item.question_id) == {item.sentence_id: "correct"}
 
 
 def test_early_begins_where_the_first_exit_and_the_last_are_furthest_apart(wb, scored, give, ann):

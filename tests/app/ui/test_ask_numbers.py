@@ -34,7 +34,7 @@ def a_trace(scores):
 @pytest.mark.parametrize(
     ("probability", "words"),
     [(0.97, "Almost certainly the answer"), (0.75, "Very likely the answer"), (0.5, "Possibly the answer"),
-     (0.1, "Uncertain: read the next candidates, too"), (0.004, "Unlikely: read the next candidates, too")],
+     (0.1, "Uncertain"), (0.004, "Unlikely")],
 )  # fmt: skip
 def test_a_probability_has_words(probability, words):
     assert describe_probability(probability) == words
@@ -146,6 +146,6 @@ def test_no_time_is_called_none(total, retrieval, text):
 
 
 def test_how_far_search_by_meaning_is_has_one_wording():
-    words = "Search by meaning: 89 % of the vectors are ready; until 90 %, the search goes by words alone."
+    words = "Search by meaning is 89 % prepared. Answers get better once it is ready."
     assert describe_vectors(89, 100) == words
-    assert describe_vectors(199, 200) == "Search by meaning: 99 % of the vectors are ready."
+    assert describe_vectors(199, 200) == "Search by meaning is 99 % prepared."

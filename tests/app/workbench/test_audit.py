@@ -103,9 +103,10 @@ def test_a_change_of_the_labelling_rules_is_recorded_with_what_it_was_and_one_th
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2, control=0.25, target=100)
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2, target=100)
     event, *others = audit_log.list_events(wb, by=None, act="rules")
-    assert [e.detail for e in others] == ["control 0.1 to 0, blind 0.5 to 0"]  # of the corpus's fixture
+    of_fixture = ["random share 0.1 to 0, share without ranks 0.5 to 0"]
+    assert [e.detail for e in others] == of_fixture
     assert (event.actor, event.act, event.target) == ("ann", "change the labelling rules", "towers")
-    assert event.detail == "overlap 1 to 2, control 0 to 0.25, target none to 100"
+    assert event.detail == "people per pair 1 to 2, random share 0 to 0.25, target none to 100"
 
 
 def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
