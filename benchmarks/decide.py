@@ -131,7 +131,7 @@ def run(name: str, pair: int, seed: int, measure: str) -> Outcome:
     decision = Decision.start(hidden, settings)
     forecasts: dict[int, int | None] = {}
     others = None
-    while (item := decision.item) and (conclusion := decision.judge()).kind == OPEN:
+    while (item := decision.item) and (conclusion := decision.judge()).outcome == OPEN:
         forecasts[conclusion.labels] = conclusion.more
         decision = decision.give(int(labels[item.qid][item.candidate]))
         if len(decision.draws) == ONE_LOOK and others is None and (found := decision.estimate_for_others()):
