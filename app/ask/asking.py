@@ -189,13 +189,18 @@ def ask(
         on_progress(Progress(2, 3, "storing the scores"))
     ranking_ended = time.perf_counter()
     question_id = _find_or_add_question(wb, corpus_id, result.question)
-    store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=settings.get("by"))
+    answer = _make_answer(model, original, result)
+    is_answered = answer.is_answered if answer.is_calibrated else None
+    store = partial(
+        scoring.store_ranking, wb, question_id, model, result,
+        by="ask", annotator_id=settings.get("by"), is_answered=is_answered,
+    )  # fmt: skip
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
     labels = consensus.read_labels(wb, question_id)
     candidates = tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates)
     ended = time.perf_counter()
-    answer = _make_answer(model, original, replace(result, candidates=candidates))
+    answer = replace(answer, candidates=candidates)
     return AskView(
         **{f.name: getattr(answer, f.name) for f in fields(answer)},
         question_id=question_id,

@@ -12,6 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.ask.questions import find_or_add, rank_in_background
@@ -43,6 +44,7 @@ SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whe
 MAX_RANK = 3  # of the sentence, when its question is asked
 MIN_WORDS, MAX_WORDS = 6, 60  # of a sentence
 MAX_LISTED_PROPOSALS = 50
+MAX_COUNTED_SENTENCES = 2000  # of a corpus whose suitable sentences are counted beforehand, in some 50 ms
 
 
 class AlreadyDecided(As2Error):
@@ -88,6 +90,14 @@ def start(
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
     return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
+
+
+def count_suitable_sentences(wb: Workbench, corpus_id: int) -> int:
+    """How many sentences without a proposal the rules can turn into a question: no run proposes more."""
+    with wb.read() as s:
+        texts = [r.text for r in _select_short(rows.list_untried_sentences(s, corpus_id))]
+    write = rule_writer(texts)
+    return sum(bool(drafts) for drafts in write(texts, 1))
 
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
@@ -146,7 +156,7 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
         all_questions = question_rows.list_questions(s, corpus_id)
         texts |= {normalise(q.text) for q in all_questions if q.queued or q.origin != ASKED}
         pool = rows.list_untried_sentences(s, corpus_id)
-    sentences = [r for r in pool if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
+    sentences = _select_short(pool)
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
     proposals = attempts = 0
@@ -178,6 +188,10 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     # a run that ended before its last sentence does not know how many of them have a form that can be turned
     is_complete = proposals < total and attempts < max_tries
     return {"proposed": proposals, "tried": attempts, **({"sentences": len(pool)} if is_complete else {})}
+
+
+def _select_short(sentences: Sequence[Row]) -> list[Row]:
+    return [r for r in sentences if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
 
 
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:

@@ -31,6 +31,7 @@ STATES: dict[str, dict[str, bool]] = {
     "removed": {"is_queued": False},
     "unlabelled": {"is_labelled": False},
     "labelled": {"is_labelled": True},
+    "unanswered": {"is_unanswered": True},
 }
 DELETE, DELETE_LEFTOVERS = "delete a question", "delete questions without labels"  # in the audit log
 

@@ -31,7 +31,7 @@ FORMATS = {
     "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
     "table": "question, sentence, label, title, for a spreadsheet; an apostrophe keeps it from reading a formula",
     "qrels": "qid 0 docid rel (1 or 0)",
-    "wikiqa": "WikiQA's TSV",
+    "wikiqa": "question, document, sentence and label (1 or 0) per line, divided by tabs",
     "beir": "corpus, queries and qrels, zipped",
     "run": "the ranking of the version in use: qid Q0 docid rank score tag",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",

@@ -9,9 +9,10 @@ import io
 import tempfile
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from lzma import LZMAError
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -24,14 +25,15 @@ from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.workbench import Workbench, make_storable
-from as2core.data import beir
+from as2core.data import beir, question_table
 from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
-from as2core.data.documents import clean_file_name
+from as2core.data.documents import clean_file_name, decode_text
 from as2core.data.source import read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
-from db.models import Annotator
+from db.models import Annotator, text_key
+from db.repositories import corpora as corpus_rows
 from db.repositories import people as people_rows
 
 IMPORTS = (
@@ -39,7 +41,8 @@ IMPORTS = (
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 )  # fmt: skip
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
-TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", "table")
+TABLE = "table"
+TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", TABLE)
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 MAX_ARCHIVE_FILES = 1000
@@ -59,6 +62,19 @@ class ImportInterrupted(KeyboardInterrupt):
         self.corpus = corpus
 
 
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """A label file as it was read: its questions, its malformed lines, where each label stands, and how many candidates
+    were left out because they have no text."""
+
+    name: str
+    fmt: str
+    questions: list[Question]
+    problems: list[tuple[int, str]]
+    lines: report.Lines
+    textless: int
+
+
 def import_labels(
     wb: Workbench,
     corpus_id: int | None,
@@ -70,37 +86,75 @@ def import_labels(
     split: str = "",
     by: int | None = None,
 ) -> report.ImportView:
-    """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
-    one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `by`: who imports;
-    None is the command line, which may sign for everybody.
-
-    Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
-    from an earlier one of the same annotator or from the verdict on the pair. Counted and left out: a candidate without
-    a text, in a format that has texts.
-
-    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
-    who is known here; UnreadableFile, BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
-    """
+    """`read_labels` and `store_labels` in one."""
     if split not in SPLITS:
         raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
+    return store_labels(wb, corpus_id, read_labels(name, data, fmt), annotator, split=split, by=by)
+
+
+def read_labels(name: str, data: bytes | Path, fmt: str = "auto") -> LabelFile:
+    """The file in one of IMPORTS. A candidate without a text, in a format that has texts, is counted and left out.
+    Raises UnreadableFile, BadSetting."""
     name = clean_file_name(name)
-    content = _read_content(name, data)
+    content = _decode_spreadsheet(name, _read_content(name, data))
     fmt = _detect_format(name, content, fmt)
     questions, problems, lines = _parse(name, content, fmt)
     questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
-    if corpus_id is None and fmt in TEXTLESS_FORMATS:
-        raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
     if not questions and not problems:
         raise UnreadableFile(f"{name}: no labelled question in it")
+    return LabelFile(name, fmt, questions, problems, lines, textless)
+
+
+def list_unknown_sentences(wb: Workbench, corpus_id: int, file: LabelFile) -> tuple[str, ...]:
+    """The file's sentences that the corpus does not have, in the order of the file."""
+    if file.fmt in TEXTLESS_FORMATS:
+        return ()
+    texts = {text_key(t): t for q in file.questions for c in q.candidates if (t := make_storable(c.text))}
+    with wb.read() as s:
+        keys = {row.text_key for row in corpus_rows.find_sentences_by_text(s, corpus_id, list(texts.values()))}
+    return tuple(text for key, text in texts.items() if key not in keys)
+
+
+def store_labels(
+    wb: Workbench,
+    corpus_id: int | None,
+    file: LabelFile,
+    annotator: str = IMPORT,
+    *,
+    split: str = "",
+    add_sentences: bool = True,
+    by: int | None = None,
+) -> report.ImportView:
+    """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
+    one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `add_sentences`:
+    those that the corpus does not have become documents; otherwise their labels are left out. `by`: who imports; None
+    is the command line, which may sign for everybody.
+
+    Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
+    from an earlier one of the same annotator or from the verdict on the pair.
+
+    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
+    who is known here; BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
+    """
+    if corpus_id is None and file.fmt in TEXTLESS_FORMATS:
+        raise BadSetting(f"{file.name}: {file.fmt} holds no texts; choose the corpus whose sentences it labels")
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
     counts = ImportCounts()
-    if questions:
-        options = _sign(wb, name, questions, annotator, by)
-        options = replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
-        corpus = corpus or create_corpus(wb, _free_name(wb, name))
-        counts = _store(wb, by, name, corpus, questions, options)
-    view = _build_view(counts, problems, lines, corpus, fmt)
-    return replace(view, textless=textless, is_new_corpus=corpus is not None and corpus_id is None)
+    if file.questions:
+        options = _sign(wb, file.name, file.questions, annotator, by)
+        options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)
+        corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
+        is_untitled = file.fmt == TABLE and corpus_id is not None
+        questions = _add_titles(file.questions, file.name) if is_untitled else file.questions
+        counts = _store(wb, by, file.name, corpus, questions, options)
+    view = _build_view(counts, file.problems, file.lines, corpus, file.fmt)
+    return replace(view, textless=file.textless, is_new_corpus=corpus is not None and corpus_id is None)
+
+
+def _add_titles(questions: Sequence[Question], file: str) -> list[Question]:
+    """For a table's sentences among other documents: those without a title get the file's name, as documents do."""
+    title = PurePosixPath(file).stem.replace("_", " ")
+    return [replace(q, candidates=tuple(replace(c, title=c.title or title) for c in q.candidates)) for q in questions]
 
 
 def _build_view(
@@ -212,12 +266,32 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
         raise UnreadableFile(f"{name}: {str(e).partition(': ')[2] or e}") from e
 
 
+def _decode_spreadsheet(name: str, content: bytes) -> bytes:
+    """A CSV in the encoding of older spreadsheets (Windows-1252, or UTF-16 with its mark) as UTF-8. One that has UTF-8
+    as well is left as it is: its reader reports the lines that are not."""
+    if PurePath(name).suffix.lower() != ".csv" or _is_utf_8(content):
+        return content
+    if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
+        return content
+    return decode_text(content).encode()
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _detect_format(name: str, content: bytes, fmt: str) -> str:
     if not content.strip():
         raise UnreadableFile(f"{name}: the file is empty")
     if fmt == "auto":
         with _name_file(name):
             fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+        if not fmt and _holds_questions_only(content):
+            raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
         fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
@@ -230,6 +304,12 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
     if fmt not in IMPORTS:
         raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
     return fmt
+
+
+def _holds_questions_only(content: bytes) -> bool:
+    """Whether it is a table of one column, which is named as the questions' is."""
+    header = content.removeprefix(BOM_UTF8).strip().partition(b"\n")[0].decode(errors="replace")
+    return header.strip().strip('"').lower() in question_table.NAMES["question"]
 
 
 def _parse(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]], report.Lines]:

@@ -33,6 +33,7 @@ from db.repositories import questions as rows
 from db.repositories import reviews
 
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
+MAX_QUOTE_CHARS = 60
 MAX_GRADE = 2**31  # what a column holds is below it
 SOURCE = "imported with labels"  # of the documents made from imported sentences
 LABEL_OF = {value: label for label, value in BINARY.items()}
@@ -45,7 +46,8 @@ class ImportOptions:
     """Whose labels these are and how they are stored.
 
     `annotator_id`: who signs what the file does not sign; nobody if `unsigned`, so that a label that stands here
-    already is the same as theirs or in conflict with it. `signers`: name in the file -> annotator id. `split`: which
+    already is the same as theirs or in conflict with it. `add_sentences`: a sentence that the corpus does not have
+    becomes a document; otherwise it is rejected. `signers`: name in the file -> annotator id. `split`: which
     part of a divided set the questions are, "" where each says so itself or they are divided here; an import of stored
     questions replaces their split. `by_text`: a question is identified by its wording (CSV has no ids). `override`: a
     label that differs from an earlier one replaces it; otherwise it is a conflict.
@@ -58,6 +60,7 @@ class ImportOptions:
     by_text: bool = False
     override: bool = False
     unsigned: bool = False
+    add_sentences: bool = True
 
     def annotations(self, c: Candidate) -> dict[int, str]:
         """Annotator id -> label."""
@@ -134,7 +137,8 @@ class _BatchImport:
 
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
-        sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts)
+        add = self.options.add_sentences
+        sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts, add=add)
         candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
@@ -196,8 +200,7 @@ class _BatchImport:
             if row is None or row in assigned_rows or (c.text and _key(row.text) != _key(c.text)):
                 row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
-                reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
-                self.counts.rejections.append((question.qid, c.id, reason))
+                self.counts.rejections.append((question.qid, c.id, _explain_rejection(c)))
             else:
                 assigned_rows.add(row)
                 sentence_rows[c.id] = row
@@ -273,9 +276,15 @@ class _BatchImport:
             counts.outcomes.append((question.qid, c.id, outcome))
 
 
+def _explain_rejection(c: Candidate) -> str:
+    if c.text.strip():
+        return f"the sentence “{shorten(c.text, MAX_QUOTE_CHARS, placeholder=' …')}” is not in this corpus"
+    return f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
+
+
 def _name_pair(question: Question, c: Candidate) -> str:
     """Both ids, and as much of the texts as tells which they are."""
-    quoted = [f"“{shorten(text, 60, placeholder=' …')}”" for text in (question.text, c.text) if text]
+    quoted = [f"“{shorten(text, MAX_QUOTE_CHARS, placeholder=' …')}”" for text in (question.text, c.text) if text]
     return f"{question.qid} {c.id} ({', '.join(quoted)})" if quoted else f"{question.qid} {c.id}"
 
 
@@ -286,11 +295,12 @@ def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple
 
 
 class _Sentences:
-    """The corpus's sentences as a batch of candidates needs them; new ones are made on demand."""
+    """The corpus's sentences as a batch of candidates needs them; new ones are made on demand if `add`."""
 
     def __init__(
-        self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question], counts: ImportCounts
+        self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question], counts: ImportCounts, *, add: bool
     ) -> None:
+        self._add = add
         self._s, self._corpus_id, self._now, self._counts = s, corpus_id, now, counts
         candidates = [c for q in batch for c in q.candidates]
         self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
@@ -306,7 +316,8 @@ class _Sentences:
     def find(
         self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]
     ) -> SentenceRow | None:
-        """The sentence of a candidate that is none of `used`, made if need be; None without a text to make it from."""
+        """The sentence of a candidate that is none of `used`, made if need be; None where none may be made, or none
+        can without a text."""
         for row in self._by_name[c.id]:
             if row not in used and (not c.text or _key(row.text) == _key(c.text)):
                 return row
@@ -320,7 +331,7 @@ class _Sentences:
             is_own = row.external_id == c.id or self._s.get_one(DocumentRow, row.document_id).source != SOURCE
             if is_own and row not in used:
                 return row
-        return self._make(c, qid)
+        return self._make(c, qid) if self._add else None
 
     def _make(self, c: Candidate, qid: str) -> SentenceRow:
         match = _NUMBERED_ID.fullmatch(c.id)

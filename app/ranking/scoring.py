@@ -230,10 +230,12 @@ def store_ranking(
     *,
     by: str,
     annotator_id: int | None = None,
+    is_answered: bool | None = None,
 ) -> tuple[int, tuple[RetrievedSentence, ...]]:
     """Store a run with the candidates that the encoder read, and their scores; returns the run's id, and the candidates
     with theirs. Not stored are those that the first stage dropped, and those that left their document meanwhile. `by`
-    says what asked for the run, `annotator_id` who."""
+    says what asked for the run, `annotator_id` who; `is_answered`: whether they got an answer, None where that means
+    nothing."""
     ranker, trace, candidates = as_cascade(model), result.trace, result.candidates
     cuts = find_nearest_cuts(trace, ranker.schedule) if candidates else {}
     entry_positions = trace.entered.tolist()
@@ -246,7 +248,7 @@ def store_ranking(
             annotator_id=annotator_id,
             last_exit=ranker.exits[-1],
             threshold=float(ranker.threshold),
-            settings={**asdict(result.limits), "by": by, "ranked": len(positions)},
+            settings={**asdict(result.limits), "by": by, "ranked": len(positions), "is_answered": is_answered},
             seconds=result.seconds,
             created=result.began,  # what the search finds may have changed since
         )

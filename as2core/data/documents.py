@@ -96,12 +96,12 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     elif suffix in (".html", ".htm"):
         title, text = html_text(content)
     elif suffix in (".md", ".markdown"):
-        meta, body = front_matter(_decode(content))
+        meta, body = front_matter(decode_text(content))
         title, blocks = markdown_blocks(body)
         text = BLOCK_END.join(block for block, _ in blocks)
         title = meta.pop("title", "") or title
     else:
-        title, text = "", _decode(content)
+        title, text = "", decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
@@ -159,7 +159,7 @@ def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Docu
 
 
 def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalformed) -> Iterator[Document]:
-    text = _decode(content)
+    text = decode_text(content)
     if delimiter is None:
         head = text.partition("\n")[0]
         delimiter = max(",;\t", key=head.count)
@@ -205,7 +205,7 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
     return Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
 
 
-def _decode(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace")

@@ -6,6 +6,7 @@ undone: a text that has apostrophes before such a character gets one more, so th
 """
 
 import re
+from codecs import BOM_UTF8
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -18,3 +19,9 @@ def defuse_formula(text: str) -> str:
 def restore_formula(text: str) -> str:
     """The text before `defuse_formula`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def mark_utf_8(content: bytes) -> bytes:
+    """With the mark (BOM) in front without which Excel takes UTF-8 for Windows-1252. For files that a person opens;
+    other programs may take the mark for text."""
+    return BOM_UTF8 + content

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
+from as2core.types import CORRECT
 from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionFilter:
     """Which questions of a corpus: those whose text has each of `words`, of this `origin`, that the label queues offer
-    or not, and that have a label or not; (), "" and None for all."""
+    or not, that have a label or not, and that had no answer when they were asked last, and have none labelled correct;
+    (), "" and None for all."""
 
     corpus_id: int
     words: Sequence[str] = ()
     origin: str = ""
     is_queued: bool | None = None
     is_labelled: bool | None = None
+    is_unanswered: bool | None = None
 
     def apply(self, statement: Select) -> Select:
         statement = statement.where(Question.corpus_id == self.corpus_id)
@@ -31,6 +34,8 @@ class QuestionFilter:
         if self.is_labelled is not None:
             has_label = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id).exists()
             statement = statement.where(has_label if self.is_labelled else ~has_label)
+        if self.is_unanswered:
+            statement = statement.where(_had_no_answer())
         return statement.where(Question.origin == self.origin) if self.origin else statement
 
 
@@ -48,6 +53,14 @@ def list_questions_with_counts(session: Session, which: QuestionFilter, limit: i
 def _was_asked() -> ColumnElement[bool]:
     """Whether somebody asked for the run; the first programs did not write down who did, and only Ask made runs."""
     return func.coalesce(Run.settings["by"].as_string(), "ask") == "ask"
+
+
+def _had_no_answer() -> ColumnElement[bool]:
+    of_question = Run.question_id == Question.id, _was_asked()
+    newest = select(func.max(Run.id)).where(*of_question).correlate(Question).scalar_subquery()
+    has_none = select(Run.id).where(Run.id == newest, Run.settings["is_answered"].as_boolean().is_(False)).exists()
+    is_correct = CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT
+    return has_none & ~select(CurrentLabel.id).where(*is_correct).exists()
 
 
 def count_questions(session: Session, which: QuestionFilter) -> int:

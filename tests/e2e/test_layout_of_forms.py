@@ -32,6 +32,19 @@ def test_an_error_about_the_name_of_a_corpus_leaves_its_field_as_wide_as_it_was(
     assert field.bounding_box()["width"] == width
 
 
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, {"width": 390, "height": 844}])
+def test_what_an_import_has_to_say_is_in_sight(small_page, small, size):
+    small_page.set_viewport_size(size)
+    small_page.goto(f"{small.url}/data?view=labels")
+    file = {"name": "letter.csv", "mimeType": "text/csv", "buffer": b"greeting\nDear Sir\n"}
+    button = small_page.get_by_role("button", name="Import", exact=True)
+    expect(button).to_be_visible()
+    small_page.locator('input[type="file"]').set_input_files(file)
+    expect(button).to_be_enabled()
+    button.click()
+    expect(small_page.get_by_text("letter.csv: the first line must be")).to_be_in_viewport()
+
+
 def test_a_phone_shows_the_name_of_the_product(small_page, small):
     small_page.set_viewport_size({"width": 390, "height": 844})
     small_page.goto(small.url)

@@ -1,6 +1,7 @@
 """The compare page."""
 
 import json
+from codecs import BOM_UTF8
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
@@ -22,7 +23,7 @@ from app.compare.short_names import shorten_paths
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
 from app.jobs.attempt import run_queued
-from app.ui.compare import headline, names, results, setup
+from app.ui.compare import downloads, headline, names, results, setup
 from app.ui.compare import sweep as sweep_of
 from app.ui.text import WORD_JOINER
 from app.versions import promotion
@@ -562,6 +563,14 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     at = open_comparison(job)
     assert [b.proto.label for b in at.get("download_button")] == [
         "Table as CSV", "Values by question as CSV", "All results as JSON"]  # fmt: skip
+
+
+def test_the_csv_files_of_a_comparison_have_the_mark_of_utf_8(wb, job):
+    view = comparison.load_comparison(wb, job)
+    for _, export, _, mime, _ in downloads.FILES:
+        content = downloads._make(export, view, mime)
+        assert content.startswith(BOM_UTF8) is (mime == "text/csv")
+        assert content.removeprefix(BOM_UTF8) == export(view).encode()
 
 
 def test_a_cell_of_a_download_becomes_no_formula():

@@ -1,6 +1,7 @@
 """The data page: corpora and their documents, labels in and out."""
 
 import re
+from codecs import BOM_UTF8
 from types import SimpleNamespace
 
 import pytest
@@ -17,9 +18,13 @@ from app.exchange import exports, imports
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
 from app.ui.data import documents as documents_ui
+from app.ui.data import label_import
+from app.ui.data import labels as labels_ui
+from app.ui.page import Frame
 from app.ui.wording import describe_vectors
 from app.versions import promotion
-from as2core.data import jsonl
+from as2core.data import jsonl, source
+from as2core.data.spreadsheet import mark_utf_8
 from as2core.errors import As2Error
 from as2core.types import Candidate, Question
 
@@ -388,10 +393,13 @@ def reasons(at, number=0):
     return [re.findall(r"<td>(.*?)</td>", row) for row in rows]
 
 
-def import_file(name, content, *, into=None, split=None):
+IMPORT_TARGET = f"data_import_target_{TOWERS}"
+
+
+def import_file(name, content, *, into="A new corpus", split=None):
     at = open_data({"view": "labels"})
     if into:
-        at.radio(key="data_import_target").set_value(into)
+        at.radio(key=IMPORT_TARGET).set_value(into)
     at = at.file_uploader(key="data_label_file_0").set_value((name, content, "text/plain")).run()
     if split:
         at = at.selectbox(key="data_import_split").select(split).run()
@@ -409,11 +417,10 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
     made = imports.import_labels(wb, None, "mine.tsv", WIKIQA.encode())
     versed = WIKIQA.replace("Nobody came that day.\t1", "Nobody came that day.\t0") + "Q3\twhy\tD1\tA day\tD1-2\n"
     at = open_page("data", {"corpus": "mine", "view": "labels"})
-    at.radio(key="data_import_target").set_value("mine")
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.tsv", versed.encode(), "text/plain")).run()
     at = at.selectbox(key="data_import_split").select("train").run()
     at = at.button(key=f"data_import_{made.corpus_id}").click().run()
-    assert "mine.tsv (wikiqa): 0 new labels, 2 unchanged, 1 in conflict, 1 unreadable line; 2 questions; " in texts(at)
+    assert "mine.tsv (wikiqa): 0 new labels, 2 unchanged, 1 in conflict, 1 line left out; 2 questions; " in texts(at)
     assert "moved from no split to train: 2." in texts(at)
     [(line, _)], [(conflict,)], lines = reasons(at, 0), reasons(at, 1), reasons(at, 2)
     assert line == "5"
@@ -462,7 +469,7 @@ def test_what_cannot_be_imported_leaves_the_rest_of_the_page(wb, me):
     label(wb, me)
     at = import_file("mine.csv", b"query,docid,rating\nWho came?,1,1\n")
     assert "csv holds no texts; choose the corpus" in texts(at)
-    assert at.get("download_button")
+    assert "JSONL" in [b.proto.label for b in at.get("download_button")]
 
 
 def test_an_import_can_go_into_the_corpus_in_use(wb):
@@ -472,8 +479,76 @@ def test_an_import_can_go_into_the_corpus_in_use(wb):
 
 
 def test_an_import_into_a_corpus_says_what_it_added(wb):
-    at = import_file("mine.tsv", WIKIQA.encode(), into="Towers")
+    at = import_file("mine.tsv", WIKIQA.encode(), into="Towers").button(key="data_import_add").click().run()
     assert "2 questions; 2 new sentences, 1 new document and 2 new questions in Towers." in texts(at)
+
+
+ONE_UNKNOWN = f"""question;sentence;label
+{stored.QUESTIONS[0]};The tower was finished on 31 March 1889, after two years of work.;correct
+{stored.QUESTIONS[0]};The tower was finnished in a day.;incorrect
+"""
+
+
+def count_documents(wb):
+    return len(documents.list_documents(wb, TOWERS))
+
+
+def test_sentences_that_the_corpus_lacks_become_documents_after_a_question(wb):
+    at = import_file("my_labels.csv", ONE_UNKNOWN.encode(), into="Towers")
+    assert "1 sentence of the file is not in Towers, perhaps by a typing error" in texts(at)
+    assert "The tower was finnished in a day." in texts(at)
+    assert (count_documents(wb), corpora.get_corpus(wb, TOWERS).labels) == (2, 0)
+    at = at.button(key="data_import_add").click().run()
+    assert "2 new labels" in texts(at) and "not in Towers" not in texts(at)
+    assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "my labels"]
+
+
+def test_sentences_that_the_corpus_lacks_are_left_out_where_a_person_says_so(wb):
+    at = import_file("mine.csv", ONE_UNKNOWN.encode(), into="Towers").button(key="data_import_leave").click().run()
+    assert "1 new label, 0 unchanged, 1 line left out" in texts(at)
+    assert reasons(at)[0] == ["3", "the sentence “The tower was finnished in a day.” is not in this corpus"]
+    assert (count_documents(wb), corpora.get_corpus(wb, TOWERS).labels) == (2, 1)
+
+
+def test_the_question_about_sentences_ends_when_another_target_is_chosen(wb):
+    at = import_file("mine.csv", ONE_UNKNOWN.encode(), into="Towers")
+    at = at.radio(key=IMPORT_TARGET).set_value("A new corpus").run()
+    assert "not in Towers" not in texts(at)
+    at = at.button(key=f"data_import_{TOWERS}").click().run()
+    assert "2 new labels" in texts(at) and names(wb) == ["Towers", "Works", "mine"]
+
+
+def test_an_import_into_a_corpus_without_sentences_asks_nothing(wb):
+    corpus = corpora.create_corpus(wb, "Empty")
+    at = open_data({"view": "labels", "corpus": "Empty"})
+    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", ONE_UNKNOWN.encode(), "text/csv")).run()
+    at = at.button(key=f"data_import_{corpus.id}").click().run()
+    assert "2 new labels" in texts(at)
+
+
+def test_an_import_goes_into_the_corpus_in_use_unless_that_came_with_the_program(wb, monkeypatch):
+    assert open_data({"view": "labels"}).radio(key=IMPORT_TARGET).value == "Towers"
+    monkeypatch.setattr(corpora, "_is_shipped", lambda corpus: corpus.name == "Towers")
+    assert open_data({"view": "labels"}).radio(key=IMPORT_TARGET).value == "A new corpus"
+
+
+def test_the_columns_are_named_before_an_upload_and_the_table_to_fill_in_is_an_import(wb):
+    assert "the columns question, sentence and label (correct or incorrect)" in texts(open_data({"view": "labels"}))
+    lines = source.format_rows(label_import.TEMPLATE)
+    done = imports.import_labels(wb, None, "labels-template.csv", mark_utf_8(lines.encode()))
+    assert (done.format, done.new, done.malformed) == ("table", 2, ())
+
+
+def test_exports_for_spreadsheets_have_the_mark_of_utf_8_and_those_for_programs_none(wb, me):
+    for sentence, value in ((1, "correct"), (2, "incorrect")):
+        annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label=value)
+    frame = Frame(wb, corpora.get_corpus(wb, TOWERS), me, "cascade", None)
+    marked = {fmt for fmt in exports.FORMATS if labels_ui._export(frame, fmt, None).startswith(BOM_UTF8)}
+    assert marked == {"csv", "table"}
+    for fmt in marked:
+        again = imports.import_labels(wb, TOWERS, "again.csv", labels_ui._export(frame, fmt, None))
+        assert (again.format, again.new, again.same, again.malformed) == (fmt, 0, 2, ())
+        assert not exports.export_labels(wb, TOWERS, fmt).startswith(BOM_UTF8)  # on the command line
 
 
 def test_exports_are_offered_once_there_are_labels(wb, me):
@@ -482,6 +557,7 @@ def test_exports_are_offered_once_there_are_labels(wb, me):
     at = open_data({"view": "labels"})
     offered = [b.proto.label for b in at.get("download_button")]
     assert offered == [
+        "Table to fill in",
         "JSONL",
         "Ratings (CSV)",
         "Table (CSV)",
@@ -492,6 +568,7 @@ def test_exports_are_offered_once_there_are_labels(wb, me):
         "Triplets",
     ]
     assert "A question, a labelled sentence and 1 or 0 per line" in texts(at)
+    assert "Question, document, sentence and label (1 or 0) per line, divided by tabs" in texts(at)  # WikiQA
 
 
 def test_an_export_that_would_be_empty_says_what_it_needs(wb, me):

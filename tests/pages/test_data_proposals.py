@@ -6,6 +6,7 @@ from app_pages import open_page, texts
 from stored import TOWERS
 
 from app.ask import proposals as proposing
+from app.corpora import corpora, documents
 from app.jobs import queue
 from db.models import Job
 from db.repositories import proposals
@@ -71,6 +72,16 @@ def test_a_viewer_reads_proposals_and_decides_none(wb):
     for act in ("accept", "reject"):
         button = at.button(key=f"data_proposal_{FIRST}_{act}")
         assert button.disabled and "An admin can change your role" in button.help
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [("", "None of 1 sentence can be turned"), ("The tower was finished in 1889. ", "At most 1 of 2 sentences can")],
+)
+def test_how_many_can_be_expected_is_said_before_a_run(wb, more, text):
+    corpus = corpora.create_corpus(wb, "Help")
+    documents.ingest(wb, corpus.id, [("help.txt", f"{more}You can reset it.".encode())])
+    assert text in texts(open_page("data", {"view": "proposals", "corpus": "Help"}))
 
 
 def test_a_run_is_asked_for_and_can_be_stopped(wb, at):

@@ -210,6 +210,7 @@ def test_questions_are_found_by_words_in_any_order_and_by_their_state(wb, me):
     assert list_questions(open_questions(state="removed")) == [COSTS]
     assert list_questions(open_questions(state="labelled")) == [TOWER]
     assert list_questions(open_questions(state="unlabelled")) == [COSTS, BRIDGE]
+    assert list_questions(open_questions(state="unanswered")) == []
 
 
 def test_a_page_whose_questions_were_deleted_gives_way_to_the_last_one_there_is(wb, at, me):

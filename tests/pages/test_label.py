@@ -1042,6 +1042,7 @@ def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
     assert "You can add those that were asked under Data, Questions." in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add questions"] == "data?view=questions"
+    assert "data?view=labels" not in links.values()  # an import takes no questions without sentences
 
 
 def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_click(wb):

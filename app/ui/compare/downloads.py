@@ -1,11 +1,13 @@
 """The files of a comparison, made when they are asked for."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from app.compare import exports
 from app.compare.comparison import ComparisonView
+from as2core.data.spreadsheet import mark_utf_8
 
 FILES = (  # title, what makes it, file name, type, what it holds
     ("Table as CSV", exports.export_table, "comparison.csv", "text/csv",
@@ -21,6 +23,11 @@ def draw(view: ComparisonView) -> None:
     """`view`: with the rankers' full names."""
     with st.popover("Download", icon=":material/download:", type="tertiary", key="compare_downloads"):
         for title, export, file_name, mime, explanation in FILES:
-            st.download_button(title, partial(export, view), file_name, mime, key=f"compare_get_{file_name}",
-                               help=explanation, on_click="ignore", icon=":material/download:",
-                               width="stretch")  # fmt: skip
+            make = partial(_make, export, view, mime)
+            st.download_button(title, make, file_name, mime, key=f"compare_get_{file_name}", help=explanation,
+                               on_click="ignore", icon=":material/download:", width="stretch")  # fmt: skip
+
+
+def _make(export: Callable[[ComparisonView], str], view: ComparisonView, mime: str) -> bytes:
+    content = export(view).encode()
+    return mark_utf_8(content) if mime == "text/csv" else content

@@ -44,12 +44,22 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
                         width=140)  # fmt: skip
         st.button("Propose", type="primary", icon=":material/lightbulb:", key="data_propose",
                   on_click=_start, args=(frame,))  # fmt: skip
+    is_exhausted = job is not None and job.state == "done" and "sentences" in job.result  # it says why
+    if frame.corpus.sentences <= proposals.MAX_COUNTED_SENTENCES and not is_exhausted:
+        st.caption(
+            _describe_limit(proposals.count_suitable_sentences(frame.wb, frame.corpus.id), frame.corpus.sentences)
+        )
     if job is None:
         return
     if job.state == "done":
         st.caption(_describe_run(job))
     elif job.error:
         st.error(plain(job.error), icon=":material/error:")
+
+
+def _describe_limit(suitable: int, sentences: int) -> str:
+    share = f"At most {suitable:,}" if suitable else "None"
+    return f"{share} of {count(sentences, 'sentence')} can be turned into a question."
 
 
 def _describe_run(job: JobView) -> str:

@@ -32,6 +32,7 @@ STATES = {
     "removed": "Not in the label queue",
     "unlabelled": "Without labels",
     "labelled": "With labels",
+    "unanswered": "No answer found",
 }
 NAME = "question"  # of this list
 DELETING = "_data_question_deleting"  # of the session: a question's id

@@ -89,7 +89,7 @@ def _draw_without_questions(frame: Frame) -> None:
     advice = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
     _draw_message(
         "Nothing to label yet",
-        f"No question is in the label queues. {advice}Type or import your own, label an answer on Ask, or accept "
+        f"No question is in the label queues. {advice}Type or paste your own, label an answer on Ask, or accept "
         "questions proposed from the sentences. Their candidates then appear here.",
     )
     with st.container(horizontal=True, horizontal_alignment="center"):
@@ -97,7 +97,6 @@ def _draw_without_questions(frame: Frame) -> None:
         navigation.to("data", "Add questions", view="questions")
         if corpus.sentences:
             navigation.to("data", "Propose questions", view="proposals")
-        navigation.to("data", "Import questions", view="labels")
 
 
 def _wait(wb: Workbench, job_id: int) -> None:

@@ -1,5 +1,6 @@
 """A question from Ask: when it enters the label queues, how it leaves them, and how it is deleted."""
 
+import numpy as np
 import pytest
 from fake_models import write_version
 from sqlalchemy import func, select
@@ -50,6 +51,24 @@ def label(wb, view, who, label="correct", position=None, **shown):
 def list_rows(wb, corpus, **which):
     view = question_management.list_questions(wb, corpus.id, limit=50, **which)
     return [(q.text, q.origin, q.labels, q.queued) for q in view.page]
+
+
+def test_questions_that_found_no_answer_when_they_were_asked_last_are_listed(wb, towers, ann, monkeypatch):
+    def list_unanswered():
+        return [text for text, *_ in list_rows(wb, towers, state="unanswered")]
+
+    view = asking.ask(wb, towers.id, TOWER)
+    assert view.is_answered and not list_unanswered()
+    with monkeypatch.context() as low:
+        low.setattr(asking, "rate_logits", lambda _, logits, alone: (alone, np.zeros(len(alone), bool)))
+        for question in (TOWER, BREAD):
+            asking.ask(wb, towers.id, question)
+    questions.add_questions(wb, towers.id, [BRIDGE], by=ann.id)  # not asked
+    run_queued(wb, RUNNERS)
+    assert list_unanswered() == [BREAD, TOWER]
+    asking.ask(wb, towers.id, BREAD)
+    label(wb, view, ann)  # Ask shows it as the answer
+    assert not list_unanswered()
 
 
 def count(wb, table):

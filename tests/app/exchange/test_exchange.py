@@ -20,7 +20,7 @@ from app.labels import consensus as labels
 from app.ranking.synonyms import write_synonyms
 from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
-from as2core.data.source import read_all
+from as2core.data.source import format_rows, read_all
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Question
@@ -404,6 +404,36 @@ def test_a_run_ranks_with_the_synonyms_that_every_ranker_reads(wb):
     assert runs[1]["Q2"]["D2-0"] != runs[0]["Q2"]["D2-0"]
 
 
+TABLE = "question;sentence;label\nWas kostet das?;Das kostet 19 € für jede Tür.;correct\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
+def test_a_csv_of_an_older_spreadsheet_is_read_as_documents_are(wb, encoding):
+    done = import_new(wb, "mine.csv", TABLE.encode(encoding))
+    assert (done.new, done.malformed) == (1, ())
+    [question] = exports.load_labelled_questions(wb, done.corpus_id)
+    assert question.candidates[0].text == "Das kostet 19 € für jede Tür."
+
+
+def test_a_csv_in_utf_8_with_a_damaged_line_is_not_taken_for_windows_1252(wb):
+    done = import_new(wb, "mine.csv", TABLE.encode() + "Wie?;Für sich.;correct\n".encode("cp1252"))
+    assert done.new == 1
+    assert [(line, "not UTF-8" in reason) for line, reason in done.malformed] == [(3, True)]
+
+
+def test_the_sentences_that_a_corpus_lacks_are_listed_and_can_be_left_out(wb, towers):
+    [tower, *_] = (s.text for s in documents.list_sentences(wb, documents.list_documents(wb, towers.id)[0].id))
+    rows = [("question", "sentence", "label"), ("Who?", tower, "correct"), ("Who?", "Nobody did.", "incorrect")]
+    file = imports.read_labels("mine.csv", format_rows(rows).encode())
+    assert imports.list_unknown_sentences(wb, towers.id, file) == ("Nobody did.",)
+    left_out = imports.store_labels(wb, towers.id, file, add_sentences=False)
+    assert (left_out.new, left_out.new_documents) == (1, 0)
+    assert left_out.malformed == ((3, "the sentence “Nobody did.” is not in this corpus"),)
+    added = imports.store_labels(wb, towers.id, file)
+    assert (added.new, added.same, added.new_documents) == (1, 1, 1)
+    assert not imports.list_unknown_sentences(wb, towers.id, file)
+
+
 def test_pairs_are_the_judged_ones(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
     lines = [json.loads(x) for x in exports.export_labels(wb, done.corpus_id, "pairs").splitlines()]
@@ -416,6 +446,7 @@ def test_pairs_are_the_judged_ones(wb):
     [
         ("letter.txt", b"Dear Sir, this is a letter.", "unknown format"),
         ("mine.csv", b"question,label\nWho?,1\n", "query,docid,rating or question,sentence,label, not question,label"),
+        ("mine.csv", b"\xef\xbb\xbfQuestion\r\nWho?\r\n", "paste them under Data, Questions"),
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),

@@ -1,0 +1,234 @@
+"""Import of a label file: the choices, a question where the corpus lacks some of its sentences, and a report for every
+line. What an import has to say is drawn above its choices, in sight of its button.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from app.corpora import corpora
+from app.exchange import exports, imports
+from app.exchange.report import ImportView
+from app.ui.data.reasons import draw_reasons
+from app.ui.errors import catch_errors
+from app.ui.page import Frame, use_corpus
+from app.ui.scripts import scroll_to
+from app.ui.text import count, plain, shorten
+from app.ui.uploads import offer_upload
+from as2core.data import source
+from as2core.data.spreadsheet import mark_utf_8
+
+NEW_CORPUS = "A new corpus"
+NAMES = {
+    "jsonl": "JSONL",
+    "csv": "Ratings (CSV)",
+    "qrels": "Qrels",
+    "table": "Table (CSV)",
+    "wikiqa": "WikiQA TSV",
+    "trecqa": "TREC-QA XML",
+    "squad": "SQuAD JSON",
+    "asnq": "ASNQ TSV",
+    "selqa": "SelQA JSON",
+    "selqa-tsv": "SelQA TSV",
+    "qed": "QED",
+    "natural-questions": "Natural Questions",
+    "yahooqa": "YahooQA",
+    "beir": "BEIR, zipped",
+    "run": "Run file",
+    "pairs": "Pairs",
+    "triplets": "Triplets",
+}
+AUTO = "auto"
+MAX_LINES = 1000  # of the report on the page
+MAX_LISTED_SENTENCES, MAX_SENTENCE_CHARS = 5, 120  # of those that the corpus lacks
+REPORT, UNKNOWN, IMPORTS = "_data_import_report", "_data_import_unknown", "_data_imports"  # of the session
+TEMPLATE = (
+    ("question", "sentence", "label"),
+    ("How long is the reset link valid?", "The link is valid for 30 minutes.", "correct"),
+    ("How long is the reset link valid?", "Open Settings to change your password.", "incorrect"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """Of the form. `target`: the id of a corpus, None for a new one; `name`: its name."""
+
+    target: int | None
+    name: str
+    fmt: str
+    annotator: str
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """Sentences of a file that the chosen corpus does not have."""
+
+    file_id: str
+    choices: _Choices
+    texts: tuple[str, ...]
+
+
+def draw(frame: Frame) -> None:
+    corpus, why = frame.corpus, frame.explain_refusal("import")
+    st.header("Import", anchor=False)
+    messages = st.container(key="data_import_messages")
+    st.caption(
+        "A table (CSV) with the columns question, sentence and label (correct or incorrect), or a benchmark's file."
+    )
+    template = mark_utf_8(source.format_rows(TEMPLATE).encode())
+    st.download_button("Table to fill in", template, "labels-template.csv", "text/csv", key="data_import_template",
+                       type="tertiary", icon=":material/download:", on_click="ignore")  # fmt: skip
+    turn = st.session_state.setdefault("_data_import_turn", 0)
+    file = offer_upload("A label file", is_allowed=not why, key=f"data_label_file_{turn}", label_visibility="collapsed")
+    choices = _draw_choices(frame)
+    key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile has no effect
+    is_closed = bool(why) or file is None
+    is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
+    with messages:
+        if is_clicked and file is not None:
+            _import(frame, file, choices)
+        _draw_unknown(frame, file, choices)
+        if REPORT in st.session_state:
+            _draw_report(frame, *st.session_state[REPORT])
+        if IMPORTS in st.session_state:  # on a phone the button is below what it has to say
+            scroll_to(".st-key-data_import_messages", f"import {st.session_state[IMPORTS]}", block="nearest")
+
+
+def _draw_choices(frame: Frame) -> _Choices:
+    corpus = frame.corpus
+    abouts = {NEW_CORPUS: "With the documents and sentences of the file"}
+    if corpus:
+        own = {corpus.name: "Labels its sentences; others are added only if you say so. Ratings and qrels need this"}
+        abouts = abouts | own if corpus.is_shipped else own | abouts  # the first is the default
+    names, captions = list(abouts), list(abouts.values())
+    key = f"data_import_target_{corpus.id if corpus else 0}"
+    target = st.radio("Into", names, key=key, format_func=plain, captions=captions)
+    with st.expander("Format, annotator and split"):
+        fmt = st.selectbox("Format", (AUTO, *imports.IMPORTS), key="data_import_format", format_func=_format_name)
+        signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
+                               help="The name for labels without one in the file. Only an admin can import "
+                                    "labels in the name of somebody else here")  # fmt: skip
+        split = st.selectbox("Split", tuple(imports.SPLITS), key="data_import_split", format_func=_format_split)
+    corpus_id = corpus.id if corpus and target == corpus.name else None
+    return _Choices(corpus_id, target, fmt, " ".join(signer.split()) or "import", split)
+
+
+def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool | None = None) -> None:
+    """`add_sentences`: whether those that the corpus lacks are added; None asks if there are any."""
+    st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
+    st.session_state.pop(UNKNOWN, None)
+    st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
+    with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+        labels = imports.read_labels(file.name, file.getvalue(), choices.fmt)
+        if add_sentences is None and choices.target is not None and frame.corpus.sentences:
+            texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
+            if texts:
+                st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts)
+                return
+        report = imports.store_labels(
+            frame.wb,
+            choices.target,
+            labels,
+            choices.annotator,
+            split=choices.split,
+            add_sentences=add_sentences is not False,
+            by=frame.annotator.id,
+        )
+        st.session_state[REPORT] = (file.name, report)
+        st.session_state["_data_import_turn"] += 1
+        st.rerun()
+
+
+def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:
+    """The question what becomes of sentences that the corpus lacks, as long as the file and the choices are those that
+    Import was clicked for."""
+    unknown: _Unknown | None = st.session_state.get(UNKNOWN)
+    if unknown is None:
+        return
+    if file is None or (file.file_id, choices) != (unknown.file_id, unknown.choices):
+        del st.session_state[UNKNOWN]
+        return
+    slot = st.empty()
+    with slot.container(border=True, key="data_import_unknown"):
+        st.markdown(f"**{plain(_describe_unknown(unknown))}** Nothing is imported yet.")
+        st.markdown(
+            "\n".join(f"- {plain(shorten(t, MAX_SENTENCE_CHARS))}" for t in unknown.texts[:MAX_LISTED_SENTENCES])
+        )
+        if (more := len(unknown.texts) - MAX_LISTED_SENTENCES) > 0:
+            st.caption(f"and {more:,} more")
+        with st.container(horizontal=True):
+            is_added = st.button("Add them as documents", key="data_import_add")
+            is_left_out = st.button("Leave them out", key="data_import_leave")
+            st.button("Cancel", type="tertiary", key="data_import_cancel", on_click=st.session_state.pop,
+                      args=(UNKNOWN, None))  # fmt: skip
+    if is_added or is_left_out:
+        slot.empty()
+        _import(frame, file, choices, add_sentences=is_added)
+
+
+def _describe_unknown(unknown: _Unknown) -> str:
+    number = count(len(unknown.texts), "sentence of the file is", "sentences of the file are")
+    return f"{number} not in {unknown.choices.name}, perhaps by a typing error."
+
+
+def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
+    with st.container(border=True, key="data_import_report"):
+        st.markdown(f"**{plain(describe_import(name, report))}**")
+        if report.malformed:
+            others = (
+                "The others were read." if report.new or report.same or report.verdicts else "Nothing was imported."
+            )
+            st.caption(f"{count(len(report.malformed), 'line was', 'lines were')} left out. {others}")
+            draw_reasons(("line", "reason"), report.malformed)
+        if report.conflicts:
+            st.caption("Not imported, because they differ from a label that stands here already, or from a verdict:")
+            draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
+        _draw_lines(report)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            target = next((c for c in corpora.list_corpora(frame.wb) if c.id == report.corpus_id), None)
+            if target is not None and (frame.corpus is None or target.id != frame.corpus.id):
+                st.button(f"Use {plain(target.name)}", key="data_import_use", on_click=use_corpus, args=(target.name,))
+            st.button("Dismiss", type="tertiary", key="data_import_away", on_click=st.session_state.pop,
+                      args=(REPORT, None))  # fmt: skip
+
+
+def _draw_lines(report: ImportView) -> None:
+    with st.expander("Line by line", key="data_import_lines"):
+        lines = [(x.line or "", x.outcome, x.what) for x in report.lines[:MAX_LINES]]
+        draw_reasons(("line", "outcome", "detail"), lines, limit=MAX_LINES)
+        if len(report.lines) > MAX_LINES:
+            st.caption(
+                f"Showing the first {MAX_LINES:,} of {count(len(report.lines), 'line')}. "
+                "`as2 labels import --json` prints them all."
+            )
+
+
+def describe_import(name: str, report: ImportView) -> str:
+    parts, additions = [count(report.new, "new label"), f"{report.same:,} unchanged"], report.describe_additions()
+    if report.verdicts:
+        parts.insert(1, count(report.verdicts, "new verdict"))
+    if report.conflicting:
+        parts.append(f"{report.conflicting:,} in conflict")
+    if report.malformed:
+        parts.append(f"{count(len(report.malformed), 'line')} left out")
+    more = (
+        count(report.questions, "question"),
+        additions and f"{additions} in {report.corpus}",
+        report.describe_textless(),
+        report.describe_moved(),
+    )
+    about = "; ".join(filter(None, more))
+    return f"{name} ({report.format}): {', '.join(parts)}; {about}."
+
+
+def _format_name(fmt: str) -> str:
+    if fmt == AUTO:
+        return "Detect from name and content"
+    name, about = NAMES.get(fmt, fmt), exports.FORMATS.get(fmt)
+    return f"{name}: {about}" if about else name
+
+
+def _format_split(split: str) -> str:
+    return f"{split.capitalize() or 'None'}: {imports.SPLITS[split]}"
