@@ -23,7 +23,7 @@ from app.compare import comparison_job
 from app.corpora import corpora, documents
 from app.exchange import imports
 from app.jobs.attempt import run_queued
-from app.labels import rules
+from app.labels import progress, rules
 from app.ui import page
 from app.ui.ask import result
 from app.workbench import people
@@ -75,6 +75,14 @@ def shared_bytecode():
     scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_count_is_slow():
+    """On a busy machine any count may take long enough to be cached; which is tested where it is done."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "SLOW_COUNT_SECONDS", float("inf"))
         yield
 
 
