@@ -283,23 +283,74 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     at = press(open_label(), "correct")
     assert "This queue is finished" in markup(at)
     keys = [b.key for b in at.button if b.key.startswith("label_")]
-    assert keys == ["label_next_queue", "label_undo", "label_back", "label_act_undo"]
+    assert keys == ["label_undo", "label_back", "label_act_undo"]
     assert not any(b.disabled for b in at.button)
     at = press(at, "back")
     assert front(at) == FIRST
 
 
-def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, ann):
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one_press_away(wb, ann, mode):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        is_bridge = item.question_id == BRIDGE
+        label(wb, ann, (item.question_id, item.sentence_id), "incorrect" if is_bridge else "correct")
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = open_page("label", {"queue": "unlabelled", "mode": mode})
+    assert "Nothing is left: every question has the labels it needs" in markup(at)
+    assert "1 question has incorrect labels only." in markup(at)
+    at = at.button(key="label_incorrect_only").click().run()
+    assert at.selectbox(key="label_queue").value == "tops"
+    desk = at.session_state["_label_desk"]
+    assert isinstance(desk, ListDesk) and desk.seat.questions == (BRIDGE,)
+    assert desk.item.question_id == BRIDGE
+    assert not at.warning
+    press(at, "rest")
+    assert "incorrect labels only" not in markup(open_page("label"))  # all of it has been read
+
+
+def test_a_finished_queue_mentions_no_incorrect_labels_where_a_sentence_is_correct(wb, ann):
     while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
-    stored.put_job(wb, "score", "done", result={"questions": 0})
-    at = open_page("label", {"queue": "unlabelled"})
-    assert "Nothing is left: every question has the labels it needs" in markup(at)
-    at = at.button(key="label_next_queue").click().run()
-    assert at.selectbox(key="label_queue").value == "tops"
-    assert at.session_state["_label_desk"].seat.queue == "tops"
-    assert at.session_state["_label_desk"].item is not None
-    assert not at.warning
+    label(wb, ann, SECOND, "incorrect")
+    at = open_page("label")
+    assert "incorrect labels only" not in markup(at) and "Tops" not in " ".join(b.label for b in at.button)
+
+
+def test_after_an_incorrect_sentence_the_next_of_its_question_comes_until_one_is_correct(wb, ann):
+    at = open_label({"queue": "unlabelled"})
+    question, first = front(at)
+    left = read_left(at)
+    at = press(at, "incorrect")
+    second = front(at)[1]
+    assert front(at)[0] == question and second != first
+    assert read_left(at) == left - 1
+    assert front(press(at, "undo")) == (question, first) and read_left(at) == left
+    at = press(at, "incorrect")
+    assert front(at) == (question, second)
+    assert front(open_label({"queue": "unlabelled"})) != (question, second)  # another window, another sentence
+    at = press(at, "forward")  # it is skipped, its question is not
+    assert front(at)[0] == question and front(at)[1] not in (first, second)
+    at = press(at, "correct")
+    assert front(at)[0] != question and read_left(at) == left - 1
+    other = front(at)[0]
+    at = press(press(at, "incorrect"), "skip")
+    assert front(at) is None or front(at)[0] not in (question, other)
+
+
+def test_a_second_person_s_first_list_comes_when_the_rules_ask_for_two(wb, me, ann):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    at = open_page("label")
+    assert "This queue is finished" in markup(at)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    at = at.run()
+    assert at.session_state["_label_desk"].item is not None and "This queue is finished" not in markup(at)
+    assert score_jobs(wb) == []
+
+
+def read_left(at):
+    """How many questions are left, as the page says."""
+    return int(re.search(r"as2-left.*?<b>([\d,]+)</b>", markup(at), re.DOTALL)[1])
 
 
 def test_the_page_stays_with_its_queue_where_no_question_is_without_a_label(wb, ann):
@@ -840,8 +891,7 @@ def test_a_review_says_that_what_is_left_is_open_at_another_desk(wb):
     theirs = open_label({"queue": "flagged"})
     assert "1 item is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
     press(at, "forward")
-    assert front(theirs.run()) is None  # a page stays as it is until somebody acts
-    assert front(press(theirs, "forward")) == FIRST
+    assert front(theirs.run()) == FIRST  # it was given back
     assert "You skipped 1 item. Press → to see them again." in markup(press(theirs, "forward"))
 
 
@@ -911,7 +961,9 @@ def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb,
     assert "labels a minute" not in texts(at.run())  # three say nothing
     monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     at = at.run()
-    assert "12.0 labels a minute." in texts(at)
+    assert "12 labels a minute." in texts(at)
+    clock.advance(seconds=60)
+    assert "12 labels a minute." in texts(at.run())  # who pauses is not slow
     assert "to go" not in texts(at)  # a forecast in hours frightens
     assert [bar.proto.text for bar in at.get("progress")] == ["3 of 123 pairs wanted, 120 to go"]
 
@@ -989,7 +1041,8 @@ def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(wb, sentences
         corpora.create_corpus(wb, "Empty")
     at = open_label({"corpus": "Works" if sentences else "Empty"})
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
-    assert "accept questions proposed from the sentences" in markup(at)
+    assert ("accept questions proposed from the sentences" in markup(at)) == sentences
+    assert links.get("Add documents") == (None if sentences else "data?view=corpora")
     assert links.get("Propose questions") == ("data?view=proposals" if sentences else None)
 
 
@@ -1038,7 +1091,7 @@ def test_a_viewer_skips_questions_and_removes_none(wb):
 def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
     question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
     at = open_label()
-    assert "You can add those that were asked under Data, Questions." in markup(at)
+    assert "Under Data, Questions, you can add questions that were asked on Ask." in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add questions"] == "data?view=questions"
 

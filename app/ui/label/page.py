@@ -99,6 +99,7 @@ def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
         decide.draw_waiting(page.frame, desk, page.job)
     elif desk.item is None:
         waiting.draw(page.frame, desk)
+        scroll_to(waiting.MESSAGE, desk.showing, block="nearest")
     elif isinstance(desk, ListDesk):
         is_closed = page.why_closed is not None
         now, draw_moves = page.frame.wb.clock(), partial(_draw_moves, page, desk)
@@ -126,7 +127,8 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
             draw_button("undo")
         if desk.can_go_back:
             draw_button("back")
-        if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat):
+        is_list = isinstance(desk, ListDesk)
+        if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
             draw_button("forward")
 
 
