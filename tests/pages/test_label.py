@@ -24,10 +24,10 @@ from app.ui.label.question_list import ListDesk
 from app.ui.landing import shipped
 from app.versions import registry
 from app.workbench.settings import Settings
-from db.models import Corpus, Lease, Sentence
+from db.models import Corpus, Lease, Question, Sentence
 from db.repositories import labels as label_rows
 from db.repositories import people as people_rows
-from db.repositories import questions
+from db.repositories import questions, reviews
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
 FIRST, SECOND, THIRD = (BRIDGE, OPENED), (BRIDGE, DESIGNED), (BRIDGE, TRAINS)  # what the cascade is least sure of
@@ -587,6 +587,10 @@ def rows(at):
     return markup(at).count('data-testid="as2-row"')
 
 
+def read_rows(at):
+    return re.findall('<div class="as2-row.*?</div>', markup(at))
+
+
 def opened_list(**query):
     return open_label({"mode": "list", **query})
 
@@ -645,7 +649,7 @@ def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_
     assert asks in read_head(at) and stored.labels(wb) == {FIRST: "correct"}
     at = press(at, "rest")
     assert len(stored.labels(wb)) == 4 and asks not in read_head(at)
-    assert "You have labelled all you can here. Press → for the next question." in read_head(at)
+    assert "All that you can label here is labelled. Press → for the next." in read_head(at)
 
 
 @pytest.mark.parametrize("over", ["click", "time"])
@@ -814,6 +818,46 @@ def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, 
     at.button(key="label_row_1_correct").click().run()
     assert stored.labels(wb)[SECOND] == "correct"
     assert consensus.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
+
+
+def test_a_flagged_row_has_a_mark_until_the_flag_is_cleared(wb, ann):
+    at = opened_list(queue="uncertain")
+    assert not any("flagged" in row for row in read_rows(at))
+    flags.add_flag(wb, question_id=SECOND[0], sentence_id=SECOND[1], annotator_id=ann.id, note="?")
+    marked = [row for row in read_rows(at.run()) if "⚑ flagged" in row]
+    assert len(marked) == 1 and "Sir John Fowler designed it" in marked[0]
+    with wb.write() as s:
+        reviews.clear_flags(s, SECOND, wb.clock())
+    assert not any("flagged" in row for row in read_rows(at.run()))
+
+
+def test_undo_in_a_list_leaves_the_reason_on_its_row(wb):
+    at = opened_list(queue="uncertain")
+    before = read_rows(at)
+    assert any("Why this row" in row for row in before)
+    at = press(press(at, "incorrect"), "undo")
+    assert read_rows(at) == before
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_a_long_question_is_cut_with_a_way_to_all_of_it(wb, mode):
+    with wb.write() as s:
+        s.get_one(Question, BRIDGE).text = "Who designed it, " + "and why, " * 100 + "in the end?"
+    at = open_label({"mode": mode})
+    [whole] = [e for e in at.expander if e.label == "The whole question"]
+    assert "in the end?" in whole.get("html")[0].proto.body
+    assert markup(at).count("in the end?") == 1 and "…</h2>" in markup(at)
+    short = open_label({"mode": mode, "queue": "tops", "only": "2"})
+    assert "…</h2>" not in markup(short) and "The whole question" not in [e.label for e in short.expander]
+
+
+def test_the_next_list_is_a_button_above_the_rows(wb):
+    at = opened_list(queue="uncertain")
+    question = at.session_state["_label_desk"].item.question_id
+    keys = [b.key for b in at.button]
+    assert keys.index("label_undo") < keys.index("label_forward") < keys.index("label_row_0_correct")
+    assert at.button(key="label_forward").label == "Next `→`"
+    assert press(at, "forward").session_state["_label_desk"].item.question_id != question
 
 
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
