@@ -31,6 +31,12 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
         return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
 
 
+def list_flagged(wb: Workbench, question_id: int) -> frozenset[int]:
+    """Ids of the question's sentences with a flag that nobody cleared."""
+    with wb.read() as s:
+        return frozenset(reviews.list_flagged(s, question_id))
+
+
 def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id: int) -> None:
     """Take one's own flag back, unless a label has cleared it; its question leaves the queues if it came with it and
     nobody has flagged or labelled any of it since. Raises NotAllowed."""

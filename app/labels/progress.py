@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise, takewhile
@@ -14,7 +14,7 @@ from sqlalchemy import Row
 
 from app.labels.queues import Seat, request_queue
 from app.labels.rules import find_rules
-from app.labels.strategies import RANDOM, REVIEWS, UNLABELLED
+from app.labels.strategies import RANDOM, REVIEWS, TOPS, UNLABELLED
 from app.workbench.workbench import Workbench
 from as2core.types import LABELS
 from db.repositories import labels as rows
@@ -22,6 +22,7 @@ from db.repositories import queues
 
 SESSION_PAUSE = timedelta(minutes=5)  # a longer pause ends a session
 PACE_EVENTS, MIN_PACE_LABELS = 30, 10
+MAX_INCORRECT_ONLY = 100  # questions in one address
 SLOW_COUNT_SECONDS, CACHE_FACTOR, MAX_CACHE_SECONDS = 0.1, 10, 10.0  # a slow count is cached ten times as long
 T = TypeVar("T")
 
@@ -80,7 +81,7 @@ def measure_progress(
         labelled_questions=question_count,
         remaining=max(0, remaining - fewer),
         per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
-        pace=_measure_pace([now, *last]),
+        pace=_measure_pace(now, last),
         target=rules.target,
     )
 
@@ -107,9 +108,22 @@ def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collec
     return kinds
 
 
-def _measure_pace(times: list[datetime]) -> float | None:
-    """Labels a minute in the session that lasts until the first of `times`, newest first; None before MIN_PACE_LABELS
-    labels."""
-    steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise(times)))
+def list_incorrect_only(wb: Workbench, seat: Seat) -> tuple[int, ...]:
+    """Questions of the queues that have incorrect labels, no correct one, and sentences that this annotator can label;
+    MAX_INCORRECT_ONLY at most."""
+    with wb.read() as s:
+        questions = tuple(rows.list_questions_without_correct(s, seat.corpus_id, MAX_INCORRECT_ONLY))
+        if not questions:
+            return ()
+        narrow = replace(seat, queue=TOPS, pool=(), questions=questions)
+        request = request_queue(s, narrow, find_rules(s, seat.corpus_id))
+        open_rows = queues.list_open_questions(s, request, wb.clock(), MAX_INCORRECT_ONLY)
+        return tuple(row.question_id for row in open_rows)
+
+
+def _measure_pace(now: datetime, times: list[datetime]) -> float | None:
+    """Labels a minute from the first to the last label of the session at present; `times`: theirs, newest first. None
+    before MIN_PACE_LABELS labels."""
+    steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise([now, *times])))[1:]
     seconds = (times[0] - steps[-1][1]).total_seconds() if steps else 0.0
-    return len(steps) / seconds * 60 if len(steps) >= MIN_PACE_LABELS and seconds > 0 else None
+    return len(steps) / seconds * 60 if len(steps) + 1 >= MIN_PACE_LABELS and seconds > 0 else None

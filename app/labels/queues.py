@@ -28,6 +28,7 @@ from app.labels.strategies import (
     DECIDE,
     QUEUES,
     RANDOM,
+    UNLABELLED,
     Assignment,
     explain_list,
     is_sample,
@@ -263,11 +264,13 @@ def count_at_other_desks(wb: Workbench, seat: Seat) -> int:
         return queues.count_open(s, request, now) - queues.count_open(s, request, now, leased=False)
 
 
-def has_open_item(wb: Workbench, seat: Seat) -> bool:
-    """Whether the queue holds a pair for this annotator, be it in front of somebody else now."""
+def has_open_item(wb: Workbench, seat: Seat, *, is_list: bool = True) -> bool:
+    """Whether the queue holds a pair for this annotator, be it in front of somebody else now. `is_list`: what is wanted
+    are questions."""
     with wb.read() as s:
-        request = request_queue(s, seat, find_rules(s, seat.corpus_id))
-        return bool(queues.count_open(s, request, wb.clock()))
+        rules = find_rules(s, seat.corpus_id)
+        begun_id = None if is_list else _find_begun_question(s, seat, rules)
+        return bool(queues.count_open(s, replace(request_queue(s, seat, rules), begun_id=begun_id), wb.clock()))
 
 
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
@@ -309,7 +312,8 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
         me = seat.annotator_id
         control = not is_narrow and seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     question_ids = tuple(x for x in skips if isinstance(x, int))
-    request = request_queue(s, seat, rules, question_ids)
+    begun_id = None if is_list else _find_begun_question(s, seat, rules)
+    request = replace(request_queue(s, seat, rules, question_ids), begun_id=begun_id)
     if control and queues.list_open_pairs(s, request, now, 1):  # a queue without an item of its own is empty
         request = request_queue(s, replace(seat, queue=RANDOM), rules, question_ids)
     if is_list:
@@ -330,6 +334,16 @@ def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] =
     order = QUEUES.get(seat.queue, QUEUES[RANDOM]).order
     only = seat.questions if can_narrow(seat.queue) else ()
     return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), skips, only)
+
+
+def _find_begun_question(s: Session, seat: Seat, rules: Rules) -> int | None:
+    """The question of the annotator's last label, if it was given in this queue of questions and no sentence of it is
+    labelled correct, as far as they may know: its next candidates come before another question."""
+    last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id) if seat.queue == UNLABELLED else None
+    if last is None or last.queue != UNLABELLED:
+        return None
+    is_found = rows.has_correct_label(s, last.question_id, None if rules.overlap == 1 else seat.annotator_id)
+    return None if is_found else last.question_id
 
 
 def can_narrow(queue: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func
+from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func, or_
 from sqlalchemy.orm import Session
 
 from db.models import Candidate, Question, Run, Suspicion
@@ -206,7 +206,11 @@ def _best_ranks_first(query: Select, request: QueueRequest) -> Select:
 
 def _without_label(query: Select, request: QueueRequest) -> Select:
     with_labels = queues.select_with_labels(request.corpus_id, request.who.annotator_id, request.overlap)
-    return query.where(Question.id.not_in(with_labels)).order_by(*queues.sort_questions(), LAST.rank, Candidate.id)
+    is_wanted: ColumnElement[bool] = Question.id.not_in(with_labels)
+    keys = queues.sort_questions()
+    if request.begun_id is not None:
+        is_wanted, keys = or_(is_wanted, Question.id == request.begun_id), (Question.id != request.begun_id, *keys)
+    return query.where(is_wanted).order_by(*keys, LAST.rank, Candidate.id)
 
 
 def _review(waiting: ColumnElement[bool], key: ColumnElement) -> Order:
@@ -227,7 +231,7 @@ QUEUES = {
             hint="questions that still need a label",
             description="Questions that still need a label, the best candidate first.",
             order=Order(_without_label),
-            explain=lambda e: f"The question still needs a label; {_rank(e)}.",
+            explain=lambda e: f"{_rank(e).capitalize()}, the best without a label.",
             when_empty="Nothing is left: every question has the labels it needs, or somebody else is labelling it.",
         ),
         Queue(

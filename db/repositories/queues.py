@@ -71,7 +71,7 @@ class Order:
 class QueueRequest:
     """What an annotator asks a queue for. `overlap`: people a pair. `pool`: the rankers whose first `POOL_DEPTH` are
     pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded_ids`: questions. `only`: questions, if any
-    are given, whether the queues offer them or not."""
+    are given, whether the queues offer them or not. `begun_id`: the question that the annotator is at."""
 
     corpus_id: int
     order: Order
@@ -80,6 +80,7 @@ class QueueRequest:
     pool: tuple[tuple[int, int], ...] = ()
     excluded_ids: tuple[int, ...] = ()
     only: tuple[int, ...] = ()
+    begun_id: int | None = None
 
 
 def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:

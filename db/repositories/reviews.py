@@ -85,6 +85,12 @@ def list_flags(session: Session, pair: Pair) -> list[Row]:
     return list(session.execute(signed.where(is_on(Flag, pair), Flag.cleared.is_(None)).order_by(Flag.id)))
 
 
+def list_flagged(session: Session, question_id: int) -> list[int]:
+    """Ids of the question's sentences with a flag that nobody cleared."""
+    of_question = (Flag.question_id == question_id, Flag.cleared.is_(None))
+    return list(session.scalars(select(Flag.sentence_id).where(*of_question)))
+
+
 def clear_flags(session: Session, pair: Pair, now: datetime) -> None:
     session.execute(update(Flag).where(is_on(Flag, pair), Flag.cleared.is_(None)).values(cleared=now))
 

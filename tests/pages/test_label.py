@@ -24,10 +24,10 @@ from app.ui.label.list_desk import ListDesk
 from app.ui.landing import shipped
 from app.versions import registry
 from app.workbench.settings import Settings
-from db.models import Corpus, Lease, Sentence
+from db.models import Corpus, Lease, Question, Sentence
 from db.repositories import labels as label_rows
 from db.repositories import people as people_rows
-from db.repositories import questions
+from db.repositories import questions, reviews
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
 FIRST, SECOND, THIRD = (BRIDGE, OPENED), (BRIDGE, DESIGNED), (BRIDGE, TRAINS)  # what the cascade is least sure of
@@ -283,23 +283,74 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     at = press(open_label(), "correct")
     assert "This queue is finished" in markup(at)
     keys = [b.key for b in at.button if b.key.startswith("label_")]
-    assert keys == ["label_next_queue", "label_undo", "label_back", "label_act_undo"]
+    assert keys == ["label_undo", "label_back", "label_act_undo"]
     assert not any(b.disabled for b in at.button)
     at = press(at, "back")
     assert front(at) == FIRST
 
 
-def test_where_every_question_has_a_label_the_next_queue_is_one_press_away(wb, ann):
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one_press_away(wb, ann, mode):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        is_bridge = item.question_id == BRIDGE
+        label(wb, ann, (item.question_id, item.sentence_id), "incorrect" if is_bridge else "correct")
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = open_page("label", {"queue": "unlabelled", "mode": mode})
+    assert "Nothing is left: every question has the labels it needs" in markup(at)
+    assert "1 question has incorrect labels only." in markup(at)
+    at = at.button(key="label_incorrect_only").click().run()
+    assert at.selectbox(key="label_queue").value == "tops"
+    desk = at.session_state["_label_desk"]
+    assert isinstance(desk, ListDesk) and desk.seat.questions == (BRIDGE,)
+    assert desk.item.question_id == BRIDGE
+    assert not at.warning
+    press(at, "rest")
+    assert "incorrect labels only" not in markup(open_page("label"))  # all of it has been read
+
+
+def test_a_finished_queue_mentions_no_incorrect_labels_where_a_sentence_is_correct(wb, ann):
     while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
-    stored.put_job(wb, "score", "done", result={"questions": 0})
-    at = open_page("label", {"queue": "unlabelled"})
-    assert "Nothing is left: every question has the labels it needs" in markup(at)
-    at = at.button(key="label_next_queue").click().run()
-    assert at.selectbox(key="label_queue").value == "tops"
-    assert at.session_state["_label_desk"].seat.queue == "tops"
-    assert at.session_state["_label_desk"].item is not None
-    assert not at.warning
+    label(wb, ann, SECOND, "incorrect")
+    at = open_page("label")
+    assert "incorrect labels only" not in markup(at) and "Tops" not in " ".join(b.label for b in at.button)
+
+
+def test_after_an_incorrect_sentence_the_next_of_its_question_comes_until_one_is_correct(wb, ann):
+    at = open_label({"queue": "unlabelled"})
+    question, first = front(at)
+    left = read_left(at)
+    at = press(at, "incorrect")
+    second = front(at)[1]
+    assert front(at)[0] == question and second != first
+    assert read_left(at) == left - 1
+    assert front(press(at, "undo")) == (question, first) and read_left(at) == left
+    at = press(at, "incorrect")
+    assert front(at) == (question, second)
+    assert front(open_label({"queue": "unlabelled"})) != (question, second)  # another window, another sentence
+    at = press(at, "forward")  # it is skipped, its question is not
+    assert front(at)[0] == question and front(at)[1] not in (first, second)
+    at = press(at, "correct")
+    assert front(at)[0] != question and read_left(at) == left - 1
+    other = front(at)[0]
+    at = press(press(at, "incorrect"), "skip")
+    assert front(at) is None or front(at)[0] not in (question, other)
+
+
+def test_a_second_person_s_first_list_comes_when_the_rules_ask_for_two(wb, me, ann):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    at = open_page("label")
+    assert "This queue is finished" in markup(at)
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    at = at.run()
+    assert at.session_state["_label_desk"].item is not None and "This queue is finished" not in markup(at)
+    assert score_jobs(wb) == []
+
+
+def read_left(at):
+    """How many questions are left, as the page says."""
+    return int(re.search(r"as2-left.*?<b>([\d,]+)</b>", markup(at), re.DOTALL)[1])
 
 
 def test_the_page_stays_with_its_queue_where_no_question_is_without_a_label(wb, ann):
@@ -536,6 +587,10 @@ def rows(at):
     return markup(at).count('data-testid="as2-row"')
 
 
+def read_rows(at):
+    return re.findall('<div class="as2-row.*?</div>', markup(at))
+
+
 def opened_list(**query):
     return open_label({"mode": "list", **query})
 
@@ -595,7 +650,7 @@ def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_
     assert asks in read_head(at) and stored.labels(wb) == {FIRST: "correct"}
     at = press(at, "rest")
     assert len(stored.labels(wb)) == 4 and asks not in read_head(at)
-    assert "You have labelled all you can here. Press → for the next question." in read_head(at)
+    assert "All that you can label here is labelled. Press → for the next." in read_head(at)
 
 
 @pytest.mark.parametrize("over", ["click", "time"])
@@ -766,6 +821,46 @@ def test_a_label_from_outside_is_shown_in_its_list_and_a_person_corrects_it(wb, 
     assert consensus.read_labels(wb, BRIDGE)[DESIGNED] == "correct"
 
 
+def test_a_flagged_row_has_a_mark_until_the_flag_is_cleared(wb, ann):
+    at = opened_list(queue="uncertain")
+    assert not any("flagged" in row for row in read_rows(at))
+    flags.add_flag(wb, question_id=SECOND[0], sentence_id=SECOND[1], annotator_id=ann.id, note="?")
+    marked = [row for row in read_rows(at.run()) if "⚑ flagged" in row]
+    assert len(marked) == 1 and "Sir John Fowler designed it" in marked[0]
+    with wb.write() as s:
+        reviews.clear_flags(s, SECOND, wb.clock())
+    assert not any("flagged" in row for row in read_rows(at.run()))
+
+
+def test_undo_in_a_list_leaves_the_reason_on_its_row(wb):
+    at = opened_list(queue="uncertain")
+    before = read_rows(at)
+    assert any("Why this row" in row for row in before)
+    at = press(press(at, "incorrect"), "undo")
+    assert read_rows(at) == before
+
+
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_a_long_question_is_cut_with_a_way_to_all_of_it(wb, mode):
+    with wb.write() as s:
+        s.get_one(Question, BRIDGE).text = "Who designed it, " + "and why, " * 100 + "in the end?"
+    at = open_label({"mode": mode})
+    [whole] = [e for e in at.expander if e.label == "The whole question"]
+    assert "in the end?" in whole.get("html")[0].proto.body
+    assert markup(at).count("in the end?") == 1 and "…</h2>" in markup(at)
+    short = open_label({"mode": mode, "queue": "tops", "only": "2"})
+    assert "…</h2>" not in markup(short) and "The whole question" not in [e.label for e in short.expander]
+
+
+def test_the_next_list_is_a_button_above_the_rows(wb):
+    at = opened_list(queue="uncertain")
+    question = at.session_state["_label_desk"].item.question_id
+    keys = [b.key for b in at.button]
+    assert keys.index("label_undo") < keys.index("label_forward") < keys.index("label_row_0_correct")
+    assert at.button(key="label_forward").label == "Next `→`"
+    assert press(at, "forward").session_state["_label_desk"].item.question_id != question
+
+
 def test_up_and_down_move_through_the_list_and_label_nothing(wb):
     at = press(press(opened_list(), "down"), "down")
     at = press(at, "up")
@@ -841,8 +936,7 @@ def test_a_review_says_that_what_is_left_is_open_at_another_desk(wb):
     theirs = open_label({"queue": "flagged"})
     assert "1 item is open at another desk" in markup(theirs) and "Nothing is flagged" not in markup(theirs)
     press(at, "forward")
-    assert front(theirs.run()) is None  # a page stays as it is until somebody acts
-    assert front(press(theirs, "forward")) == FIRST
+    assert front(theirs.run()) == FIRST  # it was given back
     assert "You skipped 1 item. Press → to see them again." in markup(press(theirs, "forward"))
 
 
@@ -912,7 +1006,9 @@ def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb,
     assert "labels a minute" not in texts(at.run())  # three say nothing
     monkeypatch.setattr(progress, "MIN_PACE_LABELS", 3)
     at = at.run()
-    assert "12.0 labels a minute." in texts(at)
+    assert "12 labels a minute." in texts(at)
+    clock.advance(seconds=60)
+    assert "12 labels a minute." in texts(at.run())  # who pauses is not slow
     assert "to go" not in texts(at)  # a forecast in hours frightens
     assert [bar.proto.text for bar in at.get("progress")] == ["3 of 123 pairs wanted, 120 to go"]
 
@@ -990,7 +1086,8 @@ def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(wb, sentences
         corpora.create_corpus(wb, "Empty")
     at = open_label({"corpus": "Works" if sentences else "Empty"})
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
-    assert "accept questions proposed from the sentences" in markup(at)
+    assert ("accept questions proposed from the sentences" in markup(at)) == sentences
+    assert links.get("Add documents") == (None if sentences else "data?view=corpora")
     assert links.get("Propose questions") == ("data?view=proposals" if sentences else None)
 
 
@@ -1039,7 +1136,7 @@ def test_a_viewer_skips_questions_and_removes_none(wb):
 def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
     question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
     at = open_label()
-    assert "You can add those that were asked under Data, Questions." in markup(at)
+    assert "Under Data, Questions, you can add questions that were asked on Ask." in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
     assert links["Add questions"] == "data?view=questions"
     assert "data?view=labels" not in links.values()  # an import takes no questions without sentences

@@ -42,6 +42,8 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         with slot, st.spinner("Finding the next item …"):
             desk = _open_desk(page, skips)
+    elif desk.item is None and queues.has_open_item(wb, seat, is_list=isinstance(desk, ListDesk)):
+        desk = desk.draw_next(wb)  # such as after other rules, or what somebody gave back
     if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
         with slot, st.spinner("Ranking the next question …"):
             desk = _rank_next(wb, desk)

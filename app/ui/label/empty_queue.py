@@ -12,14 +12,15 @@ from app.ask import question_management
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import queues
-from app.labels.strategies import QUEUES, TOPS
+from app.labels import progress, queues
+from app.labels.strategies import QUEUES, TOPS, UNLABELLED
 from app.ranking import next_question, score_job
 from app.ui import navigation
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
 from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.list_desk import ListDesk
+from app.ui.label.shortcuts import LIST
 from app.ui.landing import shipped
 from app.ui.page import Frame
 from app.ui.signin import fragment
@@ -30,7 +31,7 @@ RANK_FIRST = (
     "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
     "the first appear here as soon as they are ranked."
 )
-NEXT = TOPS  # after the questions without a label: what readers see first
+MESSAGE = '[data-testid="as2-finished"]'  # as a CSS selector
 
 
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:
@@ -86,7 +87,13 @@ def _draw_without_questions(frame: Frame) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             navigation.to("data", "Open Corpora", view="corpora")
         return
-    advice = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
+    if not corpus.sentences:
+        _draw_message("Nothing to label yet", "Add documents first, then questions that they are to answer.")
+        with st.container(horizontal=True, horizontal_alignment="center"):
+            navigation.to("data", "Add documents", view="corpora")
+            navigation.to("data", "Add questions", view="questions")
+        return
+    advice = "Under Data, Questions, you can add questions that were asked on Ask. " if corpus.questions else ""
     _draw_message(
         "Nothing to label yet",
         f"No question is in the label queues. {advice}Type or paste your own, label an answer on Ask, or accept "
@@ -95,8 +102,7 @@ def _draw_without_questions(frame: Frame) -> None:
     with st.container(horizontal=True, horizontal_alignment="center"):
         navigation.to("ask", "Ask a question")
         navigation.to("data", "Add questions", view="questions")
-        if corpus.sentences:
-            navigation.to("data", "Propose questions", view="proposals")
+        navigation.to("data", "Propose questions", view="proposals")
 
 
 def _wait(wb: Workbench, job_id: int) -> None:
@@ -142,14 +148,18 @@ def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
     is_complete = not next_question.has_unranked(frame.wb, desk.seat)
+    is_over = is_complete and not others
+    wrong_only = progress.list_incorrect_only(frame.wb, desk.seat) if is_over and queue_kind.name == UNLABELLED else ()
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:
-        title = "This queue is finished" if is_complete and not others else "Nothing in this queue is free now"
+        title = "This queue is finished" if is_over else "Nothing in this queue is free now"
         state = "Every question is ranked." if is_complete else _describe_unranked(job)
         why = f"{others or 'Nothing is left for you here.'} {state} Other queues are above."
-        if is_complete and not others:
+        if is_over:
             why = queue_kind.when_empty or why
+        if wrong_only:
+            why += f" {count(len(wrong_only), 'question has', 'questions have')} incorrect labels only."
         _draw_message(title, f"{why}{_describe_skips(desk)}")
     if job is not None and job.error and not is_complete:
         st.error(plain(job.error), icon=":material/error:")
@@ -158,10 +168,10 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
-        elif desk.seat.queue != NEXT:
-            st.button(f"Go on with “{QUEUES[NEXT].display_name}”", key="label_next_queue",
-                      icon=":material/arrow_forward:", help=QUEUES[NEXT].description, on_click=_switch,
-                      args=(NEXT,))  # fmt: skip
+        if wrong_only:
+            st.button("Look for their answers", key="label_incorrect_only", icon=":material/arrow_forward:",
+                      help="A retrain learns nothing from a question until a sentence of it is labelled correct.",
+                      on_click=_open_lists, args=(wrong_only,))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
 
@@ -176,8 +186,10 @@ def _describe_unranked(job: JobView | None) -> str:
     return ends.get(state, "The job that fills the queues did not finish.")
 
 
-def _switch(queue: str) -> None:
-    st.query_params["queue"] = queue  # the choice above the page follows the address
+def _open_lists(questions: tuple[int, ...]) -> None:
+    """The choices above the page follow the address."""
+    address = {"queue": TOPS, "mode": LIST, "only": ".".join(map(str, questions))}
+    st.query_params.update(address)
 
 
 def _describe_skips(desk: Desk | ListDesk) -> str:

@@ -6,8 +6,9 @@ import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
 from app.labels.strategies import DECIDE, QUEUES
-from app.ui.text import escape, name_document
+from app.ui.text import escape, name_document, shorten
 
+MAX_QUESTION_CHARS = 200  # of a question above what is labelled for it
 _CSS = Path(__file__).with_name("label.css")
 
 
@@ -59,10 +60,18 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
-        <h2 class="asked" dir="auto">{escape(item.question)}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_kept_apart(item)}
         {show_context(item.title, item.before, item.text, item.after)}
         {scores}{peers}</div>"""
     )
+    draw_long_question(item)
+
+
+def draw_long_question(item: QueueItem | QuestionItem) -> None:
+    """The way to all of a question that is shown cut."""
+    if len(item.question) > MAX_QUESTION_CHARS:
+        with st.expander("The whole question", key=f"label_question_{item.question_id}"):
+            st.html(f'<p class="as2-question">{escape(item.question)}</p>')
 
 
 def _scores(item: QueueItem) -> str:

@@ -168,9 +168,15 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def _show(self, wb: Workbench, key: int, assignment: Assignment | None) -> Self:
         at, before = self.trail.find(key)
-        item = queues.open_question(wb, self.seat, key, before or assignment)
+        item = queues.open_question(wb, self.seat, key, before or assignment, self._find_offered(key))
         trail = replace(self.trail, at=at) if before else self.trail.add(key, item.assignment)
         return replace(self, item=item, row=0, trail=trail)
+
+    def _find_offered(self, question_id: int) -> int | None:
+        """The sentence that the queue chose the question in front for. A review says by itself what it asks about."""
+        if self.item is None or self.item.question_id != question_id or QUEUES[self.seat.queue].is_review:
+            return None
+        return next((r.sentence_id for r in self.rows if r.why), None)
 
     def _set_labels(self, labels: dict[int, str]) -> Self:
         rows = tuple(replace(r, label=labels.get(r.sentence_id, r.label)) for r in self.rows)

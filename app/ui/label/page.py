@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.labels import progress, queues
+from app.labels import flags, progress, queues
 from app.labels.strategies import QUEUES
 from app.ui import keys, url
 from app.ui.label import choice, decide, empty_queue, rows, sidebar, undo
@@ -99,11 +99,13 @@ def _draw_front(page: LabelPage, desk: Desk | ListDesk) -> None:
         decide.draw_waiting(page.frame, desk, page.job)
     elif desk.item is None:
         empty_queue.draw(page.frame, desk)
+        scroll_to(empty_queue.MESSAGE, desk.showing, block="nearest")
     elif isinstance(desk, ListDesk):
         is_closed = page.why_closed is not None
         now, draw_moves = page.frame.wb.clock(), partial(_draw_moves, page, desk)
+        flagged_ids = flags.list_flagged(page.frame.wb, desk.item.question_id)
         rows.draw(desk, now=now, scores_visible=page.scores_visible, draw_moves=draw_moves, on_row=act, on_find=act,
-                  is_closed=is_closed)  # fmt: skip
+                  flagged_ids=flagged_ids, is_closed=is_closed)  # fmt: skip
         st.session_state[DESK_KEY] = desk.note_page()
         scroll_to(rows.CURRENT, desk.showing, block="nearest")
     else:
@@ -116,6 +118,7 @@ def _draw_moves(page: LabelPage, desk: ListDesk) -> None:
     draw_button("up")
     draw_button("down")
     draw_button("undo", is_disabled=page.why_closed is not None)
+    draw_button("forward")
 
 
 def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
@@ -126,7 +129,8 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
             draw_button("undo")
         if desk.can_go_back:
             draw_button("back")
-        if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat):
+        is_list = isinstance(desk, ListDesk)
+        if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
             draw_button("forward")
 
 
@@ -147,8 +151,8 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
         if page.mode == ONE:
             draw_button("undo", is_disabled=is_closed)
         draw_button("back", is_disabled=not desk.can_go_back)
-        draw_button("forward", is_disabled=page.is_deciding and not desk.trail.is_in_past)
         if page.mode == ONE:
+            draw_button("forward", is_disabled=page.is_deciding and not desk.trail.is_in_past)
             draw_button("skip", is_disabled=page.is_deciding)
         draw_button("remove", is_disabled=page.is_deciding or is_closed)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -1,6 +1,6 @@
 """A question's list as the page shows it: a window of rows around the one in front, each with its three buttons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 import streamlit as st
@@ -8,9 +8,15 @@ import streamlit as st
 from app.labels.items import QuestionItem
 from app.labels.strategies import QUEUES
 from app.ui.label.buttons import STYLES
-from app.ui.label.item import explain_choice, goes_by_probability, note_kept_apart
+from app.ui.label.item import (
+    MAX_QUESTION_CHARS,
+    draw_long_question,
+    explain_choice,
+    goes_by_probability,
+    note_kept_apart,
+)
 from app.ui.label.list_desk import ListDesk
-from app.ui.text import count, escape, name_document
+from app.ui.text import count, escape, name_document, shorten
 from as2core.types import LABELS
 
 CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
@@ -31,21 +37,23 @@ def draw(
     draw_moves: Callable[[], None],
     on_row: Callable[[str, str, int], None],
     on_find: Callable[[str, str], None],
+    flagged_ids: Collection[int] = (),
     is_closed: bool = False,
 ) -> None:
     """`draw_moves` draws the buttons above the rows. `on_row(label, showing, place)` is called for a click, with the
-    showing that the row was drawn for, `on_find("find", showing)` when words were typed; `is_closed`: for reading
-    alone. Keys of the buttons are those of the place in the window: keys of the row would replay old clicks when a
-    rerun interrupts the run."""
+    showing that the row was drawn for, `on_find("find", showing)` when words were typed. `flagged_ids`: of sentences.
+    `is_closed`: for reading alone. Keys of the buttons are those of the place in the window: keys of the row would
+    replay old clicks when a rerun interrupts the run."""
     item = desk.item
     if item is None:
         return
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(item.why, QUEUES[desk.seat.queue].description)}</span></p>
-        <h2 class="asked" dir="auto">{escape(item.question)}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_kept_apart(item)}
         <p class="source">{_describe_extent(item)}</p></div>"""
     )
+    draw_long_question(item)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_list_head"):
         st.html(_head(desk, item, now), width="stretch")
         draw_moves()
@@ -53,7 +61,8 @@ def draw(
     for slot, place in enumerate(desk.window):
         row = item.rows[place]
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}"):
-            st.html(_row(desk, item, place, scores=scores), width="stretch")
+            is_flagged = row.sentence_id in flagged_ids
+            st.html(_row(desk, item, place, scores=scores, is_flagged=is_flagged), width="stretch")
             for label in LABELS:
                 name, icon = STYLES[label]
                 st.button(
@@ -80,7 +89,7 @@ def _head(desk: ListDesk, item: QuestionItem, now: datetime) -> str:
     first, last = desk.window.start + 1, desk.window.stop
     texts = [f"<p>Rows {first} to {last} of {len(item.rows):,}</p>"]
     if not desk.rest:
-        texts = ["<p>You have labelled all you can here. Press → for the next question.</p>"]
+        texts = ["<p>All that you can label here is labelled. Press → for the next.</p>"]
     elif desk.asks_about_hidden(now):
         texts.append(f'<p class="asks">{describe_question(desk)}</p>')
     return f'<div class="as2-list-head" data-testid="as2-list-head" data-turn="{desk.turn}">{"".join(texts)}</div>'
@@ -103,7 +112,7 @@ def _describe_extent(item: QuestionItem) -> str:
     return parts[0] if len(parts) == 1 else f"{parts[0]}. {' '.join(parts[1:])}"
 
 
-def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str:
+def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_flagged: bool) -> str:
     row, here = item.rows[place], place == desk.row
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
@@ -112,12 +121,13 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool) -> str
         if goes_by_probability(item) and row.probability is not None:
             parts.append(f"probability by itself {row.probability:.2f}")
     parts += [f"{SOURCES.get(name, 'imported')}: {label}" for name, label in row.imports]
+    flag = ' <span class="as2-flagged">⚑ flagged</span>' if is_flagged else ""
     reason = row.why if scores else row.why_unscored
     why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")
     why = f"<small>{why}</small>" if why else ""
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
-        f'<div class="as2-row{kind}" data-testid="as2-row"{current}><div dir="auto">{escape(row.text)}</div>'
+        f'<div class="as2-row{kind}" data-testid="as2-row"{current}><div dir="auto">{escape(row.text)}</div>{flag}'
         f"<small>{escape(name_document(row.title))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -34,7 +34,7 @@ ACTIONS = (
         ("i",),
         "i",
         "The rest are incorrect",
-        "Labels every row without a label, not ranked ones too; asks first where you have not seen all",
+        "Labels all rows that have no label yet, ranked or not; asks first where you have not seen all",
         LIST,
     ),
     Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
@@ -48,7 +48,7 @@ ACTIONS = (
         "Take back your last action and show its sentence again; repeat for earlier ones. Labels also after a reload",
     ),
     Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
-    Action("forward", ("arrowright",), "→", "Skip", "Go to the next item without labelling this one"),
+    Action("forward", ("arrowright",), "→", "Next", "Go to the next item; what has no label stays without one"),
     Action("skip", ("s",), "s", "Skip this question", "Pass over all its sentences for this session", ONE),
     Action(
         "remove",

@@ -41,7 +41,7 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         missing = max(0, target - progress.all)
         text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
         st.progress(min(1.0, progress.all / target), text=text)
-    pace = f" {progress.pace:.1f} labels a minute." if progress.pace else ""
+    pace = f" {count(max(1, round(progress.pace)), 'label')} a minute." if progress.pace else ""
     if progress.per_label:
         kinds = [k for k, n in progress.per_label.items() if n or k in LABELS]
         parts = [f"{progress.per_label[k]:,} {k}" for k in kinds]

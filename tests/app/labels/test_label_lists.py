@@ -174,7 +174,7 @@ def test_unlabelled_offers_one_candidate_of_every_question_nobody_labelled(wb, s
     met = []
     while (item := queues.find_next_item(wb, Seat(scored.id, ann.id, "unlabelled"))) is not None:
         met.append((item.question, item.rank))
-        give(ann, item)
+        give(ann, item, "correct")
     assert sorted(q for q, _ in met) == sorted(QUESTIONS)
     assert {rank for _, rank in met} == {1}
 
@@ -197,6 +197,36 @@ def test_a_question_whose_only_label_is_on_a_sentence_that_left_its_document_is_
     with wb.read() as s:  # and its list is made anew, with the new sentence
         assert item.question_id in questions.list_outdated_questions(s, scored.id)
     assert consensus.read_labels(wb, item.question_id) == {item.sentence_id: "correct"}
+
+
+def test_unlabelled_goes_on_within_a_question_until_a_sentence_of_it_is_correct(wb, scored, give, ann, bob):
+    seat, met = Seat(scored.id, ann.id, "unlabelled"), []
+    for name in ("incorrect", "unsure", "incorrect", "correct"):
+        item = queues.find_next_item(wb, seat)
+        met.append((item.question_id, item.rank))
+        give(ann, item, name)
+    first = met[0][0]
+    assert met == [(first, rank) for rank in (1, 2, 3, 4)]
+    after = queues.find_next_item(wb, seat)
+    assert after.question_id != first
+    give(ann, after, "incorrect")
+    begun = (first, after.question_id)
+    assert queues.find_next_item(wb, Seat(scored.id, bob.id, "unlabelled")).question_id not in begun
+    assert queues.find_next_question(wb, seat).question_id not in begun
+    assert queues.find_next_item(wb, seat, [after.question_id]).question_id not in begun
+    give(ann, queues.find_next_item(wb, Seat(scored.id, ann.id, "random")), "incorrect")  # another queue ends it
+    assert queues.find_next_item(wb, seat).question_id not in begun
+
+
+def test_unlabelled_does_not_tell_a_second_person_what_the_first_found_correct(wb, scored, give, ann, bob):
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    item = queues.find_next_item(wb, Seat(scored.id, ann.id, "unlabelled"))
+    give(ann, item, "correct")
+    queues.leave(wb, Seat(scored.id, ann.id, "unlabelled"))
+    again = queues.find_next_item(wb, Seat(scored.id, bob.id, "unlabelled"))
+    assert (again.question_id, again.sentence_id) == (item.question_id, item.sentence_id)
+    give(bob, again, "incorrect")
+    assert queues.find_next_item(wb, Seat(scored.id, bob.id, "unlabelled")).question_id == item.question_id
 
 
 def test_early_begins_where_the_first_exit_and_the_last_are_furthest_apart(wb, scored, give, ann):
@@ -246,8 +276,8 @@ def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, 
 
 def test_pace_is_said_from_ten_labels_on(clock):
     times = [clock.now - timedelta(seconds=6 * i) for i in range(11)]
-    assert progress._measure_pace(times) == pytest.approx(10.0)
-    assert progress._measure_pace(times[:10]) is None
+    assert progress._measure_pace(times[0], times[1:]) == pytest.approx(10.0)
+    assert progress._measure_pace(times[0], times[1:10]) is None
 
 
 def test_a_row_with_a_label_from_outside_takes_as_many_labels_of_people_as_are_wanted(wb, scored, ann, bob):
