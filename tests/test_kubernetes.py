@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,11 @@ def test_the_paths_of_the_log_in_are_limited_as_in_nginx_conf():
     assert [p["path"] for p in paths] == ["/auth", "/oauth2callback"]
     assert [p["backend"] for p in paths] == [pages["spec"]["rules"][0]["http"]["paths"][0]["backend"]] * 2
     assert login["spec"]["tls"] == pages["spec"]["tls"]
+
+
+def test_nginx_passes_the_name_on_with_its_port_which_streamlit_compares_with_the_origin():
+    hosts = re.findall(r"^\s*proxy_set_header\s+Host\s+(\S+);", (DEPLOY / "nginx.conf").read_text(), re.MULTILINE)
+    assert hosts == ["$http_host"] * 2
 
 
 def test_our_containers_write_to_their_volumes_alone_and_are_not_root():
