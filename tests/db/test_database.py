@@ -157,6 +157,16 @@ def test_a_file_that_is_no_database_is_named(tmp_path):
         open_database(f"sqlite:///{tmp_path / 'as2.db'}")
 
 
+def test_a_database_that_a_full_disk_keeps_from_opening_is_not_called_damaged(tmp_path, monkeypatch):
+    (tmp_path / "as2.db").mkdir()  # which SQLite cannot open either
+    url = f"sqlite:///{tmp_path / 'as2.db'}"
+    with pytest.raises(DbError, match="cannot open the database"):
+        open_database(url)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(DbError, match="the disk is full: free some space"):
+        open_database(url)
+
+
 def test_a_database_of_a_newer_program_is_refused_with_the_remedy(database, database_url):
     with database.write() as s:
         s.execute(text("UPDATE alembic_version SET version_num = '9999'"))
