@@ -103,11 +103,8 @@ def open_database(url: str) -> Database:
             "AS2_DATABASE_URL names no database that can be used: write it as "
             "postgresql+psycopg://user:password@host/name or sqlite:////path/to/file, or leave it out"
         ) from e
-    if database.sqlite and (path := database.url.database):
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
+    if database.sqlite and (path := database.url.database) and not Path(path).parent.exists():
+        raise DbError(f"there is no folder {Path(path).parent} for the database: make it, or correct AS2_DATABASE_URL")
     try:
         _migrate(database)
     except BaseException:

@@ -151,6 +151,13 @@ def test_a_write_waits_for_another_longer_than_one_try(tmp_path, monkeypatch):
     database.close()
 
 
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path):
+    folder = tmp_path / "mistyped"
+    with pytest.raises(DbError, match=f"there is no folder {folder} .*AS2_DATABASE_URL"):
+        open_database(f"sqlite:///{folder / 'as2.db'}")
+    assert not folder.exists()
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "as2.db").write_text("this is a letter, and a rather long one, to nobody in particular" * 20)
     with pytest.raises(DbError, match="is not a SQLite database"):
