@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import make_url
 from starlette.datastructures import Headers
 
 from app.workbench.settings import Settings
@@ -72,7 +73,48 @@ def test_every_variable_is_a_setting_and_every_secret_is_there():
         for variable in container.get("env", []):
             reference = variable.get("valueFrom", {}).get("secretKeyRef")
             assert reference is None or (reference["name"], reference["key"] in secrets) == ("as2-secrets", True)
-    assert secrets["password"] in secrets["AS2_DATABASE_URL"]
+
+
+def test_the_password_of_the_database_is_in_one_place_and_has_to_be_set():
+    objects = {(o["kind"], o["metadata"]["name"]): o for o in read_objects()}
+    assert objects["Secret", "as2-secrets"]["stringData"]["password"] == ""  # with which PostgreSQL does not start
+    assert make_url(objects["ConfigMap", "as2-settings"]["data"]["AS2_DATABASE_URL"]).password is None
+    source = {"secretKeyRef": {"name": "as2-secrets", "key": "password"}}
+    for names, variable in ((("app", "worker"), "PGPASSWORD"), (("postgres",), "POSTGRES_PASSWORD")):
+        sources = [
+            e["valueFrom"]
+            for _, _, c in list_containers()
+            if c["name"] in names
+            for e in c["env"]
+            if e["name"] == variable
+        ]
+        assert sources == [source] * len(names)
+
+
+def test_only_the_pages_and_their_worker_reach_the_database():
+    [policy] = [o["spec"] for o in read_objects() if o["kind"] == "NetworkPolicy"]
+    assert policy["podSelector"]["matchLabels"] == {"app": "as2-db"} and policy["policyTypes"] == ["Ingress"]
+    [rule] = policy["ingress"]
+    assert rule["from"] == [{"podSelector": {"matchLabels": {"app": "as2-workbench"}}}]
+    assert rule["ports"] == [{"port": "postgres"}]
+
+
+def test_the_autoscaler_alone_sets_how_many_pods_there_are():
+    targets = [o["spec"]["scaleTargetRef"]["name"] for o in read_objects() if o["kind"] == "HorizontalPodAutoscaler"]
+    assert targets and all("replicas" not in pod for name, pod in list_pods() if name in targets)
+
+
+def test_every_container_has_limits_writes_to_its_volumes_alone_and_has_no_capabilities():
+    containers = list_containers()
+    assert len(containers) == 4
+    for _, pod, container in containers:
+        assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"]["memory"]
 
 
 def find_serve():
