@@ -23,5 +23,6 @@ ENV AS2_HOME=/data STREAMLIT_SERVER_ADDRESS=0.0.0.0 HF_HUB_OFFLINE=1
 VOLUME /data
 EXPOSE 8501
 HEALTHCHECK --start-period=60s --interval=15s CMD ["python", "-c", \
-  "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=5)"]
+  "import os, urllib.request as r; base = os.getenv('STREAMLIT_SERVER_BASE_URL_PATH', '').strip('/'); \
+r.urlopen('http://127.0.0.1:8501' + os.path.join('/', base, '_stcore/health'), timeout=5)"]
 CMD ["as2", "app"]

@@ -6,6 +6,7 @@ torch is imported by the commands that need it, so that `as2 --help` is quick.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -199,6 +200,8 @@ def _describe_error(error: Exception) -> str:
         return f"{message} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"this needs the package {error.name!r}: run `make setup`, or pip install the extra (docs/running.md)"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "the disk is full: free some space and try again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     return f"unexpected {type(error).__name__}: {error} (AS2_DEBUG=1 shows where)"

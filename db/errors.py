@@ -9,6 +9,10 @@ class DatabaseBusy(DbError):
     """Someone else held the write lock for longer than the time-out."""
 
 
+class DatabaseDamaged(DbError):
+    """The file is no database of this program, or a part of it is damaged or missing."""
+
+
 class DatabaseTooNew(DbError):
     """The database was migrated by a newer version of this program."""
 

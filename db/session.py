@@ -8,6 +8,7 @@ labels). PostgreSQL needs one engine for all three.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -20,13 +21,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlc
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.errors import BadValue, DatabaseBusy, DatabaseTooNew, DbError
+from db.errors import BadValue, DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DbError
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
 UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
+UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
+MIN_FREE_BYTES = 100_000  # SQLite's shared memory takes 32 kB
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
@@ -100,11 +103,8 @@ def open_database(url: str) -> Database:
             "AS2_DATABASE_URL names no database that can be used: write it as "
             "postgresql+psycopg://user:password@host/name or sqlite:////path/to/file, or leave it out"
         ) from e
-    if database.sqlite and (path := database.url.database):
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
+    if database.sqlite and (path := database.url.database) and not Path(path).parent.exists():
+        raise DbError(f"there is no folder {Path(path).parent} for the database: make it, or correct AS2_DATABASE_URL")
     try:
         _migrate(database)
     except BaseException:
@@ -225,11 +225,17 @@ def _translate_errors(database: Database) -> Iterator[None]:
 
 def _to_error(reason: str, database: Database) -> DbError:
     where = database.url.render_as_string(hide_password=True)
+    if reason.startswith(UNCLEAR) and _is_disk_full(database):
+        reason = "disk is full"
     remedies: dict[str, Callable[[], DbError]] = {
         "locked": lambda: DatabaseBusy("the database is busy with another write: try again in a moment"),
         "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
         "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
-        "not a database": lambda: DbError(f"{where} is not a SQLite database: move it away or set AS2_DATABASE_URL"),
+        "not a database": lambda: DatabaseDamaged(
+            f"{where} is not a SQLite database: move it away or set AS2_DATABASE_URL"
+        ),
+        "malformed": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
+        "no such table": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
         "disk is full": lambda: DbError("the disk is full: free some space and try again"),
         "connection": lambda: DbError(f"cannot reach the database {where}: {reason}"),
     }
@@ -237,3 +243,11 @@ def _to_error(reason: str, database: Database) -> DbError:
         if mark in reason:
             return make()
     return DbError(f"the database refused: {reason}")
+
+
+def _is_disk_full(database: Database) -> bool:
+    """Whether SQLite has no room for the files beside its own, which it does not say."""
+    try:
+        return database.sqlite and shutil.disk_usage(Path(str(database.url.database)).parent).free < MIN_FREE_BYTES
+    except OSError:
+        return False

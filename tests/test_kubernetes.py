@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import make_url
 from starlette.datastructures import Headers
 
 from app.workbench.settings import Settings
@@ -71,7 +73,48 @@ def test_every_variable_is_a_setting_and_every_secret_is_there():
         for variable in container.get("env", []):
             reference = variable.get("valueFrom", {}).get("secretKeyRef")
             assert reference is None or (reference["name"], reference["key"] in secrets) == ("as2-secrets", True)
-    assert secrets["password"] in secrets["AS2_DATABASE_URL"]
+
+
+def test_the_password_of_the_database_is_in_one_place_and_has_to_be_set():
+    objects = {(o["kind"], o["metadata"]["name"]): o for o in read_objects()}
+    assert objects["Secret", "as2-secrets"]["stringData"]["password"] == ""  # with which PostgreSQL does not start
+    assert make_url(objects["ConfigMap", "as2-settings"]["data"]["AS2_DATABASE_URL"]).password is None
+    source = {"secretKeyRef": {"name": "as2-secrets", "key": "password"}}
+    for names, variable in ((("app", "worker"), "PGPASSWORD"), (("postgres",), "POSTGRES_PASSWORD")):
+        sources = [
+            e["valueFrom"]
+            for _, _, c in list_containers()
+            if c["name"] in names
+            for e in c["env"]
+            if e["name"] == variable
+        ]
+        assert sources == [source] * len(names)
+
+
+def test_only_the_pages_and_their_worker_reach_the_database():
+    [policy] = [o["spec"] for o in read_objects() if o["kind"] == "NetworkPolicy"]
+    assert policy["podSelector"]["matchLabels"] == {"app": "as2-db"} and policy["policyTypes"] == ["Ingress"]
+    [rule] = policy["ingress"]
+    assert rule["from"] == [{"podSelector": {"matchLabels": {"app": "as2-workbench"}}}]
+    assert rule["ports"] == [{"port": "postgres"}]
+
+
+def test_the_autoscaler_alone_sets_how_many_pods_there_are():
+    targets = [o["spec"]["scaleTargetRef"]["name"] for o in read_objects() if o["kind"] == "HorizontalPodAutoscaler"]
+    assert targets and all("replicas" not in pod for name, pod in list_pods() if name in targets)
+
+
+def test_every_container_has_limits_writes_to_its_volumes_alone_and_has_no_capabilities():
+    containers = list_containers()
+    assert len(containers) == 4
+    for _, pod, container in containers:
+        assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"]["memory"]
 
 
 def find_serve():
@@ -115,6 +158,11 @@ def test_the_paths_of_the_log_in_are_limited_as_in_nginx_conf():
     assert [p["path"] for p in paths] == ["/auth", "/oauth2callback"]
     assert [p["backend"] for p in paths] == [pages["spec"]["rules"][0]["http"]["paths"][0]["backend"]] * 2
     assert login["spec"]["tls"] == pages["spec"]["tls"]
+
+
+def test_nginx_passes_the_name_on_with_its_port_which_streamlit_compares_with_the_origin():
+    hosts = re.findall(r"^\s*proxy_set_header\s+Host\s+(\S+);", (DEPLOY / "nginx.conf").read_text(), re.MULTILINE)
+    assert hosts == ["$http_host"] * 2
 
 
 def test_our_containers_write_to_their_volumes_alone_and_are_not_root():

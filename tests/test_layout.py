@@ -181,6 +181,15 @@ def test_compose_hands_the_database_any_password_that_its_server_has():
         assert services[name].items() >= compose["x-workbench"]["environment"].items()
 
 
+def test_compose_gives_every_container_the_same_limits():
+    import yaml
+
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    for service in services.values():
+        assert service["read_only"] and service["cap_drop"] == ["ALL"] and service["mem_limit"]
+        assert service["security_opt"] == ["no-new-privileges:true"] and service["pids_limit"]
+
+
 def test_every_variable_compose_sets_is_a_setting():
     import yaml
 

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -54,9 +55,9 @@ def app(
     with _exit_on_signals():
         try:
             processes.start(address, port)
-            host = "127.0.0.1" if address in ANY_ADDRESS else address
-            processes.wait_until_ready(f"http://{host}:{port}")
-            print_note(f"AS2 Workbench is at http://{host}:{port} (Ctrl-C ends it)")
+            url = find_url(address, port)
+            processes.wait_until_ready(url)
+            print_note(f"AS2 Workbench is at {url} (Ctrl-C ends it)")
             while processes.is_serving():
                 processes.ensure_worker()
                 time.sleep(CHECK_SECONDS)
@@ -74,6 +75,23 @@ def check_login(settings: "Settings") -> None:
         from app.ui.signin import list_secret_files
 
         needs_login(settings, list_secret_files())
+
+
+def find_url(address: str, port: int) -> str:
+    """Where this machine reaches the pages: Streamlit's settings may name a base path and a certificate."""
+    from app.workbench.settings import REPO
+
+    with contextlib.chdir(REPO):  # as in `check_login`
+        from streamlit.config import get_config_options
+
+        # read from the variables, which `streamlit run` passes on, or else from its files
+        options = get_config_options()
+        certificate, base = (
+            os.environ.get(o.env_var) or o.value for o in (options["server.sslCertFile"], options["server.baseUrlPath"])
+        )
+    scheme, base = "https" if certificate else "http", base.strip("/")
+    host = "127.0.0.1" if address in ANY_ADDRESS else f"[{address}]" if ":" in address else address
+    return f"{scheme}://{host}:{port}{base and f'/{base}'}"
 
 
 def worker() -> None:
@@ -120,7 +138,10 @@ class AppProcesses:
 
     def wait_until_ready(self, url: str) -> None:
         """Raises NotServing when the server ends or stays silent."""
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the certificate is of another name
+        https = urllib.request.HTTPSHandler(context=context)
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), https)
         deadline = time.monotonic() + START_SECONDS
         while self.is_serving() and time.monotonic() < deadline:
             with contextlib.suppress(OSError), direct.open(f"{url}/_stcore/health", timeout=2) as answer:

@@ -55,10 +55,12 @@ def restore(
     as_json: JsonFlag = False,
 ) -> None:
     """Put the home back as it was in a backup. The present database is kept as as2.db.before-restore."""
+    from app.upkeep.backup import check_restore
     from app.upkeep.backup import restore as restore_home
     from app.workbench.settings import get_settings
 
     settings = get_settings()
+    check_restore(settings, file)
     if not yes and settings.home.exists():
         question = f"Replace the database of {settings.home} by the backup's?"
         ask_to_confirm(question, "nothing was restored (--yes does not ask)")

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.errors import As2Error, BadSetting
-from as2core.retrieval.index import DamagedIndex
+from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.text import count
 from db.models import Corpus
 from db.repositories import corpora as rows
@@ -201,7 +200,7 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
 def _make_view(wb: Workbench, corpus: Corpus, counts: _Counts) -> CorpusView:
     done = total = 0
     if wb.has_index(corpus.id):
-        with suppress(DamagedIndex):  # the next question builds it anew
+        with suppress(UnreadableFile):  # whoever searches it is told; a damaged one is built anew
             index = wb.index(corpus.id)
             done, total = index.count_vectors(), index.count()
     return CorpusView(

@@ -13,10 +13,12 @@ import sqlite3
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+
+from sqlalchemy import URL
 
 import as2core
 from app.jobs.process import is_running
@@ -57,8 +59,11 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
     """Write the home to a new file, which appears as a whole. Raises BadSetting for a PostgreSQL database or a file
     that exists, NoBackup for a full disk and the like."""
     if not wb.database.sqlite:
+        u = wb.database.url
+        url = URL.create("postgresql", u.username, None, u.host, u.port, u.database, u.query)
         raise BadSetting(
-            'the database is on PostgreSQL, which has its own tool: `pg_dump --format=custom --file=as2.dump "URL"`; '
+            "the database is on PostgreSQL, which has its own tool: "
+            f'`pg_dump --format=custom --file=as2.dump "{url}"`; '
             f"then copy {wb.settings.home} without the folder index, whose content is derived from the rest"
         )
     file = Path(file).expanduser().absolute()
@@ -131,14 +136,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
     IndexUnavailable where the index server does not answer.
     """
-    database = settings.database_file
-    if database is None:
-        raise BadSetting(
-            "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
-            "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
-        )
-    if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
-        raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
+    database = _find_replaceable(settings)
     try:
         prepare_home(settings)
         with (
@@ -162,6 +160,19 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     return view
 
 
+def _find_replaceable(settings: Settings) -> Path:
+    """The database, if a restore may replace it now. Raises BadSetting."""
+    database = settings.database_file
+    if database is None:
+        raise BadSetting(
+            "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
+            "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
+        )
+    if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
+        raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
+    return database
+
+
 def _list_corpora(database: Path) -> set[int]:
     """Their ids; none where the database cannot say."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
@@ -176,26 +187,49 @@ def _has_running_job(database: Path) -> bool:
     return False
 
 
+def check_restore(settings: Settings, file: Path) -> None:
+    """Before somebody is asked whether to restore it: reads what the file holds, but not the database. Raises as
+    `restore`."""
+    _find_replaceable(settings)
+    try:
+        with _open_backup(file) as (archive, _):
+            names = [member.name for member in _list_members(archive)]
+            if DATABASE not in names:
+                raise UnreadableFile("it holds no database")
+    except OSError as e:
+        raise NoBackup(f"{file} could not be read ({e.strerror or e})") from e
+
+
 def _unpack(file: Path, folder: Path, on_progress: OnProgress | None) -> BackupView:
     count = size = 0
-    try:
-        with tarfile.open(file, "r:") as archive:
-            first = archive.next()
-            manifest = _read_manifest(archive, first)
-            for member in archive:
-                if member.name == MANIFEST:
-                    continue
-                _check_member(member)
-                archive.extract(member, folder, filter="data")
-                if member.name != DATABASE:
-                    count, size = count + 1, size + member.size
-                if on_progress:
-                    on_progress(Progress(0, 0, member.name))
+    with _open_backup(file) as (archive, created):
+        for member in _list_members(archive):
+            archive.extract(member, folder, filter="data")
+            if member.name != DATABASE:
+                count, size = count + 1, size + member.size
+            if on_progress:
+                on_progress(Progress(0, 0, member.name))
         if not (folder / DATABASE).is_file():
             raise UnreadableFile("it holds no database")
-        return BackupView(str(file), datetime.fromisoformat(manifest["created"]).astimezone(UTC), count, size)
+    return BackupView(str(file), created, count, size)
+
+
+@contextmanager
+def _open_backup(file: Path) -> Iterator[tuple[tarfile.TarFile, datetime]]:
+    """The archive behind its manifest, and when it was written. Raises UnreadableFile for what is no backup."""
+    try:
+        with tarfile.open(file, "r:") as archive:
+            manifest = _read_manifest(archive, archive.next())
+            yield archive, datetime.fromisoformat(manifest["created"]).astimezone(UTC)
     except (tarfile.TarError, EOFError, ValueError, KeyError, TypeError, UnreadableFile) as e:
         raise UnreadableFile(f"{file} is no backup of a home ({e}): give a file that `as2 backup` wrote") from e
+
+
+def _list_members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    for member in archive:
+        if member.name != MANIFEST:
+            _check_member(member)
+            yield member
 
 
 def _read_manifest(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> dict[str, str]:

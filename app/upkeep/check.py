@@ -13,14 +13,16 @@ from app.jobs.process import is_running, read_failure
 from app.versions import registry
 from app.versions.management import is_shipped
 from app.workbench.settings import Settings
-from app.workbench.workbench import Workbench, translate_errors
+from app.workbench.workbench import DatabaseDamage, Workbench, translate_errors
 from as2core.data.source import sha256
 from as2core.errors import As2Error
 from as2core.rankers.versions import CONFIG, WEIGHTS, read_card
+from as2core.retrieval.index import DamagedIndex
 
 LOW_DISK_BYTES = 1_000_000_000
 UNFINISHED_SECONDS = 3600  # no import takes longer
 RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
+CORRECT = "correct this, and run `as2 check` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ def _check_database(wb: Workbench) -> Iterator[Finding]:
             answer = str(s.execute(text("PRAGMA integrity_check(1)")).scalar())
             loose = s.execute(text("PRAGMA foreign_key_check")).first()
     except As2Error as e:
-        answer, loose = str(e), None
+        yield _describe_trouble(e)
+        return
     if answer != "ok":
         yield Finding("database", f"the file is damaged: {answer}", RESTORE)
     elif loose is not None:
@@ -116,8 +119,10 @@ def _check_indexes(wb: Workbench) -> Iterator[Finding]:
             continue
         try:
             problem = wb.index(corpus.id).find_damage()
-        except As2Error as e:
+        except DamagedIndex as e:
             problem = str(e)
+        except As2Error as e:
+            problem, remedy = str(e), CORRECT
         yield Finding(part, problem, remedy) if problem else Finding(part)
 
 
@@ -144,4 +149,9 @@ def check_closed(settings: Settings, error: As2Error) -> list[Finding]:
     """What can be said of a home that could not be opened."""
     with translate_errors():
         findings = list(check_disk(settings)) if settings.home.is_dir() else []
-    return [*findings, Finding("database", str(error), RESTORE)]
+    return [*findings, _describe_trouble(error)]
+
+
+def _describe_trouble(error: As2Error) -> Finding:
+    """A database that may be whole (the disk is full, or cannot be written) is not to be replaced by an older one."""
+    return Finding("database", str(error), RESTORE if isinstance(error, DatabaseDamage) else CORRECT)

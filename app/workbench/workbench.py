@@ -20,13 +20,17 @@ from app.workbench.settings import Settings
 from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
-from db.errors import BadValue, DbError
+from db.errors import BadValue, DatabaseDamaged, DbError
 from db.models import Job
 from db.session import Database
 
 
 class DatabaseTrouble(As2Error):
     """The database could not be opened, read or written; the text says why and what to do."""
+
+
+class DatabaseDamage(DatabaseTrouble):
+    """It is damaged, so that trying again is of no use."""
 
 
 MAX_SEARCH_WORDS = 20
@@ -129,5 +133,7 @@ def translate_errors() -> Iterator[None]:
         yield
     except BadValue as e:
         raise BadSetting(str(e)) from e
+    except DatabaseDamaged as e:
+        raise DatabaseDamage(str(e)) from e
     except DbError as e:
         raise DatabaseTrouble(str(e)) from e

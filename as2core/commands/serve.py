@@ -19,9 +19,12 @@ from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
 
 if TYPE_CHECKING:
+    from as2core.serving.embeddings import ServedEmbedder
     from as2core.serving.fair_queue import FairQueue
     from as2core.serving.rankers import ServedRankers
     from as2core.serving.replicas import Replicas
+
+DEFAULT_EMBEDDER = "bi-encoder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,8 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Read a word with its meaning, by lines `word => meaning`.")
     ] = None,
     embedder: Annotated[
-        str, typer.Option(help="The bi-encoder of /v1/embeddings, loaded when it is first asked.")
-    ] = "bi-encoder",
+        str, typer.Option(help="The bi-encoder of /v1/embeddings; the default one is loaded when it is first asked.")
+    ] = DEFAULT_EMBEDDER,
     placement: Placement,
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
@@ -90,7 +93,6 @@ def serve(
 
         from as2core.hosts import HostGuard, parse_hosts
         from as2core.serving.connections import ImpatientProtocol
-        from as2core.serving.embeddings import ServedEmbedder
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
         from as2core.serving.shutdown import SignalledServer
@@ -107,8 +109,9 @@ def serve(
     with listening, placement.open(at) as replicas:
         with show_progress("loading"):
             rankers = _load(ranker, house, replicas)
+            embeddings = _make_embedder(embedder)
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        app = build(rankers, embedder=ServedEmbedder(embedder), keys=key_ring, queue=_make_queue(replicas))
+        app = build(rankers, embedder=embeddings, keys=key_ring, queue=_make_queue(replicas))
         guarded = HostGuard(app, address, parse_hosts(allowed_hosts))
         server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
         server.run(sockets=[listening])
@@ -119,12 +122,22 @@ def _load(specs: list[str] | None, house: Synonyms, replicas: Replicas | None) -
     """The rankers, where they score."""
     from as2core.serving.rankers import ACTIVE, ServedRankers, score_here
 
-    specs = specs or [ACTIVE if ACTIVE in list_versions() else "cascade"]
+    specs = list(dict.fromkeys(specs or ())) or [ACTIVE if ACTIVE in list_versions() else "cascade"]
     rankers = ServedRankers(specs, house, place=replicas.place if replicas else score_here)
     if replicas:
         replicas.start()
     rankers.follow_on()
     return rankers
+
+
+def _make_embedder(spec: str) -> ServedEmbedder:
+    """One that was asked for is loaded now, which reports what cannot embed."""
+    from as2core.serving.embeddings import ServedEmbedder
+
+    embedder = ServedEmbedder(spec)
+    if spec != DEFAULT_EMBEDDER:
+        embedder.load_ranker()
+    return embedder
 
 
 def _make_queue(replicas: Replicas | None) -> FairQueue:

@@ -10,6 +10,7 @@ inserted), and a raw question is FTS syntax (its words are quoted one by one).
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ from as2core.types import Hit, Passage
 
 EXACT_LIMIT = 200_000  # vectors that a question is compared with one by one
 MAX_MATCHES = 40_000  # passages that a search by words ranks, in an index beyond that limit
+_UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # the codes of a full disk, too
+_MIN_FREE_BYTES = 100_000  # SQLite's shared memory takes 32 kB
 _LAYOUT = 1  # PRAGMA user_version of a file this module can use
 
 _SCHEMA = f"""
@@ -241,11 +244,19 @@ def remove_index(path: Path) -> None:
 
 def _to_error(error: sqlite3.DatabaseError, path: Path) -> UnreadableFile:
     code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_ERROR) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_disk_full(path)):
         return UnreadableFile("the disk is full: free some space and try again")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):  # the last: a table is missing
         return DamagedIndex(str(error))
     return UnreadableFile(f"the search index {path} cannot be used ({error}): try again, or check its permissions")
+
+
+def _is_disk_full(path: Path) -> bool:
+    """Whether SQLite has no room for the files beside its own, which it does not say."""
+    try:
+        return shutil.disk_usage(path.parent).free < _MIN_FREE_BYTES
+    except OSError:
+        return False
 
 
 def build_match_expression(words: Sequence[str]) -> str:

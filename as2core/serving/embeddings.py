@@ -68,14 +68,14 @@ class ServedEmbedder:
 
     def embed(self, texts: Sequence[str], dimensions: int | None) -> np.ndarray:
         """Unit vectors, float32 `(n, hidden)`. Raises BadSetting if there are no `dimensions` of that number."""
-        ranker = self._load()
+        ranker = self.load_ranker()
         width = ranker.backbone.hidden
         if dimensions not in (None, width):
             raise BadSetting(f"dimensions={dimensions}: the vectors of {self.spec} have {width}")
         return ranker.embed(texts)
 
-    def _load(self) -> BiEncoderRanker:
-        """Once, by whoever asks first."""
+    def load_ranker(self) -> BiEncoderRanker:
+        """Once, by whoever asks first. Raises BadSetting for one that is no bi-encoder, UnknownRanker, DamagedModel."""
         with self._loading:
             if self._ranker is None:
                 ranker = self.load(self.spec)

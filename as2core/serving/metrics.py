@@ -80,6 +80,7 @@ class CountsRequests:
         try:
             await self._app(scope, receive, send_and_count)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
             if scope["type"] == "http":
+                routes = {getattr(route, "path", "") for route in scope["app"].routes}  # also for what was refused
+                route = scope["path"] if scope["path"] in routes else "other"
                 self._meter.count_request(route, status, time.perf_counter() - began)

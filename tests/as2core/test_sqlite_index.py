@@ -5,6 +5,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -166,6 +167,15 @@ def test_a_file_that_is_no_index_is_refused_by_name(tmp_path):
     (tmp_path / "notes.db").write_bytes(b"not a database, but long enough to look at" * 40)
     with pytest.raises(UnreadableFile, match=r"notes\.db: not a search index"):
         SqliteIndex(tmp_path / "notes.db")
+
+
+def test_an_index_that_a_full_disk_keeps_from_opening_says_so(tmp_path, monkeypatch):
+    (tmp_path / "index.db").mkdir()  # which SQLite cannot open either
+    with pytest.raises(UnreadableFile, match="cannot be used"):
+        SqliteIndex(tmp_path / "index.db")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(UnreadableFile, match="the disk is full: free some space"):
+        SqliteIndex(tmp_path / "index.db")
 
 
 def test_an_index_of_another_version_is_refused(index):

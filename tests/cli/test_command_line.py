@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -59,6 +60,15 @@ def test_an_error_is_one_line_on_standard_error_and_a_code(as2, argv, code, said
     assert (found, out) == (code, "")
     assert err.startswith("as2: ") and err.count("\n") == 1 and err.endswith("\n")
     assert said in err
+
+
+def test_a_full_disk_is_said_with_the_remedy(as2, texts, monkeypatch):
+    def write(spec):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cli, "load_ranker", write)
+    message = "as2: the disk is full: free some space and try again\n"
+    assert as2("rank", "Why?", "--candidates", texts) == (1, "", message)
 
 
 def test_an_error_of_several_lines_is_told_in_one(as2, texts, monkeypatch):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from as2core.commands.serve import _load
+from as2core.synonyms import Synonyms
+
 
 def test_a_server_answers_until_it_is_told_to_end(tmp_path):
     command = [Path(sys.executable).with_name("as2"), "serve", "--ranker", "bm25", "--port", "0"]
@@ -63,6 +66,16 @@ def test_a_port_that_is_taken_is_said_at_once(as2):
 def test_a_ranker_that_is_not_there_is_said_before_anything_is_served(as2):
     code, _, err = as2("serve", "--ranker", "grand", "--port", "0")
     assert code == 1 and "grand" in err and "/v1/rerank" not in err
+
+
+@pytest.mark.parametrize(("spec", "reason"), [("bm25", "bm25 gives no vectors"), ("grand", "no ranker 'grand'")])
+def test_an_embedder_that_cannot_embed_is_refused_before_anything_is_served(as2, spec, reason):
+    code, _, err = as2("serve", "--ranker", "bm25", "--embedder", spec, "--port", "0")
+    assert code == 1 and reason in err and "/v1/rerank" not in err
+
+
+def test_a_ranker_that_is_named_twice_is_served_once():
+    assert _load(["bm25", "jaccard", "bm25"], Synonyms(), None).specs == ["bm25", "jaccard"]
 
 
 @pytest.mark.parametrize("spec", ["{}", "sequential:stages={}@1+bm25"])

@@ -66,26 +66,29 @@ def kill_family(process):
         process.wait()
 
 
-def healthy(port):
+def healthy(port, base):
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+    with direct.open(f"http://127.0.0.1:{port}{base}/_stcore/health", timeout=5) as answer:
         return answer.status == 200
 
 
 @pytest.mark.parametrize(
-    ("address", "told", "code", "said"),
-    [("127.0.0.1", signal.SIGINT, 130, "stopped\n"), ("0.0.0.0", signal.SIGTERM, 143, "")],
-    ids=["Ctrl-C", "SIGTERM"],
+    ("address", "base", "told", "code", "said"),
+    [("127.0.0.1", "", signal.SIGINT, 130, "stopped\n"), ("0.0.0.0", "/as2", signal.SIGTERM, 143, "")],
+    ids=["Ctrl-C", "SIGTERM, below a path"],
 )
-def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, port, tmp_path, address, told, code, said):
+def test_the_app_serves_brings_its_worker_back_and_ends_with_it(
+    environment, port, tmp_path, address, base, told, code, said
+):
     log = tmp_path / "said"
+    environment |= {"STREAMLIT_SERVER_BASE_URL_PATH": base}
     with log.open("wb") as out:
         command = [*AS2, "app", "--port", str(port), "--address", address]
         process = subprocess.Popen(command, env=environment, stderr=out, cwd=tmp_path)
     try:
-        until(lambda: f"http://127.0.0.1:{port}" in log.read_text() or process.poll() is not None, "the address")
+        until(lambda: f"http://127.0.0.1:{port}{base} " in log.read_text() or process.poll() is not None, "the address")
         assert process.poll() is None, log.read_text()
-        assert healthy(port)
+        assert healthy(port, base)
         [worker] = until(lambda: children(process, "app.worker"), "the worker")
         worker.kill()
         [again] = until(lambda: [w for w in children(process, "app.worker") if w.pid != worker.pid], "a new worker")
@@ -93,7 +96,7 @@ def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, por
         process.send_signal(told)
         assert process.wait(PATIENCE) == code
         # not a word else: Streamlit warns, for one, when it may not ask a host outside for this machine's address
-        address_line = f"AS2 Workbench is at http://127.0.0.1:{port} (Ctrl-C ends it)\n"
+        address_line = f"AS2 Workbench is at http://127.0.0.1:{port}{base} (Ctrl-C ends it)\n"
         failure = "as2: The background worker ended by a fault (code -9). The next one starts in 4 s. The reason is in "
         remedy = f"{Path(environment['AS2_HOME']) / 'worker.log'}, and `as2 check` may find it.\n"
         assert log.read_text() == f"{address_line}{failure}{remedy}{said}"
@@ -136,6 +139,23 @@ def test_the_server_is_told_the_settings_that_are_there_and_no_others(monkeypatc
     processes.AppProcesses(Settings(home=tmp_path, worker="external")).start("127.0.0.1", 8501)
     assert (told["AS2_HOME"], told["AS2_WORKER"]) == (str(tmp_path), "external")
     assert "AS2_DATA_DIR" not in told
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "url"),
+    [
+        ("0.0.0.0", {}, "http://127.0.0.1:8501"),
+        ("::1", {}, "http://[::1]:8501"),
+        ("127.0.0.1", {"STREAMLIT_SERVER_BASE_URL_PATH": "/as2/"}, "http://127.0.0.1:8501/as2"),
+        ("127.0.0.1", {"STREAMLIT_SERVER_SSL_CERT_FILE": "/etc/ssl/own.pem"}, "https://127.0.0.1:8501"),
+    ],
+)
+def test_the_app_looks_for_its_server_where_streamlits_settings_put_it(monkeypatch, address, variables, url):
+    from app.cli import processes
+
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert processes.find_url(address, 8501) == url
 
 
 def test_a_taken_port_is_said_in_one_line(environment, tmp_path):

@@ -658,6 +658,11 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))
         code, _, err = as2("restore", tmp_path / "monday.tar")
         assert code == 1 and "as2: nothing was restored (--yes does not ask)" in err
+    whole = (tmp_path / "monday.tar").read_bytes()
+    (tmp_path / "part.tar").write_bytes(whole[: len(whole) // 2])
+    for name, reason in (("part.tar", "is no backup of a home"), ("none.tar", "No such file")):
+        code, _, err = as2("restore", tmp_path / name)
+        assert code == 1 and reason in err and "Replace" not in err
     assert as2("restore", tmp_path / "monday.tar", "--yes")[0] == 0
     code, _, err = as2("ask", "who", "--corpus", "later")
     assert code == 1 and "'later'" in err

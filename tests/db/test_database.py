@@ -151,10 +151,27 @@ def test_a_write_waits_for_another_longer_than_one_try(tmp_path, monkeypatch):
     database.close()
 
 
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path):
+    folder = tmp_path / "mistyped"
+    with pytest.raises(DbError, match=f"there is no folder {folder} .*AS2_DATABASE_URL"):
+        open_database(f"sqlite:///{folder / 'as2.db'}")
+    assert not folder.exists()
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "as2.db").write_text("this is a letter, and a rather long one, to nobody in particular" * 20)
     with pytest.raises(DbError, match="is not a SQLite database"):
         open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+
+
+def test_a_database_that_a_full_disk_keeps_from_opening_is_not_called_damaged(tmp_path, monkeypatch):
+    (tmp_path / "as2.db").mkdir()  # which SQLite cannot open either
+    url = f"sqlite:///{tmp_path / 'as2.db'}"
+    with pytest.raises(DbError, match="cannot open the database"):
+        open_database(url)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(DbError, match="the disk is full: free some space"):
+        open_database(url)
 
 
 def test_a_database_of_a_newer_program_is_refused_with_the_remedy(database, database_url):

@@ -309,6 +309,14 @@ def test_the_second_of_two_who_delete_a_corpus_at_once_reads_that_it_is_gone(wb,
         corpora.delete_corpus(wb, towers.id)
 
 
+def test_a_corpus_is_found_though_its_index_cannot_be_opened(wb, towers, asked):
+    file = wb.settings.index_file(towers.id)
+    wb.indexes.close()
+    file.unlink()
+    file.mkdir()
+    assert corpora.get_corpus(wb, towers.id).vectors_total == 0
+
+
 def test_an_index_that_was_deleted_is_built_anew_when_asked(wb, towers):
     before = [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates]
     wb.forget_index(towers.id)

@@ -4,6 +4,7 @@ import io
 import tarfile
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from fake_models import write_version
@@ -30,6 +31,7 @@ from as2core.retrieval.milvus import IndexUnavailable
 from as2core.serving.keys import KeyRing, add_key, revoke_key
 from as2core.types import Candidate, Question
 from db.models import Job
+from db.session import Database
 
 SIGNS = ("correct", "incorrect", "unsure")
 
@@ -370,7 +372,11 @@ def test_a_home_with_a_running_job_is_not_restored(wb, towers, settings, tmp_pat
             restore(settings, tmp_path / "monday.tar")
 
 
-def test_postgresql_is_left_to_its_own_tool(settings, tmp_path):
+def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path):
+    database = Database("postgresql+psycopg://ada:secret@db:5433/as2?sslmode=require")
+    with pytest.raises(BadSetting) as error:
+        back_up(replace(wb, database=database), tmp_path / "x.tar")
+    assert 'pg_dump --format=custom --file=as2.dump "postgresql://ada@db:5433/as2?sslmode=require"' in str(error.value)
     elsewhere = settings.model_copy(update={"database_url": "postgresql+psycopg://u:p@h/n"})
     with pytest.raises(BadSetting, match="pg_restore"):
         restore(elsewhere, tmp_path / "x.tar")

@@ -7,10 +7,13 @@ from fake_models import write_version
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
+from app import bootstrap
 from app.ask import asking
 from app.jobs import process, queue
-from app.upkeep.check import check_home
+from app.upkeep.check import CORRECT, RESTORE, check_closed, check_home
 from app.versions import registry
+from app.workbench.settings import Settings
+from as2core.errors import As2Error
 from db.repositories import jobs
 
 
@@ -54,6 +57,34 @@ def test_an_index_that_is_damaged_in_the_middle_is_built_anew(wb, towers, asked)
     assert "no such table" in find_problems(wb)["index of towers"].problem
     again = asking.ask(wb, towers.id, QUESTIONS[0])
     assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
+
+
+def test_an_index_that_cannot_be_opened_is_not_to_be_built_anew(wb, towers, asked):
+    file = wb.settings.index_file(towers.id)
+    wb.indexes.close()
+    file.unlink()
+    file.mkdir()
+    assert find_problems(wb)["index of towers"].remedy == CORRECT
+
+
+def test_a_backup_is_to_be_restored_for_a_damaged_database_alone(tmp_path):
+    settings = Settings(home=tmp_path / "home", corpora_dir=tmp_path / "none")
+
+    def find_remedy():
+        with pytest.raises(As2Error) as error:
+            bootstrap.open(settings)
+        return check_closed(settings, error.value)[-1].remedy
+
+    bootstrap.open(settings).close()
+    file = settings.database_file
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xff" * 8192 + whole[12288:])
+    assert find_remedy() == RESTORE
+    file.write_bytes(b"a letter to nobody in particular " * 200)
+    assert find_remedy() == RESTORE
+    file.unlink()
+    file.mkdir()
+    assert find_remedy() == CORRECT
 
 
 def test_a_version_that_was_changed_or_lost_is_found(wb, towers):

@@ -107,7 +107,9 @@ def test_documents_are_counted_by_the_name_of_the_key(folder):
     key = add_key(folder, "search", NOW)
     client = serve(folder)
     ask(client, key)
+    ask(client, "wrong")
     text = client.get("/metrics", headers={"x-api-key": key}).text
+    assert 'as2_requests_total{route="/v1/rerank",status="401"} 1.0' in text
     assert 'as2_documents_total{key="search",model="bm25"} 2.0' in text and "as2_queue 0.0" in text
 
 
