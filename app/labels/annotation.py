@@ -143,7 +143,7 @@ def add_label(
 def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo") -> None:
     """Whether one more may label the pair, which is locked; a review takes a label more for what it asks about. Raises
     OverlapReached, Gone."""
-    if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
+    if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_asked_about(s, pair, QUEUES[queue].order)):
         return
     others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
     if len(others) >= get_rules(_find_corpus(s, pair)[0]).overlap:

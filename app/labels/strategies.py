@@ -213,9 +213,9 @@ def _without_label(query: Select, request: QueueRequest) -> Select:
     return query.where(is_wanted).order_by(*keys, LAST.rank, Candidate.id)
 
 
-def _review(waiting: ColumnElement[bool], key: ColumnElement) -> Order:
+def _review(asks_about: ColumnElement[bool], key: ColumnElement) -> Order:
     """What somebody is asked to look at again, by this key."""
-    return Order(lambda query, _: query.order_by(key, Candidate.id), scores=(), is_review=True, waiting=waiting)
+    return Order(lambda query, _: query.order_by(key, Candidate.id), scores=(), is_review=True, asks_about=asks_about)
 
 
 def _newest_own(query: Select, request: QueueRequest) -> Select:

@@ -58,13 +58,13 @@ LAST, EARLY, GENERATIVE = (aliased(Score, name=f"{name}_score") for name in ("la
 class Order:
     """How a queue chooses and sorts candidates. `sort` gets them joined with their question, their sentence and
     `scores`: LAST is the last exit of the newest run, EARLY its first exit, GENERATIVE the other ranker; candidates
-    without a LAST rank are left out. `is_review`: it offers what is labelled already. `waiting`: which candidates it
+    without a LAST rank are left out. `is_review`: it offers what is labelled already. `asks_about`: which candidates it
     asks about, whoever labelled them."""
 
     sort: Callable[[Select, QueueRequest], Select]
     scores: tuple[type[Score], ...] = (LAST,)
     is_review: bool = False
-    waiting: ColumnElement[bool] | None = None
+    asks_about: ColumnElement[bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Sele
         where.append(~is_leased(Candidate, request.who, now))
     if request.excluded_ids:
         where.append(Question.id.not_in(request.excluded_ids))
-    if order.waiting is not None:
-        where.append(order.waiting)
+    if order.asks_about is not None:
+        where.append(order.asks_about)
     if not order.is_review:
         question_id = Run.question_id if order.scores else Question.id
         where.append(still_open(request.overlap, annotator_id, question_id))
@@ -286,12 +286,12 @@ def list_question_rows(session: Session, question_id: int, request: QueueRequest
     first; whether each is `asked`, since it is what the queue waits for, whether it is `leased` to another, and whether
     it is `free`: asked, open to this holder, or labelled by them."""
     who = request.who
-    is_waiting = literal(False) if request.order.waiting is None else request.order.waiting
+    is_asked_about = literal(False) if request.order.asks_about is None else request.order.asks_about
     own = own_label(who.annotator_id).exists()
     leased = is_leased(Candidate, who, now)
-    free = and_(~leased, or_(is_waiting, still_open(request.overlap, who.annotator_id), own))
+    free = and_(~leased, or_(is_asked_about, still_open(request.overlap, who.annotator_id), own))
     best_first = (LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
-    flags = (is_waiting.label("asked"), leased.label("leased"), free.label("free"))
+    flags = (is_asked_about.label("asked"), leased.label("leased"), free.label("free"))
     candidates = _scored_candidates().add_columns(*flags).order_by(*best_first)
     return list(session.execute(candidates.where(Candidate.question_id == question_id, Sentence.retired.is_(False))))
 
@@ -301,9 +301,9 @@ def is_open(session: Session, pair: Pair, annotator_id: int, overlap: int) -> bo
     return _holds(session, pair, still_open(overlap, annotator_id))
 
 
-def is_waiting(session: Session, pair: Pair, order: Order) -> bool:
+def is_asked_about(session: Session, pair: Pair, order: Order) -> bool:
     """Whether a review asks about the pair, whoever labelled it."""
-    return order.waiting is not None and _holds(session, pair, order.waiting)
+    return order.asks_about is not None and _holds(session, pair, order.asks_about)
 
 
 def _holds(session: Session, pair: Pair, condition: ColumnElement[bool]) -> bool:
