@@ -9,6 +9,10 @@ class DatabaseBusy(DbError):
     """Someone else held the write lock for longer than the time-out."""
 
 
+class DatabaseUnreachable(DbError):
+    """The server of the database does not answer; the text says where it was looked for."""
+
+
 class DatabaseTooNew(DbError):
     """The database was migrated by a newer version of this program."""
 
