@@ -121,7 +121,7 @@ class Workbench:
                 log.error("%s", e)
             raise DatabaseOutage(OUTAGE_TEXT) from e
         if OUTAGE_MARK in self.marks and self.marks.pop(OUTAGE_MARK, None) is not None:
-            log.info("the database can be reached again")
+            log.warning("the database can be reached again")
 
     def had_outage_within(self, seconds: float) -> bool:
         """Whether this process found the database away so short a time ago."""
