@@ -8,6 +8,7 @@ from app.versions import startup
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.models import LoadedModels, ModelProvider
+from app.workbench.people import note_login
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Rename, Workbench, translate_errors, utc_now
 from as2core.telemetry import remove_queue
@@ -37,6 +38,7 @@ def open(
         database = open_database(settings.database)
     models = models or LoadedModels.from_settings(settings)
     wb = Workbench(settings, database, models, open_indexes(settings), clock, list_renames=list_renames)
+    note_login(wb)
     startup.update_paths(wb)
     startup.register_shipped(wb)
     return wb

@@ -10,7 +10,7 @@ if str(ROOT) not in sys.path:  # the server puts only this script's own folder t
     sys.path.insert(0, str(ROOT))
 
 from app.ui import navigation, url
-from app.ui.errors import catch_errors
+from app.ui.errors import guard_page
 from app.ui.theme import apply
 
 # a file of our own: the browser would fetch a ":material/...:" icon from another host
@@ -38,5 +38,5 @@ page = st.navigation([*pages, st.Page(ask, title="Ask", url_path=FIRST, visibili
 if page.title.lower() != navigation.get_current():
     st.session_state[navigation.CURRENT] = page.title.lower()
     url.forget()
-with catch_errors():
+with guard_page():
     page.run()

@@ -34,7 +34,7 @@ from app.ranking.score_job import run_embed, run_score
 from app.workbench.models import LoadedModels
 from app.workbench.parent import end_with_parent
 from app.workbench.settings import get_settings
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,8 @@ class Pause:
         self.seconds = min(MAX_PAUSE_SECONDS, 2 * self.seconds)
         if (reason := f"{type(error).__name__}: {error}") != self._reason:
             self._reason = reason
-            log.error("%s failed and is tried again later (`as2 check` may say why)", self.act, exc_info=error)
+            trace = None if isinstance(error, DatabaseOutage) else error  # that was logged when it began
+            log.error("%s failed and is tried again later (`as2 check` may say why)", self.act, exc_info=trace)
 
     def end(self) -> None:
         if self._reason:

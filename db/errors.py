@@ -13,6 +13,10 @@ class DatabaseDamaged(DbError):
     """The file is no database of this program, or a part of it is damaged or missing."""
 
 
+class DatabaseUnreachable(DbError):
+    """The server of the database does not answer; the text says where it was looked for."""
+
+
 class DatabaseTooNew(DbError):
     """The database was migrated by a newer version of this program."""
 

@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlc
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.errors import BadValue, DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DbError
+from db.errors import BadValue, DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DatabaseUnreachable, DbError
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
@@ -218,9 +218,17 @@ def _translate_errors(database: Database) -> Iterator[None]:
     try:
         yield
     except DBAPIError as e:
-        raise _to_error(str(e.orig).strip().splitlines()[0], database) from e
+        reason = str(e.orig).strip().splitlines()[0]
+        if e.connection_invalidated:
+            raise _to_unreachable(reason, database) from e
+        raise _to_error(reason, database) from e
     except SQLAlchemyError as e:
         raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
+
+
+def _to_unreachable(reason: str, database: Database) -> DatabaseUnreachable:
+    where = database.url.render_as_string(hide_password=True)
+    return DatabaseUnreachable(f"cannot reach the database {where}: {reason}")
 
 
 def _to_error(reason: str, database: Database) -> DbError:
@@ -237,7 +245,8 @@ def _to_error(reason: str, database: Database) -> DbError:
         "malformed": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
         "no such table": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
         "disk is full": lambda: DbError("the disk is full: free some space and try again"),
-        "connection": lambda: DbError(f"cannot reach the database {where}: {reason}"),
+        "connection": lambda: _to_unreachable(reason, database),
+        "resolve host": lambda: _to_unreachable(reason, database),
     }
     for mark, make in remedies.items():
         if mark in reason:

@@ -8,6 +8,8 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
 
@@ -18,6 +20,9 @@ from postgres_server import own_schema
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
 from sqlalchemy.util import LRUCache
+
+from db.errors import DatabaseUnreachable
+from db.session import Database
 
 # on a busy machine an example may take any time
 hypothesis_settings.register_profile("untimed", deadline=None)
@@ -116,3 +121,23 @@ def models():
     from fake_models import FakeModels  # numpy, which reads the environment above
 
     return FakeModels()
+
+
+@pytest.fixture
+def outage(monkeypatch):
+    """outage.set() takes the database's server away, until outage.clear()."""
+    away = threading.Event()
+
+    def fail_or(act):
+        @contextmanager
+        def open_session(*args, **more):
+            if away.is_set():
+                raise DatabaseUnreachable("cannot reach the database postgresql://as2:***@db.example/as2")
+            with act(*args, **more) as session:
+                yield session
+
+        return open_session
+
+    for name in ("read", "write"):
+        monkeypatch.setattr(Database, name, fail_or(getattr(Database, name)))
+    return away

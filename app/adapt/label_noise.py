@@ -19,9 +19,13 @@ scored by a copy of it that was trained on the other half, and these scores are 
 better with them.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
@@ -36,7 +40,6 @@ from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
-from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Json, OnProgress, Question
@@ -50,6 +53,7 @@ SURE_PROBABILITY, MIN_SURE_PAIRS = 0.01, 50  # below it the cascade is sure of "
 LOW_QUANTILE = 0.2
 MIN_WRONG_SHARE = 0.05  # a smaller share costs less than leaving out right labels
 MAX_WRONG_SHARE = 0.45
+FEATURES_FILE = "features.jsonl"  # of the job's folder
 
 TrainJudge = Callable[[Sequence[Question], int], CascadeRanker]  # questions, number of the half -> a trained copy
 
@@ -164,6 +168,7 @@ def run_doubt(job: JobRun) -> dict[str, Json]:
     with wb.write() as s:
         suspicions = [(pairs[i], labels[i], probability) for i, probability in suspicious]
         count = reviews.put_suspicions(s, corpus_id, suspicions, wb.clock())
+    (job.folder / FEATURES_FILE).unlink(missing_ok=True)
     return {"labels": len(labels), "doubted": count}
 
 
@@ -176,7 +181,8 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
     label_of = {pair: label for pair, label in outcomes.items() if label in BINARY}
     usable = [r for r in candidates if (r.question_id, r.sentence_id) in label_of]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
-    synonyms = read_synonyms(wb, corpus_id)
+    models = [cascade.name, None if generative is None else generative.name, wb.models.embedder_weights()]
+    store, synonyms = FeatureStore(job.folder / FEATURES_FILE), read_synonyms(wb, corpus_id)
     features: list[np.ndarray] = []
     for _, group in groupby(usable, key=lambda r: r.question_id):
         job.step_back()
@@ -184,18 +190,48 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
         rows = list(group)
         question = synonyms.expand(rows[0].question)
         texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
-        vectors = embedder.embed([question, *(c.titled_text for c in texts)])
-        scores = [] if generative is None else [np.asarray(generative.score(question, texts))]
-        trace = scoring.rank(cascade, question, texts).trace
-        features += list(extract_features(trace, *scores, vectors[1:] @ vectors[0]))
+        key = [*models, question, *(c.titled_text for c in texts)]
+        if (values := store.find(key)) is None:
+            vectors = embedder.embed([question, *(c.titled_text for c in texts)])
+            scores = [] if generative is None else [np.asarray(generative.ranker.score(question, texts))]
+            trace = scoring.rank(cascade, question, texts).trace
+            values = extract_features(trace, *scores, vectors[1:] @ vectors[0])
+            store.add(key, values)
+        features += list(values)
     pairs = [(r.question_id, r.sentence_id) for r in usable]
     return pairs, [label_of[pair] for pair in pairs], features
 
 
-def _load_generative(job: JobRun) -> Ranker | None:
-    """The active generative ranker; None where it cannot be loaded."""
+class FeatureStore:
+    """The features of the questions that a job has read, one line each, for the run that goes on after it made room."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._by_digest: dict[str, list[list[float]]] = {}
+        with suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:
+            for line in lines:
+                with suppress(ValueError, TypeError):  # a kill or a full disk leaves half a line
+                    digest, values = json.loads(line)
+                    self._by_digest[digest] = values
+
+    def find(self, key: Sequence[str | None]) -> np.ndarray | None:
+        """`(n, features)`; None for what was not read yet."""
+        values = self._by_digest.get(self._digest(key))
+        return None if values is None else np.array(values)
+
+    def add(self, key: Sequence[str | None], values: np.ndarray) -> None:
+        with self.path.open("a", encoding="utf-8") as out:
+            out.write(f"\n{json.dumps([self._digest(key), values.tolist()])}")  # first the end of a half line
+
+    @staticmethod
+    def _digest(key: Sequence[str | None]) -> str:
+        return hashlib.sha256(json.dumps(key).encode()).hexdigest()
+
+
+def _load_generative(job: JobRun) -> loading.LoadedVersion | None:
+    """The active generative version; None where it cannot be loaded."""
     try:
-        return loading.load_version(job.wb, kind=registry.GENERATIVE).ranker
+        return loading.load_version(job.wb, kind=registry.GENERATIVE)
     except DamagedModel as e:
         job.event({"kind": "note", "message": f"without generative scores: {e}"})
         return None

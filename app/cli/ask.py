@@ -184,7 +184,7 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
         echo(context)
         echo(f"  {title}, probability {probability:.2f}")
     else:
-        echo("No sentence seems to answer the question. The best candidates:")
+        echo("No sentence seems to answer the question. The probabilities only compare the candidates with each other:")
     if not arrangement.is_own:
         print_note(f"the model's own answer: {own.text} (--ignore-labels shows its ranking)")
     for dispute in arrangement.conflicts[:1]:

@@ -14,7 +14,9 @@ from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, s
 from as2core.text import count
 
 if TYPE_CHECKING:
+    from app.corpora.corpora import CorpusView
     from app.exchange.report import ImportView
+    from app.workbench.workbench import Workbench
 
 ImportFormat = Literal[
     "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
@@ -54,7 +56,7 @@ def import_(
     if not file.is_file():
         raise UnreadableFile(f"{file}: there is no such file")
     with workbench() as wb:
-        into = find_corpus(wb, corpus).id if corpus is not None else None
+        into = _find_target(wb, corpus).id if corpus is not None else None
         try:
             with show_progress(f"importing {file.name}"):
                 report = imports.import_labels(
@@ -75,6 +77,17 @@ def import_(
         echo(_describe(report))
     if report.malformed:
         raise Exit(1)
+
+
+def _find_target(wb: "Workbench", name: str) -> "CorpusView":
+    """Raises UnknownCorpus: a corpus made of the labels' sentences would have none of its documents."""
+    from app.corpora.corpora import UnknownCorpus
+
+    try:
+        return find_corpus(wb, name)
+    except UnknownCorpus as e:
+        remedy = "`as2 ingest --corpus` makes one of documents; without --corpus the file becomes one"
+        raise UnknownCorpus(f"{e}; {remedy}") from e
 
 
 def _describe(report: "ImportView") -> str:

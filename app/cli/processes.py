@@ -49,6 +49,7 @@ def app(
     settings = get_settings()
     check_login(settings)
     bootstrap.open(settings).close()  # an unusable home or database is reported here, in one line
+    check_login(settings)  # again: the database may be under a log-in that a new home did not know of
     if not is_free(address, port):
         raise NotServing(f"port {port} of {address} cannot be used: choose another with --port")
     processes = AppProcesses(settings)

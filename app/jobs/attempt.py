@@ -1,9 +1,9 @@
 """Running one job: one attempt, from the claim to its end.
 
 A slot of the worker runs one job at a time, the most urgent first; background work of many steps (vectors, scores for
-queues) steps back when something more urgent waits for the slot, and resumes later. A paused run holds between two
-steps and keeps what is in its memory; when another job waits for its slot it gives way, and goes on from its last
-checkpoint later.
+queues, the search for suspicious labels) steps back when something more urgent waits for the slot, and resumes later.
+A paused run holds between two steps and keeps what is in its memory; when another job waits for its slot it gives way,
+and goes on from its last checkpoint later. Where the database goes away, the job is queued again without blame.
 """
 
 import logging
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from app.jobs.process import name_worker
 from app.jobs.queue import PRIORITIES, find_slot
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error, Cancelled
 from db.models import Job, JsonObject
 from db.repositories import jobs as rows
@@ -112,6 +112,8 @@ class JobRun:
                 self._end("queued", message="made room for another job while it was paused")
             else:
                 self._end("cancelled", message="cancelled")
+        except DatabaseOutage:
+            self._end("queued", message="the database was away; it goes on when the worker comes to it")
         except Exception as e:
             self._fail(e)
         else:
@@ -136,11 +138,13 @@ class JobRun:
         return str(file)
 
     def _end(self, state: str, **values: object) -> None:
-        """Write the end down, with what was not yet written. A run that is to be cancelled is not queued again."""
+        """Write the end down, with what was not yet written, however long the database is away. A run that is to be
+        cancelled is not queued again."""
         self._over.set()
         self._heart.join()
         pending, events = self._take_pending()
-        for remaining in reversed(range(MAX_ENDING_TRIES)):
+        tries = 0
+        while True:
             try:
                 with self.wb.write() as s:
                     is_cancelling = rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, events)
@@ -150,8 +154,11 @@ class JobRun:
                         rows.finish(s, self.id, self.attempt, state, self.wb.clock(), {"cancelling": False, **values})
                 return  # also where the attempt no longer counts: it was lost, or called cancelled
             except As2Error as e:
-                log.warning("job %s: its end cannot be written (%s)", self.id, e)
-                if not remaining:
+                if tries == 0:
+                    log.warning("job %s: its end cannot be written yet (%s)", self.id, e)
+                tries += 1
+                is_patient = isinstance(e, DatabaseOutage) and not self._is_stopping()
+                if tries >= MAX_ENDING_TRIES and not is_patient:
                     raise
                 time.sleep(HEARTBEAT_SECONDS)
 
@@ -163,16 +170,20 @@ class JobRun:
         return values, events
 
     def _send_heartbeats(self) -> None:
+        is_failing = False
         while not self._over.wait(HEARTBEAT_SECONDS):
             values, events = self._take_pending()
             try:
                 is_cancelling = self._beat(values, events)
             except As2Error as e:
-                log.warning("job %s: no heartbeat (%s)", self.id, e)
+                if not is_failing:
+                    log.warning("job %s: no heartbeat (%s)", self.id, e)
+                is_failing = True
                 with self._lock:  # so that nothing is lost
                     self._values = {**values, **self._values}
                     self._events = [*events, *self._events]
                 continue
+            is_failing = False
             if is_cancelling is None:
                 self.disowned = True
             elif is_cancelling and not self.cancelled:

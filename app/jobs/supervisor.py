@@ -13,7 +13,7 @@ from app.jobs import queue, retrain_rule
 from app.jobs.process import is_dead, start_worker_if_needed
 from app.jobs.queue import JobView, to_view
 from app.workbench import audit_retention
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from db.models import Job
 from db.repositories import jobs as rows
 
@@ -36,6 +36,8 @@ def _supervise(wb: Workbench) -> None:
             attend(wb)
             retrain_rule.wake_worker_if_due(wb)
             audit_retention.prune_daily(wb)
+        except DatabaseOutage:
+            continue  # logged when it began
         except Exception:
             if not wb.is_closed.is_set():
                 log.exception("attending to the jobs")
@@ -55,8 +57,12 @@ def list_silent(wb: Workbench) -> list[JobView]:
 
 
 def _find_silent(wb: Workbench, session: Session, *, lock: bool = False) -> list[Job]:
+    """Where the database was away a moment ago, only those whose worker is known to be dead: no other could be heard
+    of meanwhile."""
     dead = [w for w in rows.list_running_workers(session) if is_dead(w)]
-    return rows.list_silent_jobs(session, heard_before=wb.clock() - STALE, dead_workers=dead, lock=lock)
+    was_away = wb.had_outage_within(STALE.total_seconds())
+    heard_before = None if was_away else wb.clock() - STALE
+    return rows.list_silent_jobs(session, heard_before=heard_before, dead_workers=dead, lock=lock)
 
 
 def reap(wb: Workbench) -> None:

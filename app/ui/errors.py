@@ -1,6 +1,7 @@
 """The one error boundary: errors that a user can solve are shown as their text, all others as a message with an id.
 
-The id is at the start of the traceback's line in the log.
+The id is at the start of the traceback's line in the log. That the database is away is shown once a run, with a button
+that tries again.
 """
 
 import logging
@@ -15,14 +16,21 @@ import streamlit as st
 from app.ui import signin
 from app.ui.text import capitalize_message, plain
 from app.workbench.people import NotAllowed
+from app.workbench.workbench import DatabaseOutage
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
+NOTHING_RECORDED = "Nothing was recorded."
+_OUTAGE_KEY = "_as2_outage"  # whether this run has shown that the database is away
 
 
 def show(error: Exception, *, note: str = "") -> None:
     """`note`: what became of the act, in a sentence that follows the text of an error that a user can solve."""
+    if isinstance(error, DatabaseOutage):
+        if st.session_state.get(_OUTAGE_KEY):
+            return
+        st.session_state[_OUTAGE_KEY] = True
     message = capitalize_message(plain(str(error)))
     if note:
         message = f"{message.rstrip('.')}. {note}"
@@ -31,6 +39,18 @@ def show(error: Exception, *, note: str = "") -> None:
         log.error("[%s] %s", error_id, error, exc_info=error)
         message = f"Something went wrong. Try again. If the error persists, look for `{error_id}` in the log."
     st.error(message, icon=":material/error:")
+
+
+@contextmanager
+def guard_page() -> Iterator[None]:
+    """`catch_errors` around a whole page."""
+    st.session_state.pop(_OUTAGE_KEY, None)
+    try:
+        yield
+    except Exception as error:
+        show(error)
+        if isinstance(error, DatabaseOutage):
+            st.button("Try again", key="as2_try_again", icon=":material/refresh:")
 
 
 @contextmanager
@@ -45,6 +65,7 @@ def catch_errors() -> Iterator[None]:
 def on_script_error(error: Exception) -> bool:
     """For `st.App`: errors in a fragment's rerun are outside `catch_errors`."""
     show(error)
+    st.session_state.pop(_OUTAGE_KEY, None)
     return True
 
 
@@ -68,4 +89,4 @@ def show_pending() -> None:
     error = st.session_state.pop("_as2_error", None)
     with st.container():
         if error is not None:
-            show(error, note="Nothing was recorded." if isinstance(error, NotAllowed) else "")
+            show(error, note=NOTHING_RECORDED if isinstance(error, NotAllowed | DatabaseOutage) else "")

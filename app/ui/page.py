@@ -8,6 +8,7 @@ is not (see `signin`): a link must not sign labels with someone else's name. Bot
 """
 
 import gc
+import logging
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,8 +30,10 @@ from app.ui.text import count, plain
 from app.ui.wording import describe_vectors, name_version_state
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage, DatabaseTrouble, Workbench
 from as2core.types import Progress
+
+log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 _READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
@@ -66,8 +69,14 @@ class Frame:
 
 @st.cache_resource(show_spinner="Opening the workbench …")
 def open_workbench_once() -> Workbench:
-    """The one Workbench of this process: database, settings, loaded models."""
-    wb = open_workbench()
+    """The one Workbench of this process: database, settings, loaded models. Raises DatabaseOutage."""
+    try:
+        wb = open_workbench()
+    except DatabaseTrouble as e:
+        if not e.is_outage:
+            raise
+        log.error("%s", e)
+        raise DatabaseOutage(OUTAGE_TEXT) from e
     start_supervisor(wb)
     return wb
 

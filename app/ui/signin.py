@@ -45,22 +45,26 @@ _SKIP_KEY = "_as2_skipped"  # whether a callback did nothing because the session
 
 def require_login() -> None:
     """Offer the log-in and stop the run where there is one to pass; called before the home is opened."""
+    if _check_provider() and not read_claims().get("is_logged_in"):
+        _offer_login()
+
+
+def _check_provider() -> bool:
+    """`has_provider`. Raises NotAllowed instead, because the reason names files of the server."""
     try:
-        configured = has_provider()
-    except BadSetting as e:  # the reason names files of the server
+        return has_provider()
+    except BadSetting as e:
         log.error("%s", e)
         reason = (
             "the log-in is not set up correctly, so nobody gets in; whoever runs this app finds the reason in its log"
         )
         raise NotAllowed(reason) from e
-    if configured and not read_claims().get("is_logged_in"):
-        _offer_login()
 
 
 def admit(wb: Workbench) -> None:
     """Offer the log-in and stop the run where the session has ended, or the person may not be here; called before
-    anything of the home is drawn."""
-    if not has_provider():
+    anything of the home is drawn. Only now is it known whether the database is under a log-in."""
+    if not _check_provider():
         return
     st.session_state[_HOME] = wb
     note = " Nothing was recorded." if st.session_state.pop(_SKIP_KEY, False) else ""

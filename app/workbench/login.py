@@ -41,8 +41,8 @@ def needs_login(settings: Settings, files: Iterable[Path]) -> bool:
         raise BadSetting(f"AS2_LOGIN=required, but no log-in is configured: write [{TABLE}] into {where}")
     if settings.login_mark.exists():
         raise BadSetting(
-            f"{settings.home} was used with a log-in, and none is configured now: restore [{TABLE}] in {where}, or set "
-            "AS2_LOGIN=off to open it without"
+            f"{settings.home} or its database was used with a log-in, and none is configured now: restore [{TABLE}] in "
+            f"{where}, or set AS2_LOGIN=off to open it without"
         )
     return False
 

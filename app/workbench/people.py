@@ -83,6 +83,14 @@ def find_alike(s: Session, name: str) -> Annotator | None:
     return next((a for a in people if a.name != NOBODY and a.name.casefold() == name.casefold()), None)
 
 
+def note_login(wb: Workbench) -> None:
+    """Have the home remember the log-in of its database: other homes may share that, or this one be new."""
+    with wb.read() as s:
+        has_logins = rows.count_people(s, but_local=True) > 0
+    if has_logins:
+        remember_login(wb.settings)
+
+
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
     number, and without a name, or one of white space, the subject is the name. Raises BadSetting where that is white

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,19 +21,33 @@ from app.workbench.settings import Settings
 from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
-from db.errors import BadValue, DatabaseDamaged, DbError
+from db.errors import BadValue, DatabaseDamaged, DatabaseUnreachable, DbError
 from db.models import Job
 from db.session import Database
+
+log = logging.getLogger(__name__)
 
 
 class DatabaseTrouble(As2Error):
     """The database could not be opened, read or written; the text says why and what to do."""
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the database's server does not answer: then the text says where it was looked for."""
+        return isinstance(self.__cause__, DatabaseUnreachable)
 
 
 class DatabaseDamage(DatabaseTrouble):
     """It is damaged, so that trying again is of no use."""
 
 
+class DatabaseOutage(DatabaseTrouble):
+    """The database's server went away. The text may be shown to anybody: the log says where the server was looked for,
+    once an outage."""
+
+
+OUTAGE_TEXT = "the database is unavailable at the moment"
+OUTAGE_MARK, LAST_OUTAGE_MARK = "outage", "last outage"  # of a workbench: whether the database is away; since when not
 MAX_SEARCH_WORDS = 20
 
 
@@ -76,13 +91,13 @@ class Workbench:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that cannot write and never waits for a writer."""
-        with self._record_refusal(), translate_errors(), self.database.read() as session:
+        with self._record_refusal(), self._notice_outage(), self.database.read() as session:
             yield session
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Session]:
         """A session that is committed on leaving; `durable` for labels."""
-        with self._record_refusal(), translate_errors(), self.database.write(durable=durable) as session:
+        with self._record_refusal(), self._notice_outage(), self.database.write(durable=durable) as session:
             yield session
 
     @contextmanager
@@ -91,9 +106,30 @@ class Workbench:
         try:
             yield
         except audit.Refusal as refusal:
-            with translate_errors():
+            with self._notice_outage():
                 audit.write_refusal(self, refusal)
             raise
+
+    @contextmanager
+    def _notice_outage(self) -> Iterator[None]:
+        """Translate errors; log when the database goes away, and when it is back."""
+        try:
+            with translate_errors():
+                yield
+        except DatabaseTrouble as e:
+            if not e.is_outage:
+                raise
+            self.marks[LAST_OUTAGE_MARK] = self.clock().timestamp()
+            if OUTAGE_MARK not in self.marks:
+                self.marks[OUTAGE_MARK] = self.marks[LAST_OUTAGE_MARK]
+                log.error("%s", e)
+            raise DatabaseOutage(OUTAGE_TEXT) from e
+        if OUTAGE_MARK in self.marks and self.marks.pop(OUTAGE_MARK, None) is not None:
+            log.warning("the database can be reached again")
+
+    def had_outage_within(self, seconds: float) -> bool:
+        """Whether this process found the database away so short a time ago."""
+        return self.clock().timestamp() - self.marks.get(LAST_OUTAGE_MARK, float("-inf")) < seconds
 
     def mark_if_due(self, act: str, seconds: float) -> bool:
         """Whether this process never did it, or last so long ago; then it counts as done now."""
@@ -105,7 +141,7 @@ class Workbench:
 
     def analyze(self) -> None:
         """Called after many rows were added, so that the database plans its queries by them."""
-        with translate_errors():
+        with self._notice_outage():
             self.database.analyze()
 
     def index(self, corpus_id: int) -> PassageIndex:

@@ -149,10 +149,11 @@ def rename_data(session: Session, old: str, new: str) -> None:
 
 
 def list_silent_jobs(
-    session: Session, *, heard_before: datetime, dead_workers: Sequence[str], lock: bool = False
+    session: Session, *, heard_before: datetime | None, dead_workers: Sequence[str], lock: bool = False
 ) -> list[Job]:
-    """Running jobs without a heartbeat since then, or whose worker is known to be dead."""
-    is_silent = or_(Job.heartbeat < heard_before, Job.worker.in_(dead_workers))
+    """Running jobs without a heartbeat since then (None: however long ago), or whose worker is known to be dead."""
+    is_dead = Job.worker.in_(dead_workers)
+    is_silent = is_dead if heard_before is None else or_(Job.heartbeat < heard_before, is_dead)
     statement = select(Job).where(Job.state == "running", is_silent)
     return list(session.scalars(statement.with_for_update() if lock else statement))
 

@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 
+import numpy as np
 import pytest
 from sqlalchemy import select
 
+from app.ask import asking
 from db.models import Question
 
 ARTICLES = {
@@ -139,6 +141,14 @@ def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
     assert dropped == len(texts) - document["exits"][-1]["kept"]
 
 
+def test_where_no_sentence_seems_to_answer_the_probabilities_are_said_to_compare_only(as2, articles, monkeypatch):
+    rate = asking.rate_candidates
+    monkeypatch.setattr(asking, "rate_candidates", lambda *of: (rate(*of)[0], np.zeros(len(rate(*of)[0]), dtype=bool)))
+    as2("ingest", articles, "--corpus", "mine")
+    out = as2("ask", "When was Kestrel Tower finished?")[1]
+    assert "No sentence seems to answer the question. The probabilities only compare the candidates with each" in out
+
+
 def label_last(question, ranked):
     """Ann labels the last of the ranked candidates of a stored question correct, and the first incorrect."""
     from app import bootstrap
@@ -210,6 +220,7 @@ def test_top_n_cuts_the_json_of_an_answer_only_where_it_is_given(as2, as2_json, 
         (["reindex", "--corpus", "nosuch"], "no corpus 'nosuch'"),
         (["reindex", "--ray", "here"], "--ray"),
         (["labels", "import", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["labels", "import", __file__, "--corpus", "nosuch"], "`as2 ingest --corpus` makes one of documents"),
         (["labels", "export", "-", "--corpus", "nosuch"], "no corpus 'nosuch'"),
         (["versions", "promote", "nosuch"], "no version 'nosuch'"),
         (["versions", "show", "nosuch"], "no version 'nosuch'"),

@@ -39,7 +39,8 @@ def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(wb, 
     assert "2 questions added" in texts(at)
     assert f"1 question existed already: {stored.QUESTIONS[0]}" in texts(at)
     assert at.text_area(key=f"data_typed_{TOWERS}").value == ""
-    assert "Label them" in [link.proto.label for link in at.get("page_link")]
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Label them"]
+    assert "queue=unlabelled" in link.query_string  # not the one that Label was left with
 
 
 def test_an_empty_list_is_refused_and_a_viewer_brings_none(wb, at):

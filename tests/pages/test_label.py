@@ -76,6 +76,36 @@ def test_label_opens_with_the_whole_list_of_a_question_without_a_label(wb, ann):
     assert "Read each list" not in texts(open_page("label", {"mode": "one"}))
 
 
+def test_an_outage_is_shown_once_without_the_database_s_address_and_tried_again(wb, outage):
+    at = open_label({"queue": "random"})
+    pair = front(at)
+    outage.set()
+    at = press(at, "correct")
+    assert [e.value for e in at.error] == ["The database is unavailable at the moment. Nothing was recorded."]
+    at = at.button(key="as2_try_again").click().run()
+    assert [e.value for e in at.error] == ["The database is unavailable at the moment"]
+    outage.clear()
+    at = at.button(key="as2_try_again").click().run()
+    assert not at.error and not any(b.key == "as2_try_again" for b in at.button)
+    assert (front(at), at.query_params["queue"], at.query_params["mode"]) == (pair, "random", "one")
+    at = press(at, "correct")
+    assert not at.error and front(at) != pair
+
+
+def test_label_opens_as_it_was_left_unless_its_address_names_a_place(wb):
+    at = open_label({"queue": "random"})
+    at = at.switch_page("../pages/data.py").run()
+    at.query_params.clear()
+    at = at.switch_page("../pages/label.py").run()
+    assert at.session_state["_label_desk"].seat.queue == "random"
+    assert (at.query_params["queue"], at.query_params["mode"]) == ("random", "one")
+    at = at.switch_page("../pages/data.py").run()
+    at.query_params.clear()
+    at.query_params["only"] = str(BRIDGE)
+    at = at.switch_page("../pages/label.py").run()
+    assert at.session_state["_label_desk"].seat.queue == "unlabelled"
+
+
 def test_foreign_text_is_shown_as_text(wb):
     at = open_label({"queue": "tops"})
     while front(at) != (2, 3):

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.corpora import corpora
 from app.labels import annotation
-from app.ui import signin
+from app.ui import page, signin
 from app.ui.data import labels
 from app.ui.page import Frame
 from app.ui.text import WORD_JOINER
@@ -42,6 +42,16 @@ def test_where_the_log_in_is_damaged_nobody_gets_in_at_all(wb, monkeypatch, tmp_
     assert "nobody gets in" in at.error[0].value and str(tmp_path) not in at.error[0].value
     assert "[Auth]" in caplog.text and "line 1" in caplog.text
     assert "as2-item" not in markup(at)
+    assert not at.text_input and not at.selectbox and not at.button
+
+
+def test_a_log_in_that_only_the_database_knows_of_closes_the_first_page_already(wb, monkeypatch):
+    people.sign_in_subject(wb, "https://id.example.org|1", "Ada")
+    wb.settings.login_mark.unlink()
+    monkeypatch.setattr(signin, "get_settings", lambda: wb.settings)
+    monkeypatch.setattr(page, "open_workbench", lambda: people.note_login(wb) or wb)
+    at = open_page("label")
+    assert "nobody gets in" in at.error[0].value
     assert not at.text_input and not at.selectbox and not at.button
 
 

@@ -8,6 +8,7 @@ from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSet
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
+from app.labels.strategies import UNLABELLED
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guard
@@ -46,7 +47,7 @@ def draw_labels(view: Readiness) -> None:
         st.warning(plain(warning), icon=":material/info:")
     if view.problems:
         with st.container(horizontal=True):
-            navigation.to("label", "Label sentences")
+            navigation.to("label", "Label sentences", queue=UNLABELLED)
             navigation.to("ask", "Ask and label")
             if not view.labels:
                 navigation.to("data", "Propose questions or import labels")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
+from app.labels.strategies import UNLABELLED
 from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
@@ -57,7 +58,7 @@ def _draw_report(report: AddedQuestionsView) -> None:
         only = "Some of them had" if report.queued_count > 1 else "One of them had"
         sentences.append(f"{only} only been asked, and entered the label queue now.")
     st.info(" ".join(sentences), icon=":material/playlist_add_check:")
-    navigation.to("label", "Label them")
+    navigation.to("label", "Label them", queue=UNLABELLED)
 
 
 @guard

@@ -13,10 +13,12 @@ from app.ui import signin, url
 from app.ui.label import decide
 from app.ui.label.desk import Display
 from app.ui.label.shortcuts import LIST, ONE
+from app.ui.navigation import PLACES
 from app.ui.page import Frame
 from app.ui.text import count
 
 SCORES, OFF = "_label_scores", "off"  # whether scores are visible, of the session; and how the address says that not
+_LAST_KEY = "_label_last"  # of the session
 MODES = {LIST: "Whole list", ONE: "One sentence"}
 
 
@@ -61,6 +63,7 @@ class LabelPage:
 
 def choose(frame: Frame) -> LabelPage:
     """Draw the choices at the top."""
+    _return_to_last()
     holder = signin.name_browser()
     scores_visible = url.follow("scores", SCORES, lambda text: text != OFF)
     why_closed = frame.explain_refusal()
@@ -73,10 +76,17 @@ def choose(frame: Frame) -> LabelPage:
     if queue != DECIDE:
         with place:
             mode = url.choose("label", "mode", "Mode", MODES)
+    st.session_state[_LAST_KEY] = {name: url.get(name) for name in ("queue", "mode")}
     job = decide.find_job(frame) if queue == DECIDE else None
     only = url.get_numbers("only") if queues.can_narrow(queue) else ()
     guidelines = read_guidelines(frame.wb, frame.corpus.id)
     return LabelPage(frame, queue, mode, pool, only, job, guidelines, holder, scores_visible, why_closed)
+
+
+def _return_to_last() -> None:
+    """Queue and mode as the page was left in this session, where the address that it is opened with names no place."""
+    if not url.is_written("queue") and not url.get_present(*PLACES["label"], "question"):
+        url.put(**st.session_state.get(_LAST_KEY, {}))
 
 
 def _choose_pool(frame: Frame) -> tuple[str, ...]:

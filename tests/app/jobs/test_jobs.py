@@ -16,6 +16,7 @@ from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
+from app.workbench.workbench import DatabaseOutage
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting
 from db.models import Job
@@ -388,6 +389,59 @@ def test_a_living_worker_is_left_alone(wb, runners):
     assert queue.load_job(wb, made.id).state == "running"
 
 
+def test_an_outage_of_the_database_costs_a_job_no_attempt(wb, runners, outage, monkeypatch, caplog):
+    monkeypatch.setattr(attempt, "MAX_ENDING_TRIES", 2)
+
+    def work(job):
+        if job.attempt == 1:
+            outage.set()
+            job.step_back()
+        return {"attempt": job.attempt}
+
+    runners["score"] = work
+    made = queue.enqueue(wb, "score", {})
+    thread = in_background(wb, runners)
+    until(lambda: "cannot be written yet" in caplog.text)
+    time.sleep(5 * attempt.HEARTBEAT_SECONDS)  # more tries than another fault has
+    outage.clear()
+    thread.join(20)
+    done = queue.load_job(wb, made.id)
+    assert (done.state, done.result, done.events) == ("done", {"attempt": 2}, ())
+    with wb.read() as s:
+        row = s.get(Job, made.id)
+        assert row.attempts == rows.MAX_ATTEMPTS + 1
+    messages = [r.message for r in caplog.records if r.levelno >= logging.WARNING]
+    assert sum("db.example" in m for m in messages) == 1
+    assert sum("cannot be written yet" in m for m in messages) == 1
+
+
+def test_a_worker_that_could_not_be_heard_of_in_an_outage_is_not_taken_for_dead(wb, runners, clock, outage):
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id)
+    outage.set()
+    clock.advance(minutes=10)
+    with pytest.raises(DatabaseOutage):
+        supervisor.attend(wb)
+    outage.clear()
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "running"
+    clock.advance(seconds=26)
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "queued"
+
+
+def test_the_supervisor_writes_no_trace_while_the_database_is_away(wb, outage, caplog, monkeypatch):
+    monkeypatch.setattr(supervisor, "CHECK_SECONDS", 0.01)
+    queue.enqueue(wb, "compare", {})
+    outage.set()
+    checks = []
+    monkeypatch.setattr(supervisor, "attend", lambda wb: (checks.append(1), queue.has_work(wb)))
+    supervisor.start_supervisor(wb)
+    until(lambda: len(checks) > 4)
+    assert len(caplog.records) == 1
+    assert "db.example" in caplog.text and "Traceback" not in caplog.text
+
+
 def test_a_cancelled_job_whose_worker_died_is_cancelled(wb, runners, clock):
     made = queue.enqueue(wb, "compare", {})
     die_in(wb, made.id)
@@ -598,7 +652,7 @@ def test_a_slot_runs_one_job_at_a_time_the_most_urgent_first(wb, runners, workin
         queue.enqueue(wb, kind, {})
     working(runners)
     assert over.wait(60)
-    assert order == ["doubt", "propose", "score", "score", "embed"]
+    assert order == ["propose", "score", "score", "doubt", "embed"]
 
 
 def test_two_workers_on_one_database_share_the_jobs_and_run_none_twice(wb, runners, settings, models, clock):

@@ -333,6 +333,41 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
     assert label_noise.count_second_looks(wb, towers.id) == left
 
 
+def test_a_search_for_suspicious_labels_makes_room_for_a_ranking_and_keeps_what_it_has(wb, towers, ann, monkeypatch):
+    for word in "abcdefghijkl":
+        view = asking.ask(wb, towers.id, f"When was the Eiffel Tower finished, says {word}?")
+        for c in view.candidates:
+            label = "correct" if "finished" in c.text else "incorrect"
+            annotation.give_label(
+                wb, question_id=view.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
+            )
+    order, rank = [], scoring.rank
+
+    def rank_and_ask(*args):
+        order.append("rank")
+        if order.count("rank") == 5:
+            queue.enqueue(wb, "score", {})
+        return rank(*args)
+
+    monkeypatch.setattr(scoring, "rank", rank_and_ask)
+    job = label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, {"doubt": RUNNERS["doubt"], "score": lambda job: order.append("score")})
+    done = queue.load_job(wb, job.id)
+    assert (done.state, done.attempt) == ("done", 2), done.error
+    assert order == 5 * ["rank"] + ["score"] + 7 * ["rank"]
+
+
+def test_features_are_found_again_but_those_of_a_half_line(tmp_path):
+    file = tmp_path / "features.jsonl"
+    label_noise.FeatureStore(file).add(["cascade", None, "Who?", "Me."], np.array([[1.0, 2.0]]))
+    file.write_text(f'{file.read_text()}\n["ab')
+    label_noise.FeatureStore(file).add(["cascade", None, "Who?", "You."], np.array([[3.0, 4.0]]))
+    store = label_noise.FeatureStore(file)
+    assert store.find(["cascade", None, "Who?", "Me."]).tolist() == [[1.0, 2.0]]
+    assert store.find(["cascade", None, "Who?", "You."]).tolist() == [[3.0, 4.0]]
+    assert store.find(["cascade-2", None, "Who?", "Me."]) is None
+
+
 @pytest.fixture
 def pair_and_verdict(wb, asked, give_signs, ann, bob):
     """A pair that ann and bob call correct and carol incorrect, and settle(label) for a verdict on it."""

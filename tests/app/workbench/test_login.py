@@ -2,6 +2,8 @@
 
 import pytest
 
+from app import bootstrap
+from app.workbench import people
 from app.workbench.login import needs_login
 from as2core.errors import BadSetting
 
@@ -100,3 +102,13 @@ def test_a_cookie_secret_that_can_be_guessed_is_refused(settings, secrets):
     secrets.write_text(GOOD.replace("a long random text", "secret"))
     with pytest.raises(BadSetting, match=r"line 4: cookie_secret is shorter than 16 characters"):
         needs_login(settings, [secrets])
+
+
+def test_a_new_home_on_a_database_under_log_in_does_not_open_without(wb, settings, models, clock, secrets):
+    other = settings.model_copy(update={"home": settings.home.with_name("other"), "database_url": settings.database})
+    bootstrap.open(other, models, clock).close()
+    assert needs_login(other, [secrets]) is False
+    people.sign_in_subject(wb, "https://id.example.org|1", "Ada")
+    bootstrap.open(other, models, clock).close()
+    with pytest.raises(BadSetting, match="or its database was used with a log-in"):
+        needs_login(other, [secrets])

@@ -1,0 +1,33 @@
+"""What a page shows while the database's server is away."""
+
+from app_pages import open_page, texts
+
+from app.ui import page
+from app.workbench.workbench import DatabaseTrouble
+from db.errors import DatabaseUnreachable
+
+TEXT = "The database is unavailable at the moment"
+
+
+def test_every_page_offers_to_try_again_and_the_log_says_once_where_the_database_is(wb, outage, caplog):
+    outage.set()
+    for name in ("ask", "adapt", "data"):
+        at = open_page(name)
+        assert [e.value for e in at.error] == [TEXT]
+        assert "db.example" not in texts(at)
+        assert at.button(key="as2_try_again")
+    assert [r.message for r in caplog.records if r.levelname == "ERROR"] == [
+        "cannot reach the database postgresql://as2:***@db.example/as2"
+    ]
+    assert "Traceback" not in caplog.text
+
+
+def test_a_workbench_that_cannot_be_opened_shows_no_address_either(wb, monkeypatch, caplog):
+    def fail():
+        cause = DatabaseUnreachable("cannot reach the database postgresql://as2:***@db.example/as2")
+        raise DatabaseTrouble(str(cause)) from cause
+
+    monkeypatch.setattr(page, "open_workbench", fail)
+    at = open_page("ask")
+    assert [e.value for e in at.error] == [TEXT]
+    assert "db.example" in caplog.text
