@@ -1,8 +1,9 @@
 """A person simulated: two pools whose labels are known, and somebody who answers what the workbench's queues ask.
 
 The queues are the workbench's own. A pool goes into a corpus of a temporary home, the shipped models' scores are stored
-as a scoring job stores them, and then `queueing.next_item` asks and `labelling.give_label` takes the answer: with the
-random share of the adaptive queues, and without near-duplicates in a row. What is learnt from is what a retrain reads.
+as a scoring job stores them, and then `queues.find_next_item` asks and `annotation.give_label` takes the answer: with
+the random share of the adaptive queues, and without near-duplicates in a row. What is learnt from is what a retrain
+reads.
 """
 
 from __future__ import annotations

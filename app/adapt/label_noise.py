@@ -154,7 +154,7 @@ def count_second_looks(wb: Workbench, corpus_id: int) -> int:
 
 
 def run_doubt(job: JobRun) -> dict[str, Json]:
-    """The background job."""
+    """The background job. Raises TooFewLabels."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"doubted": 0}

@@ -1,4 +1,4 @@
-"""Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
+"""Retraining from labels: the training data, whether it is enough, and the start; and finishing one early."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

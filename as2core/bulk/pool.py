@@ -268,7 +268,7 @@ class RayPool:
                     yield chunk, result
 
     def close(self) -> None:
-        """End all workers, also those at work."""
+        """End the workers that are idle or start; those at work end when Ray is shut down."""
         for worker in [*self._idle, *self._starting.values()]:
             self._dismiss(worker)
         self._idle, self._starting = [], {}

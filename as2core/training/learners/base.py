@@ -22,6 +22,9 @@ from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
+"""The scores `(texts,)` of a question's texts; for a generative ranker the mean states `(1 + texts, hidden)` of the
+question and of each text."""
+
 Term = tuple[torch.Tensor, int | torch.Tensor]  # a summand of a loss: a mean, and over how many
 R = TypeVar("R", bound=HasWeights)
 NEEDS_PAIR = ("pairwise", "listwise", "rll")
@@ -62,7 +65,7 @@ class Learner(nn.Module, ABC, Generic[R]):
 
     @property
     def needs(self) -> str:
-        """What a question must have to be trained on, a key of `as2core.training.batches.NEEDS`."""
+        """What a question must have to be trained on, a key of `as2core.training.plan.NEEDS`."""
         return "pair" if self.loss in NEEDS_PAIR else "positive" if self.loss == "mle" else "label"
 
     @abstractmethod
