@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.compare.pairs import PairedResult, PairsByMetric
-from app.compare.question_sets import find_own_corpus
+from app.compare.question_sets import explain_short_lists, find_own_corpus
 from app.compare.rankers import find_twins
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
@@ -36,16 +36,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSettings:
-    """What a comparison was asked to do. `limit`: at most so many questions, drawn with a fixed seed; None for all."""
+    """What a comparison was asked to do. `limit`: at most so many questions, drawn with a fixed seed; None for all.
+    `with_unlabelled`: of a corpus, the sentences that were ranked for its questions and have no label are ranked, too,
+    and count as incorrect."""
 
     rankers: tuple[str, ...]
     data: str
     setting: str = "clean"
     limit: int | None = None
+    with_unlabelled: bool = False
 
     @classmethod
     def of(cls, job: JobView) -> ComparisonSettings:
         return cls(**{**job.settings, "rankers": tuple(job.settings["rankers"])})
+
+    @property
+    def measured_setting(self) -> str:
+        """The setting of the evaluations, which keeps all that `question_sets.select_questions` kept."""
+        return "no-all-neg" if self.with_unlabelled and self.setting == "clean" else self.setting
 
 
 def rename_version(job: Job, old: str, new: str) -> None:
@@ -87,7 +95,8 @@ class ComparisonView:
     -> frame with columns candidate, label, and a rank per ranker. `by_id`: the questions by their ids. `twins`: the
     ranker of a sweep that is one compared by its name -> that name. `paired`: metric -> its tests. `trained_on`: ranker
     -> how many of the questions it was trained on, where it was. `full_names`: a ranker's short name -> its own, where
-    it has one (`short_names`)."""
+    it has one (`short_names`). `with_unlabelled`: as in the settings. `warning`: that the lists are too short for the
+    figures to mean much, "" where they are not."""
 
     data: str
     setting: str
@@ -103,6 +112,8 @@ class ComparisonView:
     twins: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, int] = field(default_factory=dict)
     full_names: Mapping[str, str] = field(default_factory=dict)
+    with_unlabelled: bool = False
+    warning: str = ""
 
     @property
     def distinct_results(self) -> tuple[RankerResult, ...]:
@@ -193,7 +204,14 @@ def make_view(
         by_id=by_id,
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
         trained_on=count_trained_on(result["notes"], results),
+        with_unlabelled=settings.with_unlabelled,
+        warning=_warn_of_short_lists(settings, questions) if is_corpus else "",
     )
+
+
+def _warn_of_short_lists(settings: ComparisonSettings, questions: Sequence[Question]) -> str:
+    sizes = [(len(q.candidates), q.positives) for q in questions]
+    return explain_short_lists(sizes, with_unlabelled=settings.with_unlabelled)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
@@ -205,7 +223,9 @@ def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings)
     """Those that are still stored, by ranker."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
-        evaluations = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
+        evaluations = {
+            name: rows.find_evaluation(s, key, data_hash, settings.measured_setting) for name, key in keys.items()
+        }
     return {name: row for name, row in evaluations.items() if row is not None}
 
 

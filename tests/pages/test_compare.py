@@ -11,9 +11,11 @@ import pytest
 import stored
 from app_pages import markup, open_page, texts
 from fake_models import write_version
-from stored import THINGS, put_job
+from stored import QUESTIONS, THINGS, TOWERS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
+from app.adapt import label_selection
+from app.adapt.label_selection import LabelSelection
 from app.compare import comparison, comparison_job, exports, question_sets, shipped_comparison
 from app.compare.comparison import ComparisonView, Figure, RankerResult
 from app.compare.pairs import PairedResult
@@ -22,13 +24,16 @@ from app.compare.short_names import shorten_paths
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
 from app.jobs.attempt import run_queued
+from app.labels import annotation
 from app.ui.compare import names, results, setup, verdict
 from app.ui.compare import sweep as sweep_of
 from app.ui.text import WORD_JOINER
 from app.versions import promotion
+from app.workbench import people
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.metrics import PairedTest, name_effect
+from db.repositories.questions import list_candidate_rows
 
 
 @pytest.fixture
@@ -75,8 +80,38 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
         "data": "labels:things",
         "setting": "raw",
         "limit": None,
+        "with_unlabelled": False,
     }
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
+
+
+def label_the_first_sentence(wb):
+    me = people.sign_in(wb, "me").id
+    [question] = [q for q in label_selection.load(wb, TOWERS, LabelSelection()) if q.question.text == QUESTIONS[0]]
+    with wb.read() as s:
+        sentence = next(r for r in list_candidate_rows(s, TOWERS) if r.question_id == question.id).sentence_id
+    annotation.give_label(wb, question_id=question.id, sentence_id=sentence, annotator_id=me, label="correct")
+
+
+def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they_are_left_out_with_a_warning(wb):
+    label_the_first_sentence(wb)
+    at = open_page("compare", {"corpus": "Towers"})
+    at = at.selectbox(key="compare_setting").set_value("raw").run()
+    choice = at.selectbox(key="compare_unlabelled")
+    assert (choice.label, choice.value, len(at.warning)) == ("Sentences without a label", True, 0)
+    at = choice.set_value(False).run()
+    warning = at.warning[0].value
+    assert "only 1.0 candidates a question" in warning and "count sentences without a label as incorrect" in warning
+    at.button(key="compare_start").click().run()
+    run_queued(wb, RUNNERS)
+    done = stored.jobs(wb)[-1].id
+    at = open_page("compare", {"corpus": "Towers", "job": str(done)})
+    assert [w.value for w in at.warning] == [warning]
+    comparison_job.start_compare(wb, ["rr", "bm25"], "labels:Towers", "raw", with_unlabelled=True)
+    run_queued(wb, RUNNERS)
+    at = open_page("compare", {"corpus": "Towers", "job": str(done + 1)})
+    assert not at.warning
+    assert "sentences without a label count as incorrect" in texts(at)
 
 
 def test_rankers_are_listed_with_their_settings(wb):
