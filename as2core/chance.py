@@ -38,11 +38,11 @@ def expect_by_chance(question: Question) -> dict[str, float]:
 def describe_short_lists(sizes: Iterable[tuple[int, int]]) -> str:
     """That lists are so short that any ranker looks good; "" where they are not. `sizes`: a question's candidates, and
     how many of them are correct."""
-    known = [(n, r) for n, r in sizes if n]
-    chance = fmean(r / n for n, r in known) if known else 0.0
+    lists = [(n, r) for n, r in sizes if n]
+    chance = fmean(r / n for n, r in lists) if lists else 0.0
     if chance <= MAX_CHANCE:
         return ""
-    length = fmean(n for n, _ in known)
+    length = fmean(n for n, _ in lists)
     return (
         f"There are only {length:.1f} candidates a question: even a random order puts a correct one first for "
         f"{100 * chance:.0f} % of the questions, so all figures are too high."

@@ -466,6 +466,17 @@ def test_the_newest_result_on_a_corpus_opens_by_itself(wb, shipped, sweep, job):
     assert "job" not in open_page("compare", {"corpus": "Towers"}).query_params
 
 
+def test_a_comparison_under_way_on_another_corpus_is_a_line_and_hides_no_result(wb, job):
+    settings = {"rankers": ["cascade", "bm25"], "data": "labels:Towers", "setting": "clean", "limit": None}
+    running = put_job(wb, "compare", "running", corpus_id=None, settings=settings)
+    at = open_page("compare", {"corpus": "things"})
+    assert at.query_params["job"] == str(job) and "Under way, on another corpus: Labels of Towers" in texts(at)
+    at = at.button(key=f"compare_elsewhere_open_{running}").click().run()
+    assert at.query_params["job"] == str(running) and "Under way, on another" not in texts(at)
+    at = at.selectbox(key="as2_corpus").set_value("Towers").run()
+    assert at.query_params["job"] == str(running) and "Under way, on another" not in texts(at)
+
+
 def test_on_another_corpus_the_prepared_comparison_is_a_click_away_and_can_be_closed(wb, shipped):
     at = open_page("compare", {"corpus": "things"})
     at = at.button(key="compare_prepared").click().run()

@@ -94,7 +94,7 @@ def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
     if form.get("_compare_unlabelled_of") != data or "compare_unlabelled" not in form:
         form["compare_unlabelled"] = bool(describe_short_lists(wb, data, "no-all-neg", with_unlabelled=False))
         form["_compare_unlabelled_of"] = data
-    counted = st.selectbox(
+    with_unlabelled = st.selectbox(
         "Sentences without a label",
         list(UNLABELLED),
         key="compare_unlabelled",
@@ -102,7 +102,7 @@ def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
         help="Those that were ranked for a question when it was asked or labelled. Counted as incorrect, as in a "
         "retrain, a correct one among them makes a ranker that finds it look worse than it is.",
     )
-    if warning := describe_short_lists(wb, data, setting, with_unlabelled=counted):
+    if warning := describe_short_lists(wb, data, setting, with_unlabelled=with_unlabelled):
         st.warning(plain(warning), icon=":material/warning:")
 
 
@@ -134,6 +134,16 @@ def _start(wb: Workbench, by: int) -> None:
         with_unlabelled=bool(form.get("compare_unlabelled")),
     )
     url.put(job=job.id, rankers=None, prepared=None)
+
+
+def draw_elsewhere(job: JobView) -> None:
+    """One line for a comparison under way on another corpus's labels."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"compare_elsewhere_{job.id}"):
+        st.caption(
+            f"Under way, on another corpus: {plain(name_comparison(ComparisonSettings.of(job)))}", width="stretch"
+        )
+        st.button("Open", key=f"compare_elsewhere_open_{job.id}", type="tertiary", on_click=url.put,
+                  kwargs={"job": job.id, "prepared": None})  # fmt: skip
 
 
 def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
