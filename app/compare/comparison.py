@@ -22,7 +22,7 @@ from as2core.data import jsonl
 from as2core.data.catalog import has_order
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, compute_intervals
-from as2core.metrics import bound_metrics, measure_unranked, to_ranks
+from as2core.metrics import bound_metrics, measure_unranked, order, to_ranks
 from as2core.rankers.catalog import rename_spec
 from as2core.training_record import count_trained_on
 from as2core.types import Question
@@ -32,6 +32,9 @@ from db.repositories import versions as rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MAX_UNLABELLED_FIRST = 0.1  # of the questions, for a comparison without a warning
+MAX_NAMES = 3  # of a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class ComparisonView:
     -> frame with columns candidate, label, and a rank per ranker. `by_id`: the questions by their ids. `twins`: the
     ranker of a sweep that is one compared by its name -> that name. `paired`: metric -> its tests. `trained_on`: ranker
     -> how many of the questions it was trained on, where it was. `full_names`: a ranker's short name -> its own, where
-    it has one (`short_names`). `with_unlabelled`: as in the settings. `warning`: that the lists are too short for the
+    it has one (`short_names`). `with_unlabelled`: as in the settings. `warning`: that the labels are too few for the
     figures to mean much, "" where they are not."""
 
     data: str
@@ -205,13 +208,35 @@ def make_view(
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
         trained_on=count_trained_on(result["notes"], results),
         with_unlabelled=settings.with_unlabelled,
-        warning=_warn_of_short_lists(settings, questions) if is_corpus else "",
+        warning=_warn_of_labels(settings, by_id, {n: s for n, s in scores.items() if n not in twins})
+        if is_corpus
+        else "",
     )
 
 
-def _warn_of_short_lists(settings: ComparisonSettings, questions: Sequence[Question]) -> str:
-    sizes = [(len(q.candidates), q.positives) for q in questions]
-    return explain_short_lists(sizes, with_unlabelled=settings.with_unlabelled)
+def _warn_of_labels(
+    settings: ComparisonSettings, by_id: Mapping[str, Question], scores: Mapping[str, Mapping[str, list[float]]]
+) -> str:
+    """That the lists are too short, or that a ranker has often a sentence first that nobody labelled; else ""."""
+    sizes = [(len(q.candidates), q.positives) for q in by_id.values()]
+    if warning := explain_short_lists(sizes, with_unlabelled=settings.with_unlabelled):
+        return warning
+    counts = {name: _count_unlabelled_first(by_id, of_one) for name, of_one in scores.items()}
+    worst = sorted((n for n in counts if counts[n] > MAX_UNLABELLED_FIRST * len(by_id)), key=lambda n: -counts[n])
+    if not worst:
+        return ""
+    parts = ", ".join(f"{counts[name]:,} by {name}" for name in worst[:MAX_NAMES])
+    return (
+        f"The first sentence has no label for some of the {len(by_id):,} questions: {parts}. It counts as incorrect, "
+        "and may be correct: the comparison favours the ranker whose first sentences were labelled. Label with the "
+        "queue Tops, which takes the first sentences of several rankers."
+    )
+
+
+def _count_unlabelled_first(by_id: Mapping[str, Question], scores: Mapping[str, list[float]]) -> int:
+    """For how many questions a ranker's first candidate has no label."""
+    first = [by_id[qid].candidates[int(order(np.array(s))[0])] for qid, s in scores.items() if qid in by_id and s]
+    return sum(candidate.label is None for candidate in first)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from as2core.synonyms import Synonyms
 from as2core.types import Question
 from db.repositories import questions as question_rows
 
-COUNT_UNLABELLED = "count sentences without a label as incorrect, or label more of each list"
+COUNT_UNLABELLED = "Count sentences without a label as incorrect, or label more of each list"
 
 
 def list_datasets(wb: Workbench) -> list[str]:
@@ -75,8 +75,8 @@ def explain_short_lists(sizes: Sequence[tuple[int, int]], *, with_unlabelled: bo
     text = chance.describe_short_lists(sizes)
     if not text:
         return ""
-    remedy = "label more sentences of each list" if with_unlabelled else COUNT_UNLABELLED
-    return f"{text} They favour the ranker whose first sentences were labelled. Better {remedy}."
+    remedy = "Label more sentences of each list" if with_unlabelled else COUNT_UNLABELLED
+    return f"{text} They favour the ranker whose first sentences were labelled. {remedy}."
 
 
 def read_synonyms_of(wb: Workbench, data: str) -> Synonyms:

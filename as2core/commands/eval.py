@@ -170,7 +170,7 @@ def eval_(
     notes = [note for _, own in evaluations.values() for note in own]
     notes += [note for spec in rankers for note in note_trained_on(spec, texts)]
     if warning := describe_short_lists((len(q.candidates), q.positives) for q in questions):
-        notes.append(f"{data}: {warning} Better label more candidates of each question.")
+        notes.append(f"{data}: {warning} Label more candidates of each question.")
     for note in notes:
         print_note(note)
     in_order = measure_each_unranked(questions) if has_order(data) else {}

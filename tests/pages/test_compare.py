@@ -23,6 +23,7 @@ from app.compare.rankers import find_twins
 from app.compare.short_names import shorten_paths
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
+from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.ui.compare import names, results, setup, verdict
@@ -101,7 +102,7 @@ def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they
     assert (choice.label, choice.value, len(at.warning)) == ("Sentences without a label", True, 0)
     at = choice.set_value(False).run()
     warning = at.warning[0].value
-    assert "only 1.0 candidates a question" in warning and "count sentences without a label as incorrect" in warning
+    assert "only 1.0 candidates a question" in warning and "Count sentences without a label as incorrect" in warning
     at.button(key="compare_start").click().run()
     run_queued(wb, RUNNERS)
     done = stored.jobs(wb)[-1].id
@@ -110,8 +111,10 @@ def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they
     comparison_job.start_compare(wb, ["rr", "bm25"], "labels:Towers", "raw", with_unlabelled=True)
     run_queued(wb, RUNNERS)
     at = open_page("compare", {"corpus": "Towers", "job": str(done + 1)})
-    assert not at.warning
+    assert "candidates a question" not in " ".join(w.value for w in at.warning)
     assert "sentences without a label count as incorrect" in texts(at)
+    done = queue.load_job(wb, done + 1)
+    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25")
 
 
 def test_rankers_are_listed_with_their_settings(wb):
