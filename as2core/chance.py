@@ -7,10 +7,14 @@ probability C(n - k, r - 1) / C(n, r).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import comb, log2
+from statistics import fmean
 
 from as2core.metrics import MEASURES
 from as2core.types import Question
+
+MAX_CHANCE = 0.3  # of a correct candidate to be first in a random order: above, a list says little
 
 
 def expect_by_chance(question: Question) -> dict[str, float]:
@@ -29,3 +33,17 @@ def expect_by_chance(question: Question) -> dict[str, float]:
         "nDCG@10": r / n * sum(discount) / sum(discount[:r]),
     }
     return {name: values[name] for name in MEASURES}
+
+
+def describe_short_lists(sizes: Iterable[tuple[int, int]]) -> str:
+    """That lists are so short that any ranker looks good; "" where they are not. `sizes`: a question's candidates, and
+    how many of them are correct."""
+    lists = [(n, r) for n, r in sizes if n]
+    chance = fmean(r / n for n, r in lists) if lists else 0.0
+    if chance <= MAX_CHANCE:
+        return ""
+    length = fmean(n for n, _ in lists)
+    return (
+        f"There are only {length:.1f} candidates a question: even a random order puts a correct one first for "
+        f"{100 * chance:.0f} % of the questions, so all figures are too high."
+    )

@@ -18,7 +18,8 @@ frame = open_page("Compare", "Which ranker is better, how certain that is, and w
 wb, corpus, person = frame.wb, frame.corpus, frame.annotator
 jobs = queue.list_jobs(wb, kind=JobKind.COMPARE)
 job = load_job_of_link(wb, "compare", "The comparison in this link does not exist here.")
-job = job or next((j for j in jobs if j.is_active), None) or shipped.find_newest(jobs, corpus.name)
+here, elsewhere = shipped.list_active(jobs, corpus.name)
+job = job or next(iter(here), None) or shipped.find_newest(jobs, corpus.name)
 prepared = shipped.find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
 is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
@@ -29,6 +30,9 @@ def _draw_result(view: comparison.ComparisonView) -> None:
     findings.draw(wb, short, corpus, by=person.id)
 
 
+for other in elsewhere:
+    if job is None or other.id != job.id:
+        setup.draw_elsewhere(other)
 if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
 is_form_open = (job is None and not is_prepared_open) or bool(setup.read_rankers())

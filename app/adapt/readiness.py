@@ -31,6 +31,11 @@ MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 BOTH_KINDS = 2
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
 FEW_CORRECT_SHARE = 0.05
+MARKS = {  # split of an imported question -> what it is for
+    "train": "are set apart for training (the split “train”)",
+    "dev": "are set apart for validation (the split “dev”)",
+    "test": "are set apart for measuring (the split “test”)",
+}
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
 
@@ -258,7 +263,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     both = [x for x in composition.questions if x.question.has_both_labels]
     familiar_count, benchmark = composition.parts.familiar_count, composition.parts.benchmark
     splits = Counter(x.question.split for x in both if x.question.split)
-    reasons = [f"{n:,} came with the split “{split}”" for split, n in sorted(splits.items())]
+    reasons = [f"{n:,} {MARKS.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())]
     if familiar_count:
         reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
     if benchmark:
@@ -268,7 +273,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
     if has_prepared:
         remedy = (
-            "Accept some of the prepared labels on the page Adapt, or label correct and incorrect sentences of "
+            "Accept some of the prepared labels, or label correct and incorrect sentences of "
             f"{MIN_QUESTIONS} or more other questions"
         )
     elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar_count, benchmark):
@@ -297,11 +302,16 @@ def _find_warnings(
         )
     elif 0 < len(parts.held_out) < ENOUGH:
         warnings.append(_warn_of_few(parts, settings, trained_on))
-    only_correct = sum(bool(q.positives) and not q.negatives for q in parts.train)
+    only_correct, only_incorrect = parts.one_sided
     if only_correct:
-        warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
-    written_here = [x.question for x in composition.questions if x.origin in WRITTEN_HERE]
-    if only_incorrect := sum(bool(q.negatives) and not q.positives for q in written_here):
+        unranked = ", and no other was ranked that could count as incorrect" if settings.choice.presumed else ""
+        remedy = "Ask it on Ask, which ranks others" if only_correct == 1 else "Ask them on Ask, which ranks others"
+        warnings.append(
+            f"{_are(only_correct)} labelled with correct sentences only{unranked}: there is nothing to learn the "
+            f"difference from. {remedy}, or label an incorrect one."
+        )
+    written_here = {x.question.qid for x in composition.questions if x.origin in WRITTEN_HERE}
+    if any(q.qid in written_here and not q.positives for q in parts.train):
         warnings.append(
             f"{_are(only_incorrect)} labelled with incorrect sentences only: a cascade learns nothing from them "
             "until a correct one is labelled too."

@@ -176,9 +176,9 @@ def import_(
     name: Annotated[str | None, Option(help="Its name here; the folder's if not given.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Import a version as a candidate."""
+    """Import a version, without promoting it."""
     from app.versions import management
 
     with workbench(starter=False) as wb:
         view = management.import_version(wb, folder, name=name)
-    print_json(view) if as_json else echo(f"{view.name}, a {view.kind}, is a candidate now")
+    print_json(view) if as_json else echo(f"{view.name}, a {view.kind}, is imported and not promoted")

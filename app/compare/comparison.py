@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.compare.pairs import PairedResult, PairsByMetric
-from app.compare.question_sets import find_own_corpus
+from app.compare.question_sets import explain_short_lists, find_own_corpus
 from app.compare.rankers import find_twins
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs import queue
@@ -22,7 +22,7 @@ from as2core.data import jsonl
 from as2core.data.catalog import has_order
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, compute_intervals
-from as2core.metrics import bound_metrics, measure_unranked, to_ranks
+from as2core.metrics import bound_metrics, measure_unranked, order, to_ranks
 from as2core.rankers.catalog import rename_spec
 from as2core.training_record import count_trained_on
 from as2core.types import Question
@@ -33,19 +33,30 @@ from db.repositories import versions as rows
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_UNLABELLED_FIRST = 0.1  # of the questions, for a comparison without a warning
+MAX_NAMES = 3  # of a warning
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSettings:
-    """What a comparison was asked to do. `limit`: at most so many questions, drawn with a fixed seed; None for all."""
+    """What a comparison was asked to do. `limit`: at most so many questions, drawn with a fixed seed; None for all.
+    `with_unlabelled`: of a corpus, the sentences that were ranked for its questions and have no label are ranked, too,
+    and count as incorrect."""
 
     rankers: tuple[str, ...]
     data: str
     setting: str = "clean"
     limit: int | None = None
+    with_unlabelled: bool = False
 
     @classmethod
     def of(cls, job: JobView) -> ComparisonSettings:
         return cls(**{**job.settings, "rankers": tuple(job.settings["rankers"])})
+
+    @property
+    def measured_setting(self) -> str:
+        """The setting of the evaluations, which keeps all that `question_sets.select_questions` kept."""
+        return "no-all-neg" if self.with_unlabelled and self.setting == "clean" else self.setting
 
 
 def rename_version(job: Job, old: str, new: str) -> None:
@@ -87,7 +98,8 @@ class ComparisonView:
     -> frame with columns candidate, label, and a rank per ranker. `by_id`: the questions by their ids. `twins`: the
     ranker of a sweep that is one compared by its name -> that name. `paired`: metric -> its tests. `trained_on`: ranker
     -> how many of the questions it was trained on, where it was. `full_names`: a ranker's short name -> its own, where
-    it has one (`short_names`)."""
+    it has one (`short_names`). `with_unlabelled`: as in the settings. `warning`: that the labels are too few for the
+    figures to mean much, "" where they are not."""
 
     data: str
     setting: str
@@ -103,6 +115,8 @@ class ComparisonView:
     twins: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, int] = field(default_factory=dict)
     full_names: Mapping[str, str] = field(default_factory=dict)
+    with_unlabelled: bool = False
+    warning: str = ""
 
     @property
     def distinct_results(self) -> tuple[RankerResult, ...]:
@@ -193,7 +207,36 @@ def make_view(
         by_id=by_id,
         twins={twin: name for twin, name in twins.items() if results[twin].figures == results[name].figures},
         trained_on=count_trained_on(result["notes"], results),
+        with_unlabelled=settings.with_unlabelled,
+        warning=_warn_of_labels(settings, by_id, {n: s for n, s in scores.items() if n not in twins})
+        if is_corpus
+        else "",
     )
+
+
+def _warn_of_labels(
+    settings: ComparisonSettings, by_id: Mapping[str, Question], scores: Mapping[str, Mapping[str, list[float]]]
+) -> str:
+    """That the lists are too short, or that a ranker has often a sentence first that nobody labelled; else ""."""
+    sizes = [(len(q.candidates), q.positives) for q in by_id.values()]
+    if warning := explain_short_lists(sizes, with_unlabelled=settings.with_unlabelled):
+        return warning
+    counts = {name: _count_unlabelled_first(by_id, of_one) for name, of_one in scores.items()}
+    worst = sorted((n for n in counts if counts[n] > MAX_UNLABELLED_FIRST * len(by_id)), key=lambda n: -counts[n])
+    if not worst:
+        return ""
+    parts = ", ".join(f"{counts[name]:,} by {name}" for name in worst[:MAX_NAMES])
+    return (
+        f"The first sentence has no label for some of the {len(by_id):,} questions: {parts}. It counts as incorrect, "
+        "and may be correct: the comparison favours the ranker whose first sentences were labelled. Label with the "
+        "queue Tops, which takes the first sentences of several rankers."
+    )
+
+
+def _count_unlabelled_first(by_id: Mapping[str, Question], scores: Mapping[str, list[float]]) -> int:
+    """For how many questions a ranker's first candidate has no label."""
+    first = [by_id[qid].candidates[int(order(np.array(s))[0])] for qid, s in scores.items() if qid in by_id and s]
+    return sum(candidate.label is None for candidate in first)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
@@ -205,7 +248,9 @@ def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings)
     """By ranker. Raises As2Error where one is gone, which nothing here deletes."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
-        evaluations = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
+        evaluations = {
+            name: rows.find_evaluation(s, key, data_hash, settings.measured_setting) for name, key in keys.items()
+        }
     rows_of = {name: row for name, row in evaluations.items() if row is not None}
     if missing := evaluations.keys() - rows_of.keys():
         names = ", ".join(sorted(missing))

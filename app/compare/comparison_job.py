@@ -54,10 +54,11 @@ def start_compare(
     limit: int | None = None,
     *,
     by: int | None = None,
+    with_unlabelled: bool = False,
 ) -> JobView:
-    """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
-    UnknownData, BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the
-    machine or from the hub and `by` is no admin."""
+    """Queue a comparison; `limit` takes a fixed sample of the questions, `with_unlabelled` is as in ComparisonSettings,
+    `by` is who asks for it. Raises UnknownRanker, UnknownData, BadSetting before anything is queued, NotAllowed where a
+    ranker or the data is from elsewhere on the machine or from the hub and `by` is no admin."""
     is_own = data.startswith(CORPUS_PREFIX) or data in question_sets.list_datasets(wb)
     if outside := [name for name in rankers if is_path(name)] + [data] * (not is_own):
         with wb.read() as s:
@@ -73,10 +74,11 @@ def start_compare(
         raise BadSetting(f"no setting {setting!r}; known: {', '.join(datasets.SETTINGS)}")
     if limit is not None and limit < 1:
         raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
-    questions = question_sets.load_questions(wb, data)
-    if not datasets.apply_setting(questions, setting):
+    settings = ComparisonSettings(names, data, setting, limit, with_unlabelled and data.startswith(CORPUS_PREFIX))
+    questions = question_sets.load_questions(wb, data, with_unlabelled=settings.with_unlabelled)
+    if not question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    return queue.enqueue(wb, JobKind.COMPARE, asdict(ComparisonSettings(names, data, setting, limit)), by=by)
+    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by)
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:
@@ -125,7 +127,7 @@ def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: S
     corpus = question_sets.find_own_corpus(wb, settings.data)
     if corpus is None:
         return {}
-    order, metrics = measure_retrieval(wb, corpus.id, questions, settings.setting)
+    order, metrics = measure_retrieval(wb, corpus.id, questions, settings.measured_setting)
     return {"order": order, "metrics": metrics}
 
 
@@ -142,7 +144,7 @@ def _evaluate(
     wb, name = job.wb, settings.rankers[place]
     report = _report_questions(job, settings, place)
     evaluation = load_or_evaluate(
-        wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
+        wb, name, questions, data=settings.data, setting=settings.measured_setting, ranker=ranker, on_progress=report
     )
     if list_destinations(name):
         notes.append(f"{name}: {describe_destinations([name])}")
@@ -210,7 +212,9 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
     """The questions as they were when the job first ran, and beside them the synonyms with which they are read."""
     file = job.folder / "data.jsonl"
     if not file.exists():
-        questions = datasets.apply_setting(question_sets.load_questions(job.wb, settings.data), settings.setting)
+        with_unlabelled = settings.with_unlabelled
+        questions = question_sets.load_questions(job.wb, settings.data, with_unlabelled=with_unlabelled)
+        questions = question_sets.select_questions(questions, settings.setting, with_unlabelled=with_unlabelled)
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
             questions = [questions[i] for i in places]

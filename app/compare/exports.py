@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 
 def export_table(view: ComparisonView) -> str:
-    """A row a ranker: every metric with its interval and, where labels are missing, its bounds; compute and seconds."""
+    """A row a ranker: questions and candidates, every metric with its interval and, where labels are missing, its
+    bounds; compute and seconds."""
     import pandas as pd
 
+    candidates = sum(len(q.candidates) for q in view.by_id.values())
     rows: list[dict[str, object]] = []
     for r in view.distinct_results:
-        row: dict[str, object] = {"ranker": r.ranker, "questions": view.questions}
+        row: dict[str, object] = {"ranker": r.ranker, "questions": view.questions, "candidates": candidates}
         for metric, figure in r.figures.items():
             row |= {metric: figure.value, f"{metric} low": figure.low, f"{metric} high": figure.high}
             if figure.least is not None:
@@ -46,11 +48,13 @@ def export_json(view: ComparisonView) -> str:
         "data": view.data,
         "setting": view.setting,
         "questions": view.questions,
+        "candidates": sum(len(q.candidates) for q in view.by_id.values()),
+        "with_unlabelled": view.with_unlabelled,
         "program": __version__,
         "rankers": [_describe_ranker(r, metrics) for r in view.distinct_results],
         "unranked": view.unranked or None,
         "comparisons": _list_comparisons(view, metrics),
-        "notes": view.notes,
+        "notes": [*filter(None, [view.warning]), *view.notes],
     }
     return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, list_corpora
 from app.corpora.synonyms import read_synonyms
 from app.exchange.exports import load_labelled_questions
+from app.labels import progress
 from app.workbench.workbench import Workbench
+from as2core import chance
 from as2core.data import catalog as datasets
 from as2core.synonyms import Synonyms
 from as2core.types import Question
+from db.repositories import questions as question_rows
+
+COUNT_UNLABELLED = "Count sentences without a label as incorrect, or label more of each list"
 
 
 def list_datasets(wb: Workbench) -> list[str]:
@@ -31,12 +37,46 @@ def find_own_corpus(wb: Workbench, data: str) -> CorpusView | None:
     return None
 
 
-def load_questions(wb: Workbench, data: str) -> list[Question]:
-    """A shipped set, a corpus's labels, or a file. Raises UnknownData, UnknownCorpus, UnreadableFile."""
+def load_questions(wb: Workbench, data: str, *, with_unlabelled: bool = False) -> list[Question]:
+    """A shipped set, a corpus's labels, or a file. `with_unlabelled`: of a corpus, the sentences that were ranked for
+    these questions and have no label, too. Raises UnknownData, UnknownCorpus, UnreadableFile."""
     corpus = get_own_corpus(wb, data)
     if corpus is not None:
-        return load_labelled_questions(wb, corpus.id)
+        return load_labelled_questions(wb, corpus.id, with_unlabelled=with_unlabelled)
     return list(datasets.load_questions(data, corpora=wb.settings.corpora_dir).questions)
+
+
+def select_questions(questions: Sequence[Question], setting: str, *, with_unlabelled: bool = False) -> list[Question]:
+    """Those that a setting keeps. `with_unlabelled`: a sentence without a label counts as incorrect there, too."""
+    if not with_unlabelled or setting != "clean":
+        return datasets.apply_setting(questions, setting)
+    return [q for q in questions if 0 < q.positives < len(q.candidates)]
+
+
+def describe_short_lists(wb: Workbench, data: str, setting: str, *, with_unlabelled: bool) -> str:
+    """What the length of the lists of a corpus's labels means for the figures, counted without reading them; "" where
+    they are long enough, and for other sets."""
+    corpus = find_own_corpus(wb, data)
+    if corpus is None:
+        return ""
+    labels = progress.count_outcomes_by_question(wb, corpus.id)
+    with wb.read() as s:
+        candidates = question_rows.count_candidates(s, corpus.id, with_unlabelled=with_unlabelled)
+    sizes = [(candidates.get(row.external_id, 0), row.correct, row.incorrect) for row in labels]
+    if setting != "raw":
+        sizes = [(n, r, wrong) for n, r, wrong in sizes if r]
+    if setting == "clean":
+        sizes = [(n, r, wrong) for n, r, wrong in sizes if (r < n if with_unlabelled else wrong)]
+    return explain_short_lists([(n, r) for n, r, _ in sizes], with_unlabelled=with_unlabelled)
+
+
+def explain_short_lists(sizes: Sequence[tuple[int, int]], *, with_unlabelled: bool) -> str:
+    """As `chance.describe_short_lists`, with what to do about it on a corpus's labels."""
+    text = chance.describe_short_lists(sizes)
+    if not text:
+        return ""
+    remedy = "Label more sentences of each list" if with_unlabelled else COUNT_UNLABELLED
+    return f"{text} They favour the ranker whose first sentences were labelled. {remedy}."
 
 
 def read_synonyms_of(wb: Workbench, data: str) -> Synonyms:

@@ -104,13 +104,22 @@ def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:
 
 
 def load_labelled_questions(
-    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
+    wb: Workbench,
+    corpus_id: int,
+    annotator: str | None = None,
+    *,
+    signed: bool = False,
+    by: int | None = None,
+    with_unlabelled: bool = False,
 ) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones
     that the label queues offer, with their imported and labelled candidates. `signed`: with every annotator's label
-    (but for unsigned imports), the verdicts and the split. `by`: as in `export_labels`."""
+    (but for unsigned imports), the verdicts and the split. `by`: as in `export_labels`. `with_unlabelled`: the
+    candidates as in `consensus.load_questions`."""
     get_corpus(wb, corpus_id)
-    labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
+    labelled_rows = consensus.load_questions(
+        wb, corpus_id, annotator, signed=signed, by=by, with_unlabelled=with_unlabelled
+    )
     return [
         _drop_import_signature(x.question) if signed else replace(x.question, split="")
         for x in labelled_rows

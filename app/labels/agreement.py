@@ -51,10 +51,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class AgreementView:
-    """`alpha`: Krippendorff's, nominal, over everyone; `ac1`: Gwet's. `kappas`: (name, name) -> Cohen's. `over_time`:
-    (day the second label came, alpha). `per_kind`: question kind -> alpha. `annotators`: everybody with a label that
-    somebody else's stands beside."""
+    """`alike`: pairs on which all who judged them agree. `alpha`: Krippendorff's, nominal, over everyone; `ac1`:
+    Gwet's. `kappas`: (name, name) -> Cohen's. `over_time`: (day the second label came, alpha). `per_kind`: question
+    kind -> alpha. `annotators`: everybody with a label that somebody else's stands beside."""
 
+    alike: int
     alpha: Estimate
     ac1: Estimate
     kappas: tuple[tuple[str, str, Estimate], ...]
@@ -133,7 +134,8 @@ def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Agreem
             kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
     by_day, by_kind = _estimate_by(days, units, seed), _estimate_by(kinds, units, seed)
     whole, gwet = _estimate(units, ALPHA, seed), _estimate(units, AC1, seed)
-    return AgreementView(whole, gwet, tuple(kappas), by_day, by_kind, tuple(people))
+    alike = sum(len(set(votes.values())) == 1 for _, votes in units)
+    return AgreementView(alike, whole, gwet, tuple(kappas), by_day, by_kind, tuple(people))
 
 
 def infer_question_kind(question: str) -> str:

@@ -143,10 +143,17 @@ def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> d
 
 
 def load_questions(
-    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
+    wb: Workbench,
+    corpus_id: int,
+    annotator: str | None = None,
+    *,
+    signed: bool = False,
+    by: int | None = None,
+    with_unlabelled: bool = False,
 ) -> list[LabelledQuestion]:
     """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
-    one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them."""
+    one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them.
+    `with_unlabelled`: with all others that were ranked, but for those that a document lost since."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
@@ -160,7 +167,7 @@ def load_questions(
         if annotator is None or row.annotator == annotator:
             by_question.setdefault(row.question_id, []).append(row)
     return [
-        _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed)
+        _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed, with_unlabelled)
         for question_id, group in groupby(candidates, key=lambda r: r.question_id)
     ]
 
@@ -182,7 +189,12 @@ def explain_missing_annotators(names: Collection[str], corpus: str, by_annotator
 
 
 def _build_question(
-    group: list[Row], labels: list[Row], verdicts: Mapping[Pair, Row], ids: Mapping[Pair, str], signed: bool
+    group: list[Row],
+    labels: list[Row],
+    verdicts: Mapping[Pair, Row],
+    ids: Mapping[Pair, str],
+    signed: bool,
+    with_unlabelled: bool,
 ) -> LabelledQuestion:
     question_id = group[0].question_id
     votes = group_by_sentence(labels)
@@ -201,7 +213,8 @@ def _build_question(
             verdict=verdict_of.get(i) if signed else None,
         )
         for row in group
-        if (i := row.sentence_id) is not None and (row.candidate_origin == IMPORTED or i in label_of)
+        if (i := row.sentence_id) is not None
+        and (row.candidate_origin == IMPORTED or i in label_of or (with_unlabelled and not row.retired))
     )
     return LabelledQuestion.build(group[0], candidates, labels, label_of)
 

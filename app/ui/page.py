@@ -190,10 +190,10 @@ def use_corpus(name: str) -> None:
 
 
 def _switch_corpus() -> None:
-    """Questions that a link chose are those of the corpus before, and so is a retrain."""
+    """Questions that a link chose are those of the corpus before, and so is a retrain or a comparison."""
     _accept_corpus()
     url.put(only=None)
-    if navigation.get_current() == "adapt":
+    if navigation.get_current() in ("adapt", "compare"):
         url.put(job=None)
 
 

@@ -126,8 +126,8 @@ def describe_state(job: JobView) -> str:
 
 
 def name_version_state(state: str) -> str:
-    """`in use`, `used before`: of a version; `shipped`, `candidate` and `rejected` as they are."""
-    return {"active": "in use", "former": "used before"}.get(state, state)
+    """`in use`, `used before`, `not promoted`: of a version; `shipped` and `rejected` as they are."""
+    return {"active": "in use", "former": "used before", "candidate": "not promoted"}.get(state, state)
 
 
 def describe_seconds(seconds: float) -> str:

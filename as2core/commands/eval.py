@@ -151,6 +151,7 @@ def eval_(
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
+    from as2core.chance import describe_short_lists
     from as2core.data.catalog import has_order
     from as2core.metrics import average, measure_each_unranked
 
@@ -168,6 +169,8 @@ def eval_(
     results = {spec: result for spec, (result, _) in evaluations.items()}
     notes = [note for _, own in evaluations.values() for note in own]
     notes += [note for spec in rankers for note in note_trained_on(spec, texts)]
+    if warning := describe_short_lists((len(q.candidates), q.positives) for q in questions):
+        notes.append(f"{data}: {warning} Label more candidates of each question.")
     for note in notes:
         print_note(note)
     in_order = measure_each_unranked(questions) if has_order(data) else {}

@@ -25,7 +25,7 @@ from db.models import (
     Sentence,
     text_key,
 )
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, is_same_pair
 from db.repositories.statements import add_row, split_batches, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
@@ -307,6 +307,24 @@ def list_retrieval_ranks(session: Session, corpus_id: int, texts: Sequence[str])
         .where(Question.corpus_id == corpus_id, Candidate.retrieval_rank.is_not(None))
     )
     return [r for some in split_batches(texts) for r in session.execute(statement.where(Question.text.in_(some)))]
+
+
+def count_candidates(session: Session, corpus_id: int, *, with_unlabelled: bool) -> dict[str, int]:
+    """External id -> how many candidates the question has that came from outside or carry a label; `with_unlabelled`:
+    with all others that were ranked, but for those that a document lost since."""
+    is_listed = (Candidate.origin == IMPORTED) | select(CurrentLabel.id).where(
+        is_same_pair(CurrentLabel, Candidate)
+    ).exists()
+    if with_unlabelled:
+        is_listed |= Sentence.retired.is_(False)
+    statement = (
+        select(Question.external_id, func.count())
+        .join_from(Question, Candidate)
+        .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .where(Question.corpus_id == corpus_id, is_listed)
+        .group_by(Question.id, Question.external_id)
+    )
+    return {row[0]: row[1] for row in session.execute(statement)}
 
 
 def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:

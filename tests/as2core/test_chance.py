@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from as2core.chance import expect_by_chance
+from as2core.chance import describe_short_lists, expect_by_chance
 from as2core.metrics import measure_mean
 from as2core.types import Candidate, Question
 
@@ -28,3 +28,9 @@ def test_more_than_ten_candidates_are_cut_for_ndcg_alone():
 
 def test_a_question_without_a_correct_candidate_expects_nothing():
     assert set(expect_by_chance(Question("q", "?", (Candidate("a", "text", 0),))).values()) == {0.0}
+
+
+def test_lists_that_any_ranker_looks_good_on_are_named_with_what_chance_reaches_there():
+    text = describe_short_lists([(2, 1), (3, 1)])
+    assert "only 2.5 candidates a question" in text and "for 42 % of the questions" in text
+    assert describe_short_lists([(20, 1), (10, 2)]) == describe_short_lists([]) == ""

@@ -263,6 +263,11 @@ def test_a_version_and_its_export_tell_what_they_were_trained_on(tmp_path, card)
     assert lookup.note_trained_on(str(tmp_path), ["Why?"]) == []
 
 
+def test_short_lists_bring_a_note_that_the_figures_are_too_high(as2_json, questions):
+    [note] = as2_json("eval", "rr", questions)["notes"]
+    assert "only 3.5 candidates a question" in note and "all figures are too high" in note
+
+
 def test_data_whose_labels_are_too_few_for_the_setting_says_so(capsys, tmp_path):
     path = tmp_path / "unl.jsonl"
     rows = [{"id": "a", "text": "So.", "label": 1}, {"id": "b", "text": "No."}]

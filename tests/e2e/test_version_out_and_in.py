@@ -29,7 +29,7 @@ def test_a_version_goes_out_as_a_zip_and_comes_back_in(page: Page, server: str, 
     name.press("Enter")
     page.locator(".st-key-adapt_import_start button").click()
     row = page.locator("[class*='st-key-adapt_version_']").filter(has_text="from elsewhere")
-    expect(row).to_contain_text("candidate")
+    expect(row).to_contain_text("not promoted")
     row.get_by_role("link", name="Compare").click()
     expect(page).to_have_url(re.compile(r"/compare\?.*rankers="))
     chosen = page.locator(".st-key-compare_rankers")

@@ -107,7 +107,9 @@ def test_on_the_handbook_what_is_missing_is_had_from_the_prepared_labels_not_fro
         jsonl.write(questions, folder / f"{split}.jsonl")
     ensure_handbook(wb)
     [message] = [i.value for i in open_adapt({"corpus": "handbook"}).info]
-    assert "No training question is labelled" in message and "25 came with the split “test”" in message
+    assert (
+        "No training question is labelled" in message and "25 are set apart for measuring (the split “test”)" in message
+    )
     assert "Accept some of the prepared labels" in message and "new corpus" not in message
 
 
@@ -335,10 +337,10 @@ def test_a_running_job_is_paused_and_goes_on(wb):
     at = at.button(key="adapt_pause").click().run()
     assert stored.jobs(wb)[0].paused
     assert at.button(key="adapt_pause").label == "Resume"
-    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is paused (job {job})." in texts(at)
+    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is under way (job {job})." in texts(at)
     stored.change_job(wb, job, state="queued")
     at = at.run()
-    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is paused (job {job})." in texts(at)
+    assert "Retraining: paused" in texts(at) and f"A retrain of this corpus is under way (job {job})." in texts(at)
     assert "queued" not in texts(at)
     assert "Press Resume to continue" in next(p.proto.text for p in at.get("progress"))
     assert "Waiting for the worker" not in texts(at)
@@ -805,7 +807,7 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
     for reason in ("a *try*", "it knows our words"):
         promotion.promote(wb, "starter-2", reason)
         promotion.promote(wb, "cascade")
-    last = "Promoted on 1 May 2024, 12:00 UTC, although it was worse: “it knows our words”"
+    last = "Put in use on 1 May 2024, 12:00 UTC, although it was worse: “it knows our words”"
     assert texts(open_adapt()).count(last) == 1
     at = open_adapt({"version": "starter-2"})
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)

@@ -50,6 +50,10 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
     between = f"95 % interval: {found.low:.2f} to {found.high:.2f}"
     assert f"<b>{found.value:.2f}</b> <small>{between}</small>" in markup(at)
     assert "12 pairs labelled by two or more people" in markup(at)
+    assert "**10 of 12 pairs (83 %) have the same label from all who labelled them.**" in texts(at)
+    at = at.button(key="agreement_to_conflicts").click().run()
+    assert conflicts(at) == 2 and at.query_params["view"] == "conflicts"
+    at = open_page("agreement")
     [people_of] = [d.value for d in at.dataframe if "Two people" in d.value]
     assert people_of["Two people"].tolist() == ["ann and bob"]
     [chart] = at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")

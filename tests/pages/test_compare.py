@@ -12,9 +12,11 @@ import pytest
 import stored
 from app_pages import markup, open_page, texts
 from fake_models import write_version
-from stored import THINGS, put_job
+from stored import QUESTIONS, THINGS, TOWERS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
+from app.adapt import label_selection
+from app.adapt.label_selection import LabelSelection
 from app.compare import comparison, comparison_job, exports, question_sets, shipped_comparison
 from app.compare.comparison import ComparisonView, Figure, RankerResult
 from app.compare.pairs import PairedResult
@@ -22,14 +24,18 @@ from app.compare.rankers import find_twins
 from app.compare.short_names import shorten_paths
 from app.compare.sweeps import make_spec
 from app.corpora import corpora
+from app.jobs import queue
 from app.jobs.attempt import run_queued
+from app.labels import annotation
 from app.ui.compare import downloads, headline, names, results, setup
 from app.ui.compare import sweep as sweep_of
 from app.ui.text import WORD_JOINER
 from app.versions import promotion
+from app.workbench import people
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.metrics import PairedTest, name_effect
+from db.repositories.questions import list_candidate_rows
 
 
 @pytest.fixture
@@ -76,8 +82,40 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
         "data": "labels:things",
         "setting": "raw",
         "limit": None,
+        "with_unlabelled": False,
     }
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
+
+
+def label_the_first_sentence(wb):
+    me = people.sign_in(wb, "me").id
+    [question] = [q for q in label_selection.load(wb, TOWERS, LabelSelection()) if q.question.text == QUESTIONS[0]]
+    with wb.read() as s:
+        sentence = next(r for r in list_candidate_rows(s, TOWERS) if r.question_id == question.id).sentence_id
+    annotation.give_label(wb, question_id=question.id, sentence_id=sentence, annotator_id=me, label="correct")
+
+
+def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they_are_left_out_with_a_warning(wb):
+    label_the_first_sentence(wb)
+    at = open_page("compare", {"corpus": "Towers"})
+    at = at.selectbox(key="compare_setting").set_value("raw").run()
+    choice = at.selectbox(key="compare_unlabelled")
+    assert (choice.label, choice.value, len(at.warning)) == ("Sentences without a label", True, 0)
+    at = choice.set_value(False).run()
+    warning = at.warning[0].value
+    assert "only 1.0 candidates a question" in warning and "Count sentences without a label as incorrect" in warning
+    at.button(key="compare_start").click().run()
+    run_queued(wb, RUNNERS)
+    done = stored.jobs(wb)[-1].id
+    at = open_page("compare", {"corpus": "Towers", "job": str(done)})
+    assert [w.value for w in at.warning] == [warning]
+    comparison_job.start_compare(wb, ["rr", "bm25"], "labels:Towers", "raw", with_unlabelled=True)
+    run_queued(wb, RUNNERS)
+    at = open_page("compare", {"corpus": "Towers", "job": str(done + 1)})
+    assert "candidates a question" not in " ".join(w.value for w in at.warning)
+    assert "sentences without a label count as incorrect" in texts(at)
+    done = queue.load_job(wb, done + 1)
+    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25")
 
 
 def test_rankers_are_listed_with_their_settings(wb):
@@ -430,6 +468,17 @@ def test_the_newest_result_on_a_corpus_opens_by_itself(wb, shipped, sweep, job):
     assert "does not exist here" in texts(at)
     assert "The comparisons on the labels of things are under **Earlier comparisons**." in texts(at)
     assert "job" not in open_page("compare", {"corpus": "Towers"}).query_params
+
+
+def test_a_comparison_under_way_on_another_corpus_is_a_line_and_hides_no_result(wb, job):
+    settings = {"rankers": ["cascade", "bm25"], "data": "labels:Towers", "setting": "clean", "limit": None}
+    running = put_job(wb, "compare", "running", corpus_id=None, settings=settings)
+    at = open_page("compare", {"corpus": "things"})
+    assert at.query_params["job"] == str(job) and "Under way, on another corpus: Labels of Towers" in texts(at)
+    at = at.button(key=f"compare_elsewhere_open_{running}").click().run()
+    assert at.query_params["job"] == str(running) and "Under way, on another" not in texts(at)
+    at = at.selectbox(key="as2_corpus").set_value("Towers").run()
+    assert at.query_params["job"] == str(running) and "Under way, on another" not in texts(at)
 
 
 def test_on_another_corpus_the_prepared_comparison_is_a_click_away_and_can_be_closed(wb, shipped):

@@ -56,7 +56,7 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
     spring = registry.get_version(wb, "spring")
     assert spring.state == "candidate"
     assert registry.load_card(wb, "spring")["imported_from"] == "spring.zip"
-    assert any("spring is a candidate now" in t.value for t in at.toast)
+    assert any("spring is imported. It answers once you promote it." in t.value for t in at.toast)
     assert ("**spring**" in texts(at)) == (spring.kind == "cascade")  # the list is of one kind
 
 

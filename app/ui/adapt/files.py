@@ -47,10 +47,10 @@ def _choose_depth(version: VersionView) -> int | None:
 
 
 def draw_import(frame: Frame) -> None:
-    """An imported version becomes a candidate, like one that was made here."""
+    """An imported version answers once it is promoted, like one that was made here."""
     why = frame.explain_refusal("change versions")
     with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
-        st.caption("A zip from Export, made here or elsewhere. The version becomes a candidate.")
+        st.caption("A zip from Export, made here or elsewhere. Nothing changes until you promote the version.")
         round_ = st.session_state.setdefault("_adapt_import_round", 0)
         file = offer_upload("Zip file", is_allowed=not why, key=f"adapt_import_file_{round_}", type="zip", help=why)
         name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=MAX_NAME_CHARS, disabled=bool(why))
@@ -59,5 +59,5 @@ def draw_import(frame: Frame) -> None:
             with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
                 version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
                 st.session_state["_adapt_import_round"] = round_ + 1
-                announce(f"{version.name} is a candidate now.")
+                announce(f"{version.name} is imported. It answers once you promote it.")
                 st.rerun()

@@ -15,7 +15,7 @@ from app.ui.errors import guard
 from app.ui.figures import draw_figures
 from app.ui.page import Frame
 from app.ui.text import count, format_percent, plain
-from app.ui.wording import is_paused, name_state
+from app.ui.wording import is_paused
 from app.versions import registry
 from app.versions.management import MAX_NOTE_CHARS
 from app.workbench.workbench import Workbench
@@ -145,7 +145,7 @@ def draw_start(frame: Frame, view: Readiness) -> None:
         help=why or "Runs in the background: you can go on working, or close the page.",
     )
     if own is not None:
-        st.caption(f"A retrain of this corpus is {name_state(own)} (job {own.id}).")
+        st.caption(f"A retrain of this corpus is under way (job {own.id}).")  # it may be paused without a new drawing
     elif view.is_ready:
         if ahead := min((j for j in under_way if not is_paused(j)), key=lambda j: j.state != "running", default=None):
             st.caption(f"Job {ahead.id} retrains from another corpus: this one starts when it has ended.")

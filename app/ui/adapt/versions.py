@@ -36,7 +36,7 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 
 
 def draw_decision(frame: Frame, version: VersionView) -> None:
-    """Promote or reject a candidate, below the card's outcome. One that is worse needs a reason."""
+    """Promote or reject a version, below the card's outcome. One that is worse needs a reason."""
     active = _name_active(frame.wb, version.kind)
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
@@ -100,9 +100,9 @@ def _draw_banner(frame: Frame, version: VersionView, text: str) -> None:
 
 
 def describe_promotion(version: VersionView, past: Promotion) -> str:
-    """`Promoted on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
+    """`Put in use on 4 May 2024, 12:30 UTC, although it was worse: “it knows our words”`."""
     although = ", although it was worse" if version.is_worse else ""
-    return f"Promoted on {format_time(past.at)}{although}: “{past.words}”"
+    return f"Put in use on {format_time(past.at)}{although}: “{past.words}”"
 
 
 def describe_rejection(version: VersionView) -> str:

@@ -1,6 +1,8 @@
 """Agreement in figures: everyone's, pair by pair, over time, by kind of question; the share of correct; the anchoring
 meter; second looks."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -8,7 +10,7 @@ from app.adapt import label_noise
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.labels import agreement, prevalence
-from app.labels.agreement import AgreementView, AnchoringView, Estimate
+from app.labels.agreement import AgreementView, AnchoringView, ConflictView, Estimate
 from app.labels.prevalence import PrevalenceView
 from app.labels.strategies import QUEUES
 from app.ui.charts.agreement import build_agreement_chart
@@ -18,11 +20,14 @@ from app.ui.page import Frame
 from app.ui.text import count, escape, format_percent, plain
 from app.workbench.workbench import Workbench
 
+RELIABLE, UNRELIABLE = 0.8, 0.67  # Krippendorff's alpha: above, and below
+
 
 def draw(frame: Frame) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
     view = _measure_agreement(wb, corpus_id)
     if view.annotators:
+        _draw_summary(view, [c for c in agreement.list_conflicts(wb, corpus_id, frame.annotator.id) if not c.verdict])
         _draw_agreement(view)
     else:
         st.info(
@@ -44,13 +49,27 @@ def _estimate_prevalence(_wb: Workbench, corpus_id: int) -> PrevalenceView:
     return prevalence.estimate_prevalence(_wb, corpus_id)
 
 
+def _draw_summary(view: AgreementView, open_conflicts: Sequence[ConflictView]) -> None:
+    """`15 of 18 pairs (83 %) have the same label from all who labelled them`, with the way to the others."""
+    alpha, share = view.alpha, format_percent(view.alike / max(1, view.alpha.n))
+    text = f"**{view.alike:,} of {count(alpha.n, 'pair')} ({share}) have the same label from all who labelled them.**"
+    if alpha.low is None or alpha.high is None or (alpha.low < UNRELIABLE and alpha.high >= RELIABLE):
+        text += " That is too few pairs to tell whether the labels are reliable."
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(text, width="stretch")
+        if open_conflicts:
+            st.button(f"Open {count(len(open_conflicts), 'conflict')}", key="agreement_to_conflicts",
+                      icon=":material/arrow_forward:", on_click=st.session_state.__setitem__,
+                      args=("agreement_view", "conflicts"))  # fmt: skip
+
+
 def _draw_agreement(view: AgreementView) -> None:
     st.header("Everyone", anchor=False)
     _draw_number("Krippendorff's alpha", view.alpha, f"{count(view.alpha.n, 'pair')} labelled by two or more people")
     st.caption(
-        "1 is perfect agreement, 0 is chance level. Labels are usually considered reliable above 0.8 and unreliable "
-        "below 0.67. Unsure counts as missing. The 95 % interval is resampled over questions. Updated once a "
-        "minute."
+        "1 is perfect agreement, 0 is chance level. Labels are usually considered reliable above "
+        f"{RELIABLE} and unreliable below {UNRELIABLE}. Unsure counts as missing. The 95 % interval is resampled over "
+        "questions. Updated once a minute."
     )
     _draw_number("Gwet's AC1", view.ac1, "The same pairs")
     st.caption("AC1 stays high where nearly all labels are the same and people agree on them; alpha and kappa do not.")

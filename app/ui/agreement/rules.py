@@ -83,7 +83,7 @@ def _to_rules(fields: Mapping[str, int]) -> Rules:
 
 @guard
 def _save(frame: Frame, before: Mapping[str, int], keys: Mapping[str, str]) -> None:
-    """What differs from what the form was drawn with: the rest may have been changed by somebody else since."""
+    """What differs from what the form began with: the rest may have been changed by somebody else since."""
     fields = {name: int(state[key]) for name, key in keys.items()}
     values = asdict(_to_rules(fields))
     changes = {name: value for name, value in values.items() if fields[name] != before[name]}

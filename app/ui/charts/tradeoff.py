@@ -35,7 +35,8 @@ def build_tradeoff_chart(
     cost_title = COST_TITLES[cost]
     axis = alt.Axis(labelExpr="datum.value < 0 ? '' : datum.label")  # the room on the left is for the points
     x = alt.X("cost:Q", title=cost_title, axis=axis, scale=alt.Scale(zero=True, nice=True, padding=24))
-    y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(format=".2f"))
+    up = alt.Axis(format=".2f", labelExpr="datum.value > 1 ? '' : datum.label")  # the room above is for names
+    y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True, padding=12), axis=up)
     colour = alt.condition("datum['on the front'] == 'yes'", alt.value(BLUE), alt.value(GREY))
     base = alt.Chart(frame)
     line = (

@@ -43,7 +43,8 @@ def count_questions(questions: int, setting: str) -> str:
 
 def name_comparison(settings: ComparisonSettings) -> str:
     """`Labels of handbook: cascade, bm25, cascade at 7 shares dropped`."""
-    return f"{name_dataset(settings.data)}: {', '.join(_fold_sweeps(settings.rankers))}"
+    unlabelled = ", unlabelled as incorrect" if settings.with_unlabelled else ""
+    return f"{name_dataset(settings.data)}{unlabelled}: {', '.join(_fold_sweeps(settings.rankers))}"
 
 
 def _fold_sweeps(rankers: Sequence[str]) -> list[str]:

@@ -29,10 +29,13 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     names = [r.ranker for r in view.distinct_results]
     st.markdown(
         f"**{plain(name_dataset(view.data))}** · {count_questions(view.questions, view.setting)} · "
-        f"{plain(count_rankers([r.ranker for r in view.results]))}",
+        f"{plain(count_rankers([r.ranker for r in view.results]))}"
+        + (" · sentences without a label count as incorrect" if view.with_unlabelled else ""),
         help=describe_raw_names(view.data, view.setting),
     )
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
+    if view.warning:
+        st.warning(plain(view.warning), icon=":material/warning:")
     with st.spinner("Testing the differences …"):  # those of an older comparison, the first time
         headline = describe_headline(view, metric)
     if headline:

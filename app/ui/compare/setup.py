@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
+from app.compare.question_sets import describe_short_lists
 from app.compare.rankers import describe_destinations, describe_rankers, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora.corpora import CORPUS_PREFIX
@@ -27,6 +28,7 @@ from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
 
 STARTER_TEST = "starter-test"
+UNLABELLED = {False: "Leave out", True: "Count as incorrect"}
 
 
 def read_rankers() -> list[str]:
@@ -71,8 +73,9 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         data = st.selectbox("Labelled set", sets, key="compare_data", format_func=name_dataset, help=RAW_DATASETS)
         if data != own and own not in sets:
             st.caption(f"The corpus {plain(corpus_name)} has no labels yet, so another set is chosen.")
-        st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting", format_func=name_setting,
-                     help=RAW_SETTINGS)  # fmt: skip
+        setting = st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting",
+                               format_func=name_setting, help=RAW_SETTINGS)  # fmt: skip
+        _draw_unlabelled(wb, data, setting)
         st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
                         help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     enough = len(add_sweep(rankers, sweep)) >= 2
@@ -80,6 +83,27 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
               on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
+
+
+def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
+    """Of a corpus's labels: whether the sentences without one count. They do from the start where the labels alone make
+    lists too short to compare on."""
+    if not data.startswith(CORPUS_PREFIX):
+        return
+    form = st.session_state
+    if form.get("_compare_unlabelled_of") != data or "compare_unlabelled" not in form:
+        form["compare_unlabelled"] = bool(describe_short_lists(wb, data, "no-all-neg", with_unlabelled=False))
+        form["_compare_unlabelled_of"] = data
+    with_unlabelled = st.selectbox(
+        "Sentences without a label",
+        list(UNLABELLED),
+        key="compare_unlabelled",
+        format_func=UNLABELLED.__getitem__,
+        help="Those that were ranked for a question when it was asked or labelled. Counted as incorrect, as in a "
+        "retrain, a correct one among them makes a ranker that finds it look worse than it is.",
+    )
+    if warning := describe_short_lists(wb, data, setting, with_unlabelled=with_unlabelled):
+        st.warning(plain(warning), icon=":material/warning:")
 
 
 def _follow_corpus(own: str, sets: Sequence[str]) -> None:
@@ -107,8 +131,19 @@ def _start(wb: Workbench, by: int) -> None:
         setting=form["compare_setting"],
         by=by,
         limit=int(form["compare_limit"]) or None,
+        with_unlabelled=bool(form.get("compare_unlabelled")),
     )
     url.put(job=job.id, rankers=None, prepared=None)
+
+
+def draw_elsewhere(job: JobView) -> None:
+    """One line for a comparison under way on another corpus's labels."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"compare_elsewhere_{job.id}"):
+        st.caption(
+            f"Under way, on another corpus: {plain(name_comparison(ComparisonSettings.of(job)))}", width="stretch"
+        )
+        st.button("Open", key=f"compare_elsewhere_open_{job.id}", type="tertiary", on_click=url.put,
+                  kwargs={"job": job.id, "prepared": None})  # fmt: skip
 
 
 def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:

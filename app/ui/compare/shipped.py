@@ -51,6 +51,14 @@ def _draw_opening() -> None:
               kwargs={"prepared": 1, "job": None, "q": None})  # fmt: skip
 
 
+def list_active(jobs: Sequence[JobView], corpus_name: str) -> tuple[list[JobView], list[JobView]]:
+    """The comparisons under way: those that this corpus shows, and those on the labels of other corpora."""
+    active, own = [j for j in jobs if j.is_active], f"{CORPUS_PREFIX}{corpus_name}"
+    others = [j for j in active if ComparisonSettings.of(j).data.startswith(CORPUS_PREFIX)]
+    others = [j for j in others if ComparisonSettings.of(j).data != own]
+    return [j for j in active if j not in others], others
+
+
 def find_newest(jobs: Sequence[JobView], corpus_name: str) -> JobView | None:
     """The newest result on a corpus's labels, to open by itself; None where the address has another wish, and on the
     starter corpus, which has the one that comes with the program. `jobs`: newest first."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from tiny_models import tiny_models
 
 from app import bootstrap
@@ -40,7 +40,8 @@ from as2core.rankers.passage_cache import fingerprint
 from as2core.training import calibrate, loop
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.types import Candidate, Question
-from db.models import Evaluation
+from db.models import ASKED, Evaluation
+from db.models import Question as QuestionRow
 from db.repositories import jobs as rows
 
 CITIES = "oslo paris rome cairo lima quito delhi tokyo perth boston dakar seoul milan turin porto vienna".split()
@@ -827,13 +828,14 @@ NEW_CORPUS = "or import the set into a new corpus without a split"
 
 
 @pytest.mark.parametrize(
-    ("split", "problem"), [("dev", "No training question is labelled"), ("train", "No question can be held out")]
+    ("split", "use", "problem"),
+    [("dev", "validation", "No training question is labelled"), ("train", "training", "No question can be held out")],
 )
-def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, split, problem):
+def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, split, use, problem):
     _, ready = readiness_of(wb, made_up(8), split)
     [text] = ready.problems
     assert text.startswith(problem)
-    assert f"8 came with the split “{split}”" in text and NEW_CORPUS in text
+    assert f"8 are set apart for {use} (the split “{split}”)" in text and NEW_CORPUS in text
 
 
 @pytest.mark.parametrize("split", ["", "dev"])
@@ -865,7 +867,22 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
     _, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 1))
     assert ready.is_ready
-    assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
+    [warning] = [w for w in ready.warnings if w.startswith("2 questions are labelled with correct sentences only")]
+    assert "no other was ranked that could count as incorrect" in warning and "label an incorrect one" in warning
+
+
+def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_stands(wb):
+    corpus = imports.import_labels(wb, None, "m.jsonl", jsonl.dumps(made_up(8)).encode()).corpus_id
+    only = [
+        replace(q, split=split)
+        for q, split in zip(relabel(made_up(3, seed=9, prefix="only"), 0), ("", "", "dev"), strict=True)
+    ]
+    imports.import_labels(wb, corpus, "only.jsonl", jsonl.dumps(only).encode())
+    with wb.write() as s:
+        s.execute(update(QuestionRow).where(QuestionRow.text.in_([q.text for q in only])).values(origin=ASKED))
+    ready = readiness.check_readiness(wb, corpus)
+    assert ready.only_incorrect == 2
+    assert any(w.startswith("2 questions are labelled with incorrect sentences only") for w in ready.warnings)
 
 
 def test_questions_with_incorrect_sentences_only_are_counted_for_a_cascade(wb):

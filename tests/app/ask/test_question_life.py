@@ -60,7 +60,7 @@ def test_questions_that_found_no_answer_when_they_were_asked_last_are_listed(wb,
     view = asking.ask(wb, towers.id, TOWER)
     assert view.is_answered and not list_unanswered()
     with monkeypatch.context() as low:
-        low.setattr(asking, "rate_logits", lambda _, logits, alone: (alone, np.zeros(len(alone), bool)))
+        low.setattr(asking, "rate_logits", lambda _, logits, alone, texts: (alone, np.zeros(len(alone), bool)))
         for question in (TOWER, BREAD):
             asking.ask(wb, towers.id, question)
     questions.add_questions(wb, towers.id, [BRIDGE], by=ann.id)  # not asked

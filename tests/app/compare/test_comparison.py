@@ -1,7 +1,10 @@
+import json
+from io import StringIO
 from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from fake_models import write_version
 from fake_reranker import listening, rank_by_length
@@ -9,7 +12,7 @@ from sqlalchemy import delete
 
 from app.adapt import readiness
 from app.ask import asking
-from app.compare import comparison, comparison_job, pairs, question_sets
+from app.compare import comparison, comparison_job, exports, pairs, question_sets
 from app.compare.rankers import list_rankers
 from app.compare.sweeps import adjust_p_values
 from app.compare.timing import time_in_turns
@@ -82,6 +85,49 @@ def test_without_reranking_a_corpus_s_labels_are_in_the_order_of_retrieval_as_on
         )
     view = run_comparison(wb, ["rr", "bm25"], "labels:towers")
     assert (view.unranked_order, view.unranked["AP"]) == ("retrieval", pytest.approx(1 / 3))
+
+
+def label_until_the_answer_is_found(wb, towers, ann):
+    """As Label advises: nothing below the answer, here one without any incorrect sentence and one with."""
+    for question, incorrect in (("When was the tower finished?", 1), ("Who designed the tower?", 0)):
+        asked = asking.ask(wb, towers.id, question)
+        wb.later.finish()
+        in_order = sorted(asked.candidates, key=lambda c: c.retrieval_rank)
+        for place in range(incorrect + 1):
+            annotation.give_label(
+                wb, question_id=asked.question_id, sentence_id=in_order[place].sentence_id, annotator_id=ann.id,
+                label="incorrect" if place else "correct",
+            )  # fmt: skip
+
+
+def test_lists_of_two_sentences_bring_a_warning_on_the_result_and_in_its_files(wb, towers, ann):
+    label_until_the_answer_is_found(wb, towers, ann)
+    for setting, start in (("clean", "There are only 2.0 candidates a question"), ("raw", "There are only 1.5")):
+        view = run_comparison(wb, ["rr", "bm25"], "labels:towers", setting)
+        assert view.warning.startswith(start)
+        assert view.warning == question_sets.describe_short_lists(wb, view.data, setting, with_unlabelled=False)
+    view = run_comparison(wb, ["rr", "bm25"], "labels:towers")
+    assert "even a random order puts a correct one first for 50 % of the questions" in view.warning
+    assert "Count sentences without a label as incorrect" in view.warning
+    document = json.loads(exports.export_json(view))
+    assert document["notes"][0] == view.warning and (document["candidates"], document["with_unlabelled"]) == (2, False)
+    assert pd.read_csv(StringIO(exports.export_table(view)))["candidates"].tolist() == [2, 2]
+
+
+def test_sentences_without_a_label_can_count_as_incorrect_and_stay_unlabelled(wb, towers, ann):
+    label_until_the_answer_is_found(wb, towers, ann)
+    view = run_comparison(wb, ["rr", "bm25"], "labels:towers", with_unlabelled=True)
+    assert (view.questions, view.with_unlabelled) == (2, True)  # one has no sentence labelled wrong
+    assert question_sets.describe_short_lists(wb, view.data, "clean", with_unlabelled=True) == ""
+    [labels, others] = [view.ranks[qid]["label"] for qid in view.ranks]
+    assert (labels.eq(1).sum(), labels.eq(0).sum(), others.eq(1).sum(), others.eq(0).sum()) == (1, 1, 1, 0)
+    assert labels.isna().sum() >= 4 and others.isna().sum() >= 4
+    assert any("have no label and count as incorrect" in note for note in view.notes)
+    figure = view.results[0].figures["AP"]
+    assert figure.least < figure.value <= figure.most
+    unlabelled = sum(frame.loc[frame["bm25"] == 1, "label"].isna().item() for frame in view.ranks.values())
+    assert unlabelled and f"of the 2 questions: {unlabelled} by bm25. It counts as incorrect" in view.warning
+    assert len(view.per_question) == 4  # of both questions by both rankers, though they are stored by another setting
 
 
 def test_without_reranking_an_imported_list_goes_by_words_and_a_comparison_of_an_older_program_has_no_line(wb, data):

@@ -30,6 +30,7 @@ def data(chart, column):
 def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
     assert set(data(build_tradeoff_chart(ROWS), "ranker")) == {"cascade", "cross-encoder"}
     assert build_tradeoff_chart(ROWS[:1]) is None
+    assert "datum.value > 1 ? ''" in str(build_tradeoff_chart(ROWS).to_dict())  # no label above what a metric can be
     assert set(data(build_tradeoff_chart(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
 
 
