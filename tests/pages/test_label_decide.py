@@ -97,7 +97,7 @@ def test_who_has_nothing_to_label_because_others_have_it_all_is_told_so_and_not_
     start(wb)
     run_queued(wb, RUNNERS)
     mine, theirs = (open_page("label", {"queue": "decide"}) for _ in range(2))
-    assert "Others are labelling the candidates that it depends on." in texts(theirs)
+    assert "Others are labelling the candidates that the conclusion depends on." in texts(theirs)
     assert "label_correct" not in [b.key for b in theirs.button] and "Not decided" in markup(theirs)
     desk = mine.session_state["_label_desk"]
     queues.leave(wb, desk.seat)

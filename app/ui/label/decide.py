@@ -160,7 +160,10 @@ def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
         draw_wait_and_error(frame.wb, job)
         draw_cancel_or_retry(frame.wb, job, "label_decide", frame.annotator)
     elif desk.course is not None and desk.course.is_open:
-        st.markdown("Others are labelling the candidates that it depends on. The next one will appear here by itself.")
+        st.markdown(
+            "Others are labelling the candidates that the conclusion depends on. "
+            "The next one will appear here by itself."
+        )
     else:
         st.markdown("There is a conclusion, and nothing more to label for it.")
     if job is not None and not job.is_active:
