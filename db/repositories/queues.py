@@ -283,8 +283,8 @@ def find_pair_row(session: Session, question_id: int, sentence_id: int) -> Row |
 
 def list_question_rows(session: Session, question_id: int, request: QueueRequest, now: datetime) -> list[Row]:
     """All candidates of a question as `list_open_pairs` gives them, the newest run's first, in each run best rank
-    first; whether each is `asked`, since it is what the queue waits for, whether it is `leased` to another, and whether
-    it is `free`: asked, open to this holder, or labelled by them."""
+    first; whether each is `asked`, since the queue asks about it, whether it is `leased` to another, and whether it
+    is `free`: asked, open to this holder, or labelled by them."""
     who = request.who
     is_asked_about = literal(False) if request.order.asks_about is None else request.order.asks_about
     own = own_label(who.annotator_id).exists()
