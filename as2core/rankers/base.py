@@ -117,8 +117,8 @@ def share_out(
     logits), the conditional logit of McFadden (1974). They add up to `share`, the share of questions that any candidate
     answers; one with -inf has none. A candidate is judged beside the others: its logit alone says little about the best
     of many (`python benchmarks/answer_probability.py`). With `texts`, candidates of the same text, white space and case
-    aside, count once, as the best of them does: a copy of a document takes nothing from the answer. None if not
-    calibrated, or with fewer than two candidates."""
+    aside, count once in this sum, as the best of them does, and each is given its own probability: a copy of a document
+    takes nothing from the answer. None if not calibrated, or with fewer than two candidates."""
     z = np.asarray(logits, dtype=np.float64)
     groups = np.arange(len(z)) if texts is None else _number_texts(texts)
     if calibration is None or len(np.unique(groups[np.isfinite(z)])) < 2:
