@@ -30,7 +30,8 @@ from app.compare.promotions import run_promotion
 from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
 from app.jobs.kinds import JobKind
-from app.ranking.score_job import run_embed, run_score
+from app.ranking.embed_job import run_embed
+from app.ranking.score_job import run_score
 from app.workbench.models import LoadedModels
 from app.workbench.parent import end_with_parent
 from app.workbench.settings import get_settings

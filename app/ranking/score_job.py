@@ -17,11 +17,10 @@ from app.jobs.remaining import describe_remaining
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
-from app.versions.promotion import MAX_RESCORED_QUESTIONS
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
 from as2core.retrieval.index import DamagedIndex
-from as2core.types import Json, Progress
+from as2core.types import Json
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 
@@ -90,23 +89,6 @@ def run_score(job: JobRun) -> dict[str, Json]:
             scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}
-
-
-def run_embed(job: JobRun) -> dict[str, Json]:
-    """The background job `embed`: vectors for passages without one. Then those questions are ranked again that were
-    ranked before there were these passages and vectors, by a job of its own."""
-    if job.corpus_id is None:
-        return {"passages": 0}
-
-    def report(progress: Progress) -> None:
-        job.progress(min(indexing.MAX_EMBEDDED_SHARE, progress.done / max(1, progress.total)), progress.stage)
-
-    count = indexing.embed_passages(job, job.corpus_id, report)
-    with job.wb.read() as s:
-        outdated = rows.list_outdated_questions(s, job.corpus_id)[:MAX_RESCORED_QUESTIONS]
-    if outdated:
-        start_scoring(job.wb, job.corpus_id, len(outdated), questions=outdated)
-    return {"passages": count}
 
 
 def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
