@@ -18,7 +18,7 @@ from app.jobs.kinds import JobKind
 from app.labels import consensus, progress, visibility
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
-from app.versions.management import tidy_note
+from app.versions.management import tidy_version_note
 from app.versions.registry import CASCADE
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -374,7 +374,7 @@ def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) 
 def _normalize(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
     """With the version that is the base now, which "active" may not be later, and a note that can be stored."""
     base = loading.find_base(wb, settings.base, settings.version_kind).spec
-    return replace(settings, base=base, note=tidy_note(settings.note))
+    return replace(settings, base=base, note=tidy_version_note(settings.note))
 
 
 def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:

@@ -82,7 +82,7 @@ def _check_free(s: Session, name: str) -> None:
 
 def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> VersionView:
     """Raises UnknownVersion, BadSetting for a note that is too long, or NotAllowed for a viewer."""
-    note = tidy_note(note)
+    note = tidy_version_note(note)
     view = registry.get_version(wb, name)
     with wb.write() as s:
         people.allow(s, by, "note on a version")
@@ -90,7 +90,7 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
     return registry.get_version(wb, view.name)
 
 
-def tidy_note(note: str) -> str:
+def tidy_version_note(note: str) -> str:
     """Raises BadSetting."""
     note = make_storable(note).strip()
     if len(note) > MAX_NOTE_CHARS:
