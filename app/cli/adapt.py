@@ -96,8 +96,8 @@ def adapt(
             objection = _promote(wb, report.version)
         is_promoted = promote and not objection
     if as_json:
-        verdict = {"verdict": report.outcome, "objection": objection}
-        print_json({**job.result, **verdict, **({"promoted": True} if is_promoted else {})})
+        outcome = {"outcome": report.outcome, "objection": objection}
+        print_json({**job.result, **outcome, **({"promoted": True} if is_promoted else {})})
         return
     print_report(report, view)
     if promote:

@@ -44,14 +44,14 @@ def list_(as_json: JsonFlag = False) -> None:
             "name": v.name,
             "kind": v.kind,
             "state": f"rejected: {v.objection}" if v.state == "rejected" and v.objection else v.state,
-            "verdict": f"{v.change.outcome}{', claimed' if v.is_imported else ''}" if v.change else "",
+            "outcome": f"{v.change.outcome}{', claimed' if v.is_imported else ''}" if v.change else "",
             "parent": v.parent,
             "created": f"{v.created:%Y-%m-%d %H:%M}",
             "note": v.problem or v.note,
         }
         for v in views
     ]
-    print_table(rows, ["name", "kind", "state", "verdict", "parent", "created", "note"])
+    print_table(rows, ["name", "kind", "state", "outcome", "parent", "created", "note"])
 
 
 @versions.command()

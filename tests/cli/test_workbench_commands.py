@@ -512,10 +512,10 @@ def follow(monkeypatch, first, *later, sleep=lambda seconds: None):
 
 
 @pytest.mark.parametrize(
-    ("difference", "verdict"),
+    ("difference", "outcome"),
     [(0.1, "better"), (0.01, "no clear difference"), (-0.01, "no clear difference"), (-0.1, "worse")],
 )
-def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, capsys, difference, verdict):
+def test_adapt_and_versions_give_the_outcome_of_the_card(as2, as2_json, home, capsys, difference, outcome):
     from pathlib import Path
 
     from app.adapt.readiness import Readiness
@@ -531,16 +531,35 @@ def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, ca
     print_report(report, Readiness(0, 0, 0, 0, 0, 0, 0, 0, (), ()))
     out = capsys.readouterr().out
     assert (
-        f"{verdict.capitalize()} on 27 questions: AP {difference:+.3f} (95 %:" in out and "too few to judge" not in out
+        f"{outcome.capitalize()} on 27 questions: AP {difference:+.3f} (95 %:" in out and "too few to judge" not in out
     )
     with workbench(starter=False) as wb, wb.write() as s:
         metrics = report.to_metrics()
         registry.add_candidate(s, wb, "spring", Path("gone"), is_rejected=True, parent="cascade", metrics=metrics)
     first = next(v for v in as2_json("versions")["versions"] if v["name"] == "spring")
-    assert first["change"]["outcome"] == verdict
-    line = next(x for x in as2("versions")[1].splitlines() if x.startswith("spring"))
+    assert first["change"]["outcome"] == outcome
+    head, *lines = as2("versions")[1].splitlines()
+    line = next(x for x in lines if x.startswith("spring"))
+    assert "outcome" in head.split()
     assert "rejected: " in line and "AP fell by 5.0 points on the frozen benchmark Starter, test" in line
-    assert (f"  {verdict}  " in line) and ("worse on 27 questions" in line) == (verdict == "worse")
+    assert (f"  {outcome}  " in line) and ("worse on 27 questions" in line) == (outcome == "worse")
+
+
+def test_the_json_of_a_retrain_has_its_outcome(as2, as2_json, label_file, monkeypatch):
+    from dataclasses import replace
+
+    from app.adapt.report import RetrainReport
+    from app.cli import adapt
+    from as2core.metrics import PairedTest
+
+    as2("labels", "import", label_file)
+    test = PairedTest(-0.1, -0.13, -0.07, p=0.04, wins=9, losses=9, ties=9)
+    result = RetrainReport("spring", {"AP": 0.7}, {"AP": 0.6}, test).to_json()
+    monkeypatch.setattr(adapt, "start", lambda wb, corpus_id, settings: state("queued"))
+    monkeypatch.setattr(adapt, "follow", lambda wb, job: replace(state("done"), result=result))
+    told = as2_json("adapt")
+    assert (told["version"], told["outcome"]) == ("spring", "worse") and told["objection"].startswith("worse on 27")
+    assert "verdict" not in told
 
 
 def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeypatch, capsys):
