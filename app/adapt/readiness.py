@@ -311,10 +311,11 @@ def _find_warnings(
             f"difference from. {remedy}, or label an incorrect one."
         )
     written_here = {x.question.qid for x in composition.questions if x.origin in WRITTEN_HERE}
-    if any(q.qid in written_here and not q.positives for q in parts.train):
+    if own := sum(q.qid in written_here and not q.positives for q in parts.train):
+        of_them = f", {own:,} of them typed or from a list" if own < only_incorrect else ""
         warnings.append(
-            f"{_are(only_incorrect)} labelled with incorrect sentences only: a cascade learns nothing from them "
-            "until a correct one is labelled too."
+            f"{_are(only_incorrect)} labelled with incorrect sentences only{of_them}: a cascade learns nothing from "
+            "them until a correct one is labelled too."
         )
     if conflicts := sum(x.conflict_count for x in composition.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"

@@ -882,7 +882,18 @@ def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_sta
         s.execute(update(QuestionRow).where(QuestionRow.text.in_([q.text for q in only])).values(origin=ASKED))
     ready = readiness.check_readiness(wb, corpus)
     assert ready.only_incorrect == 2
-    assert any(w.startswith("2 questions are labelled with incorrect sentences only") for w in ready.warnings)
+    assert any(w.startswith("2 questions are labelled with incorrect sentences only:") for w in ready.warnings)
+
+
+def test_how_many_of_the_questions_with_incorrect_sentences_only_were_not_imported_is_told(wb):
+    only = relabel(made_up(3, seed=9, prefix="only"), 0)
+    corpus, ready = readiness_of(wb, made_up(8) + only)
+    assert not any("incorrect sentences only" in w for w in ready.warnings)  # imported so, as a benchmark is
+    with wb.write() as s:
+        s.execute(update(QuestionRow).where(QuestionRow.text == only[0].text).values(origin=ASKED))
+    warnings = readiness.check_readiness(wb, corpus).warnings
+    told = "2 questions are labelled with incorrect sentences only, 1 of them typed or from a list: a cascade"
+    assert any(w.startswith(told) for w in warnings)  # the third is for validation
 
 
 def test_questions_with_incorrect_sentences_only_are_counted_for_a_cascade(wb):
