@@ -64,7 +64,7 @@ def test_a_decision_follows_waiting_and_made(wb, corpus_id, is_done):
     job = queue.load_job(wb, job.id)
     assert (job.state, job.error) == ("done", "")
     course = deciding.open_decision(wb, job.id)
-    assert (course.request.a, course.request.b) == ("summer", "bm25") and "spring" not in course.verdict
+    assert (course.request.a, course.request.b) == ("summer", "bm25") and "spring" not in course.conclusion
 
 
 def test_a_decision_that_runs_loads_the_second_ranker_under_its_new_name(wb, corpus_id, monkeypatch):
