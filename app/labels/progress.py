@@ -116,8 +116,8 @@ def list_incorrect_only(wb: Workbench, seat: Seat) -> tuple[int, ...]:
         reader = find_reader(s, seat.corpus_id, seat.annotator_id, may_label=True)
         labels = () if reader.sees_all else rows.list_labels_of_corpus(s, seat.corpus_id)
         hidden = {question_id for question_id, _ in reader.find_hidden_pairs(labels)}
-        found = (q for q in rows.list_questions_without_correct(s, seat.corpus_id) if q not in hidden)
-        if not (questions := tuple(found)):
+        questions = tuple(q for q in rows.list_questions_without_correct(s, seat.corpus_id) if q not in hidden)
+        if not questions:
             return ()
         narrow = replace(seat, queue=TOPS, pool=(), questions=questions)
         request = request_queue(s, narrow, find_rules(s, seat.corpus_id))

@@ -79,7 +79,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only or ())
         else:
             questions = []
-    began, total, ranked = job.seconds(), len(questions), 0
+    began, total, ranked_count = job.seconds(), len(questions), 0
     for done, question in enumerate(questions):
         job.step_back()
         if not is_again and not _is_unranked(wb, corpus_id, model.id, question.id):
@@ -90,9 +90,9 @@ def run_score(job: JobRun) -> dict[str, Json]:
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
             scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
-        ranked += 1
+        ranked_count += 1
     wb.analyze()
-    return {"questions": ranked}
+    return {"questions": ranked_count}
 
 
 def _is_unranked(wb: Workbench, corpus_id: int, version_id: int, question_id: int) -> bool:

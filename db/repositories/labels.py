@@ -238,8 +238,8 @@ def count_outcomes_by_question(session: Session, corpus_id: int, but_splits: Col
 def list_labels_in_documents(session: Session, question_id: int) -> list[Row]:
     """As `select_labels` gives them, those on sentences that are still in their documents."""
     of_question = select_labels().where(CurrentLabel.question_id == question_id)
-    kept = select(Sentence.id).where(Sentence.id == CurrentLabel.sentence_id, Sentence.retired.is_(False))
-    return list(session.execute(of_question.where(kept.exists())))
+    in_use = select(Sentence.id).where(Sentence.id == CurrentLabel.sentence_id, Sentence.retired.is_(False))
+    return list(session.execute(of_question.where(in_use.exists())))
 
 
 def list_questions_without_correct(session: Session, corpus_id: int) -> list[int]:
