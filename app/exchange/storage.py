@@ -382,6 +382,8 @@ class _Sentences:
     def finish(self) -> None:
         """Write the text of the documents that got sentences, and mark them for the index."""
         by_document: defaultdict[int, list[SentenceRow]] = defaultdict(list)
+        if self._touched:
+            corpus_rows.note_search_change(self._s, self._corpus_id, self._now)
         for row in corpus_rows.list_sentences(self._s, list(self._touched)):
             by_document[row.document_id].append(row)
         for document, new in self._touched.values():

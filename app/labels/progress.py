@@ -15,6 +15,7 @@ from sqlalchemy import Row
 from app.labels.queues import Seat, request_queue
 from app.labels.rules import find_rules
 from app.labels.strategies import RANDOM, REVIEWS, TOPS, UNLABELLED
+from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench
 from as2core.types import LABELS
 from db.repositories import labels as rows
@@ -109,16 +110,18 @@ def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collec
 
 
 def list_incorrect_only(wb: Workbench, seat: Seat) -> tuple[int, ...]:
-    """Questions of the queues that have incorrect labels, no correct one, and sentences that this annotator can label;
-    MAX_INCORRECT_ONLY at most."""
+    """Questions of the queues that have incorrect labels, no correct one, and sentences that this annotator can label,
+    as far as they may know; MAX_INCORRECT_ONLY at most."""
     with wb.read() as s:
-        questions = tuple(rows.list_questions_without_correct(s, seat.corpus_id, MAX_INCORRECT_ONLY))
+        reader = find_reader(s, seat.corpus_id, seat.annotator_id, may_label=True)
+        labels = () if reader.sees_all else rows.list_labels_of_corpus(s, seat.corpus_id)
+        hidden = {question_id for question_id, _ in reader.find_hidden_pairs(labels)}
+        questions = tuple(q for q in rows.list_questions_without_correct(s, seat.corpus_id) if q not in hidden)
         if not questions:
             return ()
         narrow = replace(seat, queue=TOPS, pool=(), questions=questions)
         request = request_queue(s, narrow, find_rules(s, seat.corpus_id))
-        open_rows = queues.list_open_questions(s, request, wb.clock(), MAX_INCORRECT_ONLY)
-        return tuple(row.question_id for row in open_rows)
+        return tuple(queues.list_open_question_ids(s, request, wb.clock(), MAX_INCORRECT_ONLY))
 
 
 def _measure_pace(now: datetime, times: list[datetime]) -> float | None:

@@ -19,7 +19,7 @@ from functools import partial
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.consensus import group_by_sentence
+from app.labels.consensus import find_outcomes, group_by_sentence
 from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
 from app.labels.rules import Rules, find_rules
 from app.labels.strategies import (
@@ -33,10 +33,12 @@ from app.labels.strategies import (
     explain_list,
     is_sample,
 )
+from app.labels.visibility import find_reader
 from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import tokenize
+from as2core.types import CORRECT
 from db.models import Question, Sentence
 from db.repositories import labels as rows
 from db.repositories import leases, queues
@@ -268,9 +270,9 @@ def has_open_item(wb: Workbench, seat: Seat, *, is_list: bool = True) -> bool:
     """Whether the queue holds a pair for this annotator, be it in front of somebody else now. `is_list`: what is wanted
     are questions."""
     with wb.read() as s:
-        rules = find_rules(s, seat.corpus_id)
-        begun_id = None if is_list else _find_begun_question(s, seat, rules)
-        return bool(queues.count_open(s, replace(request_queue(s, seat, rules), begun_id=begun_id), wb.clock()))
+        begun_id = None if is_list else _find_begun_question(s, seat)
+        request = replace(request_queue(s, seat, find_rules(s, seat.corpus_id)), begun_id=begun_id)
+        return bool(queues.list_open_question_ids(s, request, wb.clock(), 1))
 
 
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
@@ -312,7 +314,7 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
         me = seat.annotator_id
         control = not is_narrow and seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     question_ids = tuple(x for x in skips if isinstance(x, int))
-    begun_id = None if is_list else _find_begun_question(s, seat, rules)
+    begun_id = None if is_list else _find_begun_question(s, seat)
     request = replace(request_queue(s, seat, rules, question_ids), begun_id=begun_id)
     if control and queues.list_open_pairs(s, request, now, 1):  # a queue without an item of its own is empty
         request = request_queue(s, replace(seat, queue=RANDOM), rules, question_ids)
@@ -336,13 +338,18 @@ def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] =
     return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), skips, only)
 
 
-def _find_begun_question(s: Session, seat: Seat, rules: Rules) -> int | None:
+def _find_begun_question(s: Session, seat: Seat) -> int | None:
     """The question of the annotator's last label, if it was given in this queue of questions and no sentence of it is
     labelled correct, as far as they may know: its next candidates come before another question."""
-    last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id) if seat.queue == UNLABELLED else None
+    if seat.queue != UNLABELLED:
+        return None
+    last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id, with_undos=False)
     if last is None or last.queue != UNLABELLED:
         return None
-    is_found = rows.has_correct_label(s, last.question_id, None if rules.overlap == 1 else seat.annotator_id)
+    labels = rows.list_labels_in_documents(s, last.question_id)
+    hidden = find_reader(s, seat.corpus_id, seat.annotator_id, may_label=True).find_hidden_pairs(labels)
+    outcomes = find_outcomes(s, question_ids=[last.question_id])
+    is_found = any(outcomes.get(pair) == CORRECT for pair in {read_pair(x) for x in labels} - hidden)
     return None if is_found else last.question_id
 
 

@@ -29,22 +29,30 @@ def rank_next_question(wb: Workbench, seat: Seat, on_wait: OnWait = lambda ahead
     """Rank a question that still needs a label of this annotator and that the active version has not ranked over the
     corpus as it is; one that nobody else has ranked at the moment. False where there is none. `on_wait` as in
     `Line.take`. Raises EmptyCorpus, DamagedModel."""
-    with LINE.take(on_wait), _choose(wb, seat) as question:
+    version = registry.get_active(wb)
+    with LINE.take(on_wait), _choose(wb, lambda s: _list_unranked(s, seat, version, 1)) as question:
         if question is not None:
             _rank(wb, seat, question)
         return question is not None
 
 
-def renew_list(wb: Workbench, seat: Seat, question_id: int, on_wait: OnWait = lambda ahead: None) -> bool:
-    """Rank a question again that was ranked before the documents, or their vectors, were what they are now, unless a
-    person has labelled some of its list; whether it was. Raises EmptyCorpus, DamagedModel."""
+def is_list_outdated(wb: Workbench, corpus_id: int, question_id: int) -> bool:
+    """Whether the question was ranked before the documents, or their vectors, were what they are now, and no person has
+    labelled some of its list."""
     with wb.read() as s:
-        if not rows.list_outdated_questions(s, seat.corpus_id, (question_id,)):
-            return False
-        question = s.get_one(Question, question_id)
-    with LINE.take(on_wait):
-        _rank(wb, seat, question)
-    return True
+        return bool(rows.list_outdated_questions(s, corpus_id, (question_id,)))
+
+
+def renew_list(wb: Workbench, seat: Seat, question_id: int, on_wait: OnWait = lambda ahead: None) -> None:
+    """Rank a question again if its list is outdated when its turn comes. Raises EmptyCorpus, DamagedModel."""
+
+    def find(s: Session) -> list[Question]:
+        ids = rows.list_outdated_questions(s, seat.corpus_id, (question_id,))
+        return [s.get_one(Question, i) for i in ids if i not in _busy]
+
+    with LINE.take(on_wait), _choose(wb, find) as question:
+        if question is not None:
+            _rank(wb, seat, question)
 
 
 def count_unranked(wb: Workbench, seat: Seat) -> int:
@@ -69,12 +77,11 @@ def _rank(wb: Workbench, seat: Seat, question: Question) -> None:
 
 
 @contextmanager
-def _choose(wb: Workbench, seat: Seat) -> Iterator[Question | None]:
-    """In the order of the queue, and not of the others who ask now: of twenty who begin at once each has another."""
-    version = registry.get_active(wb)
+def _choose(wb: Workbench, find: Callable[[Session], list[Question]]) -> Iterator[Question | None]:
+    """The first that is found, which nobody else ranks meanwhile: of twenty who begin at once each has another."""
     with _choice:
         with wb.read() as s:
-            question = next(iter(_list_unranked(s, seat, version, 1)), None)
+            question = next(iter(find(s)), None)
         if question is not None:
             _busy.add(question.id)
     try:

@@ -78,17 +78,25 @@ def run_score(job: JobRun) -> dict[str, Json]:
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only or ())
         else:
             questions = []
-    began, total = job.seconds(), len(questions)
+    began, total, ranked_count = job.seconds(), len(questions), 0
     for done, question in enumerate(questions):
         job.step_back()
+        if not is_again and not _is_unranked(wb, corpus_id, model.id, question.id):
+            continue  # somebody has opened its list meanwhile, or begun to label it
         left = describe_remaining(job.seconds() - began, done, total)
         job.progress(done / total, f"{done} of {total} questions ranked{left}")
         result = scoring.rank_question(wb, corpus_id, question.text, model)
         run_id, candidates = scoring.store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
             scoring.score_generative(wb, generative, run_id, result.expanded_question, candidates, result.trace.entered)
+        ranked_count += 1
     wb.analyze()
-    return {"questions": len(questions)}
+    return {"questions": ranked_count}
+
+
+def _is_unranked(wb: Workbench, corpus_id: int, version_id: int, question_id: int) -> bool:
+    with wb.read() as s:
+        return bool(rows.list_unranked_questions(s, corpus_id, version_id, 1, only=(question_id,)))
 
 
 def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -235,23 +235,21 @@ def count_outcomes_by_question(session: Session, corpus_id: int, but_splits: Col
     return list(session.execute(by_question))
 
 
-def has_correct_label(session: Session, question_id: int, reader_id: int | None = None) -> bool:
-    """Whether a sentence of the question is labelled correct by anyone, or, for a reader, by them or from outside."""
-    of_question = (CurrentLabel.question_id == question_id, CurrentLabel.label == CORRECT)
-    labels = select(CurrentLabel.id).join(Annotator).where(*of_question)
-    if reader_id is not None:
-        labels = labels.where(or_(Annotator.imported, CurrentLabel.annotator_id == reader_id))
-    return session.scalar(labels.limit(1)) is not None
+def list_labels_in_documents(session: Session, question_id: int) -> list[Row]:
+    """As `select_labels` gives them, those on sentences that are still in their documents."""
+    of_question = select_labels().where(CurrentLabel.question_id == question_id)
+    in_use = select(Sentence.id).where(Sentence.id == CurrentLabel.sentence_id, Sentence.retired.is_(False))
+    return list(session.execute(of_question.where(in_use.exists())))
 
 
-def list_questions_without_correct(session: Session, corpus_id: int, limit: int) -> list[int]:
+def list_questions_without_correct(session: Session, corpus_id: int) -> list[int]:
     """Ids of the queues' questions that a retrain may learn from, with a pair that comes to incorrect and none that
     comes to correct."""
     outcomes = _select_outcomes(corpus_id)
     correct, incorrect = (func.sum(case((outcomes.outcome == kind, 1), else_=0)) for kind in (CORRECT, INCORRECT))
     questions = select(outcomes.question_id).join(Question, Question.id == outcomes.question_id)
     questions = questions.where(Question.queued, Question.split.not_in(KEPT_APART)).group_by(outcomes.question_id)
-    return list(session.scalars(questions.having(correct == 0, incorrect > 0).limit(limit)))
+    return list(session.scalars(questions.having(correct == 0, incorrect > 0)))
 
 
 def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:
@@ -301,12 +299,14 @@ def count_events(session: Session, annotator_id: int) -> int:
     return session.scalar(select(func.count()).where(LabelEvent.annotator_id == annotator_id)) or 0
 
 
-def find_last_event(session: Session, annotator_id: int, corpus_id: int) -> Row | None:
-    """Question, sentence with its text, and queue of the annotator's newest event in the corpus."""
-    return session.execute(
+def find_last_event(session: Session, annotator_id: int, corpus_id: int, *, with_undos: bool = True) -> Row | None:
+    """Question, sentence with its text, and queue of the annotator's newest event in the corpus; without undos, of the
+    newest label, undone or not."""
+    events = (
         select(LabelEvent.question_id, LabelEvent.sentence_id, LabelEvent.queue, Sentence.text)
         .join(Sentence, Sentence.id == LabelEvent.sentence_id)
         .where(LabelEvent.annotator_id == annotator_id, Sentence.corpus_id == corpus_id)
-        .order_by(LabelEvent.id.desc())
-        .limit(1)
-    ).first()
+    )
+    if not with_undos:
+        events = events.where(LabelEvent.undoes.is_(None))
+    return session.execute(events.order_by(LabelEvent.id.desc()).limit(1)).first()

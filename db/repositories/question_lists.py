@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from as2core.types import CORRECT
-from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run
+from db.models import ASKED, Annotator, CurrentLabel, Flag, Question, Run, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,9 @@ def _had_no_answer() -> ColumnElement[bool]:
     of_question = Run.question_id == Question.id, _was_asked()
     newest = select(func.max(Run.id)).where(*of_question).correlate(Question).scalar_subquery()
     has_none = select(Run.id).where(Run.id == newest, Run.settings["is_answered"].as_boolean().is_(False)).exists()
-    is_correct = CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT
-    return has_none & ~select(CurrentLabel.id).where(*is_correct).exists()
+    labels = select(CurrentLabel.id).join(Sentence, Sentence.id == CurrentLabel.sentence_id)
+    correct = labels.where(CurrentLabel.question_id == Question.id, CurrentLabel.label == CORRECT, ~Sentence.retired)
+    return has_none & ~correct.exists()
 
 
 def count_questions(session: Session, which: QuestionFilter) -> int:

@@ -264,9 +264,9 @@ def test_training_questions_are_told_in_the_note_in_the_json_and_in_the_report(a
     for ranker in (str(version), f"fusion:rankers=bm25+{version}"):
         code, out, err = as2("eval", ranker, "bm25", data, "--json", "--report", report)
         assert code == 0 and "was trained on 6 of these 6 questions" in err and "was trained on 6" in report.read_text()
-        [told] = json.loads(out)["notes"]
+        [told] = [note for note in json.loads(out)["notes"] if "trained on" in note]
         assert told.startswith(note) or "fusion" in ranker
-    assert json.loads(as2("eval", "bm25", data, "--json")[1])["notes"] == []
+    assert not any("trained on" in note for note in json.loads(as2("eval", "bm25", data, "--json")[1])["notes"])
 
 
 def test_data_with_a_broken_line_meets_no_gate_and_is_counted(as2, as2_json, data, tmp_path):

@@ -57,7 +57,7 @@ def test_the_side_bar_leaves_the_page_free_after_a_link_in_it_and_after_a_reload
     expect(side_bar).to_have_attribute("data-collapsed", "true")
 
 
-def test_a_chosen_document_comes_into_sight_and_all_states_of_questions_are(small_page, small):
+def test_a_chosen_document_comes_into_sight_and_the_states_of_questions_are(small_page, small):
     page = small_page
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     page.goto(f"{small.url}/data?view=documents")
@@ -67,8 +67,9 @@ def test_a_chosen_document_comes_into_sight_and_all_states_of_questions_are(smal
     documents.click(position={"x": 14, "y": 60})
     expect(page.locator(".as2-doc p.about")).to_be_in_viewport(ratio=1)
     page.goto(f"{small.url}/data?view=questions")
-    states = page.locator('.st-key-data_state [role="radio"]')
-    expect(states).to_have_count(5)
+    page.locator(".st-key-data_state").get_by_role("combobox").click()
+    states = page.get_by_role("option")
+    expect(states).to_have_count(6)
     for state in states.all():
         box = state.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH

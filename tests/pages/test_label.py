@@ -442,6 +442,23 @@ def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_do
     assert "gate" not in {r.title for r in at.session_state["_label_desk"].rows}
 
 
+def test_a_question_in_front_alone_is_ranked_again_too(wb, ann, clock):
+    at = open_page("label", {"mode": "one"})
+    clock.advance(minutes=1)
+    documents.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
+    assert any("ranked again" in toast.value for toast in at.run().toast)
+    assert not at.run().toast
+
+
+def test_a_list_whose_run_was_interrupted_while_it_was_ranked_is_opened_again_in_the_next(wb, ann):
+    at = open_page("label")
+    before = at.session_state["_label_desk"]
+    at.session_state["_label_renewed"] = before.item.question_id
+    assert any("ranked again" in toast.value for toast in at.run().toast)
+    assert at.session_state["_label_desk"].showing != before.showing
+    assert not at.run().toast
+
+
 def test_a_question_that_has_a_label_is_not_ranked_to_be_labelled(wb, ann):
     while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
@@ -618,7 +635,7 @@ def rows(at):
 
 
 def read_rows(at):
-    return re.findall('<div class="as2-row.*?</div>', markup(at))
+    return re.findall('<div class="as2-row.*?</div>.*?</div>', markup(at))
 
 
 def opened_list(**query):

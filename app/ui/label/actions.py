@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.ask import question_management
 from app.labels import annotation, queues
 from app.labels.strategies import UNLABELLED
-from app.ranking.next_question import rank_next_question, renew_list
+from app.ranking.next_question import is_list_outdated, rank_next_question, renew_list
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.label import rows, undo
@@ -23,6 +23,7 @@ from as2core.types import LABELS
 
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 _BREAKS_KEY = "_label_breaks"
+_RENEWED_KEY = "_label_renewed"  # the question that is ranked again
 MAX_RANKINGS = 10  # at a time: others may take one, and nothing may be found for it
 
 
@@ -47,7 +48,7 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
     if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
         with slot, st.spinner("Ranking the next question …"):
             desk = _rank_next(wb, desk)
-    elif isinstance(desk, ListDesk) and not page.is_deciding:
+    elif not page.is_deciding:
         with slot:
             desk = _renew(wb, desk)
     st.session_state[DESK_KEY] = desk
@@ -64,12 +65,22 @@ def _rank_next(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
     return desk
 
 
-def _renew(wb: Workbench, desk: ListDesk) -> ListDesk:
-    """With the list as it is now, where the documents have changed since it was ranked and nobody has labelled it."""
-    if desk.item is None or not renew_list(wb, desk.seat, desk.item.question_id, partial(_tell_wait, st.empty())):
+def _renew(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
+    """With the list as it is now, where the documents have changed since it was ranked and nobody has labelled it. A
+    click ends a run at any place: what is to be opened again is noted before it is ranked."""
+    state, note = st.session_state, st.empty()
+    if desk.item is None:
         return desk
-    st.toast("The documents have changed, so this list was ranked again.", icon=":material/update:")
-    return desk.open_again(wb)
+    question_id = desk.item.question_id
+    if is_list_outdated(wb, desk.seat.corpus_id, question_id):
+        state[_RENEWED_KEY] = question_id
+        with note, st.spinner("Ranking the question again …"):
+            renew_list(wb, desk.seat, question_id, partial(_tell_wait, st.empty()))
+    if state.get(_RENEWED_KEY) == question_id:
+        desk = state[DESK_KEY] = desk.open_again(wb)
+        del state[_RENEWED_KEY]
+        st.toast("The documents have changed, so the question was ranked again.", icon=":material/update:")
+    return desk
 
 
 def _tell_wait(note: DeltaGenerator, ahead: int) -> None:

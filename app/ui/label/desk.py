@@ -102,6 +102,10 @@ class BaseDesk(ABC, Generic[Key, Item]):
         """With what the queue has next; what was skipped stays so."""
 
     @abstractmethod
+    def open_again(self, wb: Workbench) -> Self:
+        """The question in front as it is ranked now."""
+
+    @abstractmethod
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:
         """Show a pair again, assigned as before, at its place in the trail."""
 
@@ -160,6 +164,10 @@ class Desk(BaseDesk[Pair, QueueItem]):
     @property
     def pair(self) -> Pair | None:
         return (self.item.question_id, self.item.sentence_id) if self.item else None
+
+    def open_again(self, wb: Workbench) -> Self:
+        """With what the queue has first now: another sentence of the question may be the best."""
+        return self.draw_next(wb)
 
     def draw_next(self, wb: Workbench) -> Self:
         item, trail = queues.find_next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail

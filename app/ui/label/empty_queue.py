@@ -159,7 +159,8 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
         if is_over:
             why = queue_kind.when_empty or why
         if wrong_only:
-            why += f" {count(len(wrong_only), 'question has', 'questions have')} incorrect labels only."
+            at_least = "At least " if len(wrong_only) == progress.MAX_INCORRECT_ONLY else ""
+            why += f" {at_least}{count(len(wrong_only), 'question has', 'questions have')} incorrect labels only."
         _draw_message(title, f"{why}{_describe_skips(desk)}")
     if job is not None and job.error and not is_complete:
         st.error(plain(job.error), icon=":material/error:")

@@ -80,7 +80,6 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         return replace(self, item=item, row=first, trail=self.trail.add(item.question_id, item.assignment))
 
     def open_again(self, wb: Workbench) -> Self:
-        """The same question, with its list as it is stored now."""
         return self if self.item is None else self._show(wb, self.item.question_id, self.item.assignment)
 
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:

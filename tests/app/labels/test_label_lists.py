@@ -218,6 +218,29 @@ def test_unlabelled_goes_on_within_a_question_until_a_sentence_of_it_is_correct(
     assert queues.find_next_item(wb, seat).question_id not in begun
 
 
+def test_unlabelled_goes_on_within_a_question_whose_correct_sentence_left_its_document(wb, scored, give, clock, ann):
+    seat = Seat(scored.id, ann.id, "unlabelled")
+    item = queues.find_next_item(wb, seat)
+    give(ann, item, "correct")
+    [place] = documents.load_sentences(wb, [item.sentence_id])
+    kept = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != item.sentence_id]
+    clock.advance(minutes=11)
+    documents.ingest(wb, scored.id, [(place.source, " ".join(kept).encode())])
+    give(ann, queues.find_next_item(wb, dataclasses.replace(seat, questions=(item.question_id,))), "incorrect")
+    assert queues.find_next_item(wb, seat).question_id == item.question_id
+
+
+def test_unlabelled_goes_on_within_a_question_after_an_undo(wb, scored, give, ann):
+    seat = Seat(scored.id, ann.id, "unlabelled")
+    items = []
+    for _ in range(2):
+        items.append(queues.find_next_item(wb, seat))
+        give(ann, items[-1], "incorrect")
+    annotation.undo_last(wb, ann.id, scored.id)
+    skips = [(items[1].question_id, items[1].sentence_id)]
+    assert queues.find_next_item(wb, seat, skips).question_id == items[0].question_id
+
+
 def test_unlabelled_does_not_tell_a_second_person_what_the_first_found_correct(wb, scored, give, ann, bob):
     rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
     item = queues.find_next_item(wb, Seat(scored.id, ann.id, "unlabelled"))

@@ -11,6 +11,7 @@ from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management, questions
 from app.corpora import corpora, documents, indexing
+from app.exchange import imports
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
@@ -100,9 +101,10 @@ def test_a_list_has_documents_that_came_after_it_was_ranked(wb, bakery, seat, an
     assert list_titles(wb, seat) == {"bread"}
     documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     item = queues.find_next_question(wb, seat)
-    assert next_question.renew_list(wb, seat, item.question_id)
+    assert next_question.is_list_outdated(wb, bakery.id, item.question_id)
+    next_question.renew_list(wb, seat, item.question_id)
     assert list_titles(wb, seat) == {"bread", "tower"}
-    assert not next_question.renew_list(wb, seat, item.question_id)
+    assert not next_question.is_list_outdated(wb, bakery.id, item.question_id)
 
 
 def test_lists_are_renewed_in_the_background_once_new_documents_have_vectors(wb, bakery, seat, ann):
@@ -122,8 +124,42 @@ def test_a_list_that_a_person_has_begun_stays_as_it_is(wb, bakery, seat, ann):
     )
     documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     run_queued(wb, RUNNERS)
-    assert not next_question.renew_list(wb, seat, item.question_id)
+    next_question.renew_list(wb, seat, item.question_id)
     assert {r.title for r in queues.open_question(wb, seat, item.question_id).rows} == {"bread"}
+
+
+def test_a_job_leaves_lists_alone_that_somebody_began_after_it_chose_them(wb, bakery, seat, ann, monkeypatch):
+    add(wb, bakery, [ASKED, "What is bread baked from?"], ann)
+    run_queued(wb, RUNNERS)
+    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    first, second = (queues.open_question(wb, seat, i) for i in (1, 2))
+    rank, ranked = scoring.rank_question, []
+
+    def label_meanwhile(*args, **settings):
+        ranked.append(args[2])
+        for item in (first, second):
+            annotation.give_label(
+                wb,
+                question_id=item.question_id,
+                sentence_id=item.rows[0].sentence_id,
+                annotator_id=ann.id,
+                label="incorrect",
+            )
+        return rank(*args, **settings)
+
+    monkeypatch.setattr(scoring, "rank_question", label_meanwhile)
+    run_queued(wb, RUNNERS)
+    assert len(ranked) == 1
+
+
+def test_sentences_that_an_import_adds_make_a_list_out_of_date(wb, bakery, seat, ann):
+    add(wb, bakery, [ASKED], ann)
+    run_queued(wb, RUNNERS)
+    with wb.read() as s:
+        [question] = rows.list_questions(s, bakery.id)
+    table = b"question,sentence,label\nWho?,A baker came.,correct\n"
+    imports.import_labels(wb, bakery.id, "labels.csv", table, by=ann.id)
+    assert next_question.is_list_outdated(wb, bakery.id, question.id)
 
 
 def test_a_deleted_document_makes_a_list_out_of_date(wb, bakery, seat, ann):

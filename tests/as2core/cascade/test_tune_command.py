@@ -57,7 +57,7 @@ def test_a_schedule_that_could_not_be_written_leaves_the_one_before(questions, t
     monkeypatch.setattr(Path, "replace", full)
     spec = f"cascade:keep=2,backbone={tiny('bert', 2)}"
     assert cli.main(["tune", str(questions), "--ranker", spec, "--out", str(out)]) == 1
-    assert "No space left" in capsys.readouterr().err
+    assert "the disk is full" in capsys.readouterr().err
     assert out.read_text() == "before"
 
 
