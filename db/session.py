@@ -29,6 +29,7 @@ RETRY_MS = 10
 UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
+SQLITE_DAMAGE = ("not a database", "malformed", "no such table")  # in what it says
 MIN_FREE_BYTES = 100_000  # SQLite's shared memory takes 32 kB
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -249,7 +250,7 @@ def _to_error(reason: str, database: Database) -> DbError:
         "resolve host": lambda: _to_unreachable(reason, database),
     }
     for mark, make in remedies.items():
-        if mark in reason:
+        if mark in reason and (database.sqlite or mark not in SQLITE_DAMAGE):
             return make()
     return DbError(f"the database refused: {reason}")
 

@@ -21,7 +21,7 @@ from app.versions.benchmarks import load_starter
 from app.versions.management import tidy_version_note
 from app.versions.registry import CASCADE
 from app.workbench import people
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error, NotEnoughLabels
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
 from db.repositories import labels as label_rows
@@ -167,6 +167,8 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
             return is_enough
     try:
         is_enough = check_readiness(wb, corpus_id).is_ready
+    except DatabaseOutage:
+        raise
     except As2Error:  # such as a damaged base, which the page Adapt reports
         is_enough = False
     wb.readiness.put(key, (is_enough, counts), ENOUGH_SECONDS)

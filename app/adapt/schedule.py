@@ -16,9 +16,9 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.jobs.retrain_rule import find_due_corpora
+from app.jobs.retrain_rule import find_due_corpora, forget_due_corpora
 from app.versions import registry
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 from as2core.evaluation import Outcome
 from db.models import Corpus
@@ -29,26 +29,38 @@ from db.repositories import labels as label_rows
 log = logging.getLogger(__name__)
 
 NOTE = "automatic"
+LOOK = "looked"  # the mark of the worker's checks
 MIN_LABELS = 5  # by people: whoever gives so many may want a retrain
 CHECK_SECONDS = 10.0
 
 
 def start_due(wb: Workbench) -> list[JobView]:
     """Start what is due; cheap, and at most once a minute. If one cannot start, the reason is stored with the rule, and
-    it is tried again when there are more labels. For the worker."""
-    jobs = []
-    for corpus_id in find_due_corpora(wb, "looked"):
-        reason = ""
-        try:
-            jobs.append(readiness.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE, automatic=True)))
-        except As2Error as e:
-            reason = str(e)
-            log.info("corpus %d is not retrained: %s", corpus_id, e)
-        with wb.write() as s:
-            corpus = s.get(Corpus, corpus_id, with_for_update=True)
-            if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
-                corpus.automatic = {**corpus.automatic, "refused": reason}
-    return jobs
+    it is tried again when there are more labels; after an outage of the database, with the same ones. For the
+    worker."""
+    try:
+        jobs = [_start_retrain(wb, corpus_id) for corpus_id in find_due_corpora(wb, LOOK)]
+    except DatabaseOutage:
+        forget_due_corpora(wb, LOOK)
+        raise
+    return [job for job in jobs if job is not None]
+
+
+def _start_retrain(wb: Workbench, corpus_id: int) -> JobView | None:
+    """None where it cannot start; the reason is stored."""
+    job, reason = None, ""
+    try:
+        job = readiness.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE, automatic=True))
+    except DatabaseOutage:
+        raise
+    except As2Error as e:
+        reason = str(e)
+        log.info("corpus %d is not retrained: %s", corpus_id, e)
+    with wb.write() as s:
+        corpus = s.get(Corpus, corpus_id, with_for_update=True)
+        if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
+            corpus.automatic = {**corpus.automatic, "refused": reason}
+    return job
 
 
 def start_measuring(wb: Workbench) -> list[JobView]:

@@ -27,7 +27,7 @@ from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
 from app.workbench import people
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
 from as2core.data.source import replace_file
@@ -101,6 +101,8 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
+        except DatabaseOutage:  # the job goes on when the database is back
+            raise
         except As2Error as e:
             job.check()
             notes.append(f"{name} was left out: {e}")

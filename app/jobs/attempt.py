@@ -3,7 +3,7 @@
 A slot of the worker runs one job at a time, the most urgent first; background work of many steps (vectors, scores for
 queues, the search for suspicious labels) steps back when something more urgent waits for the slot, and resumes later.
 A paused run holds between two steps and keeps what is in its memory; when another job waits for its slot it gives way,
-and goes on from its last checkpoint later. Where the database goes away, the job is queued again without blame.
+and goes on from its last checkpoint later. Where the database goes away, the job is queued again and keeps its attempt.
 """
 
 import logging
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 1.0
 PAUSED_POLL_SECONDS = 0.1
 MAX_ENDING_TRIES = 10
+LONG_SECONDS = 60.0  # a run that lasted longer has not broken its connection by itself
 CANCEL_SECONDS = 3.0  # a cancelled run has to stop by itself before its job is called cancelled regardless
 
 
@@ -41,14 +42,15 @@ class JobRun:
     """
 
     def __init__(self, wb: Workbench, row: Job, is_stopping: Callable[[], bool]) -> None:
-        self.wb, self.id, self.kind, self.attempt = wb, row.id, row.kind, row.attempt
+        self.wb, self.id, self.kind = wb, row.id, row.kind
+        self.attempt, self.attempts = row.attempt, row.attempts  # this one, and how many the job has
         self.settings, self.corpus_id = dict(row.settings), row.corpus_id
         self.cancelled = self.disowned = self.paused = self.gave_way = False
         self._is_stopping = is_stopping
         self._lock, self._over = threading.Lock(), threading.Event()
         self._values: dict[str, object] = {}
         self._events: list[JsonObject] = []
-        self._cancelled_at = self._paused_seconds = 0.0
+        self._began = self._cancelled_at = self._paused_seconds = 0.0
         self._heart = threading.Thread(target=self._send_heartbeats, name=f"job-{row.id}", daemon=True)
 
     @property
@@ -101,6 +103,7 @@ class JobRun:
     def run(self, runner: "Runner") -> None:
         """Run it, and write down how it ended."""
         self._heart.start()
+        self._began = time.monotonic()
         try:
             result = runner(self)
         except SteppedBack:
@@ -113,13 +116,32 @@ class JobRun:
             else:
                 self._end("cancelled", message="cancelled")
         except DatabaseOutage:
-            self._end("queued", message="the database was away; it goes on when the worker comes to it")
+            self._end_without_database()
         except Exception as e:
             self._fail(e)
         else:
             self._end("done", message="done", progress=1.0, result=result or {})
         finally:
             self._over.set()  # a heart that beats on would keep a run alive whose end could not be written
+
+    def _end_without_database(self) -> None:
+        """Queue it again. It keeps its attempt where the database is away or the run was long; otherwise the attempt
+        counts, as a job that breaks its own connection would run for ever."""
+        if time.monotonic() - self._began > LONG_SECONDS or self._is_database_away():
+            self._end("queued", message="the database was away; it goes on when the worker comes to it")
+        elif self.attempt < self.attempts:
+            self._end("queued", message="lost its connection to the database; tried again", attempts=self.attempts)
+        else:
+            text = "the job lost its connection to the database, which answers; look into its log and run it again"
+            self._fail(As2Error(text))
+
+    def _is_database_away(self) -> bool:
+        try:
+            with self.wb.read() as s:
+                rows.is_paused(s, self.id)
+        except DatabaseOutage:
+            return True
+        return False
 
     def _fail(self, error: Exception) -> None:
         log.exception("job %s (%s) failed", self.id, self.kind)

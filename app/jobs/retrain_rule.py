@@ -107,6 +107,12 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
     return due
 
 
+def forget_due_corpora(wb: Workbench, mark: str) -> None:
+    """What was found due at earlier checks of this `mark` is due at the next one again."""
+    for state in [m for m in list(wb.marks) if m.startswith(f"{mark} ")]:
+        wb.marks.pop(state, None)
+
+
 def _count_since(s: Session, corpus_id: int, job: Job | None) -> int:
     return label_rows.count_new_labels(s, corpus_id, job.created if job else None)
 

@@ -1,7 +1,7 @@
 """The one error boundary: errors that a user can solve are shown as their text, all others as a message with an id.
 
 The id is at the start of the traceback's line in the log. That the database is away is shown once a run, with a button
-that tries again.
+that tries again; that an act was lost by it is shown in any case.
 """
 
 import logging
@@ -28,7 +28,7 @@ _OUTAGE_KEY = "_as2_outage"  # whether this run has shown that the database is a
 def show(error: Exception, *, note: str = "") -> None:
     """`note`: what became of the act, in a sentence that follows the text of an error that a user can solve."""
     if isinstance(error, DatabaseOutage):
-        if st.session_state.get(_OUTAGE_KEY):
+        if st.session_state.get(_OUTAGE_KEY) and not note:
             return
         st.session_state[_OUTAGE_KEY] = True
     message = capitalize_message(plain(str(error)))
@@ -75,6 +75,7 @@ def guard(callback: Callable[P, object]) -> Callable[P, None]:
 
     @wraps(callback)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        st.session_state.pop(_OUTAGE_KEY, None)  # a run begins; a fragment's does not pass guard_page
         try:
             if signin.may_act():
                 callback(*args, **kwargs)

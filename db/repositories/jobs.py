@@ -127,9 +127,10 @@ def is_paused(session: Session, job_id: int) -> bool:
 def finish(
     session: Session, job_id: int, attempt: int, state: str, now: datetime, values: Mapping[str, object]
 ) -> bool:
-    """End an attempt; False if it no longer counts. One that is queued again is not counted against the job."""
+    """End an attempt; False if it no longer counts. One that is queued again is not counted against the job, unless
+    `values` has the number of `attempts`."""
     if state == "queued":
-        values = {**values, "attempts": Job.attempts + 1}
+        values = {"attempts": Job.attempts + 1, **values}
     ended = _update_run(job_id, attempt).values(state=state, finished=None if state == "queued" else now, **values)
     return session.scalar(ended.returning(Job.id)) is not None
 

@@ -9,8 +9,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
 
-from db.errors import DatabaseBusy, DatabaseTooNew, DbError
+from db import session
+from db.errors import DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DbError
 from db.models import Base
 from db.repositories import corpora, labels, people
 from db.session import Database, open_database
@@ -121,6 +123,23 @@ def test_a_write_that_cannot_get_the_lock_says_that_the_database_is_busy(tmp_pat
         corpora.list_corpora(one)  # a transaction begins with its first statement
         with pytest.raises(DatabaseBusy, match="try again"), database.write(durable=True) as other:
             corpora.list_corpora(other)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "error"),
+    [
+        ("sqlite:///as2.db", "database disk image is malformed", DatabaseDamaged),
+        ("sqlite:///as2.db", "no such table: corpus", DatabaseDamaged),
+        ("postgresql://as2@db.example/as2", 'malformed array literal: "x"', DbError),
+        ("postgresql://as2@db.example/as2", "no such table space", DbError),
+    ],
+)
+def test_only_sqlite_s_words_for_damage_are_told_as_damage(url, reason, error):
+    database = Database(url)
+    with pytest.raises(DbError) as told, session._translate_errors(database):
+        raise DBAPIError("SELECT 1", {}, Exception(reason))
+    assert type(told.value) is error and reason in str(told.value)
     database.close()
 
 

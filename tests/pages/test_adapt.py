@@ -30,6 +30,7 @@ from app.versions import promotion, registry
 from app.versions.management import MAX_NOTE_CHARS
 from app.versions.registry import VersionView
 from app.workbench import people
+from app.workbench.workbench import DatabaseOutage
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.metrics import PairedTest
@@ -554,6 +555,13 @@ def test_the_card_leads_to_ask_where_the_sentence_that_became_first_is_first_the
     assert bool(links) == (first == sentences[1]) == ("first on Ask yet" not in texts(at))
     if links:
         assert "base=cascade" in links[0].proto.query_string and "against=starter-3" in links[0].proto.query_string
+
+
+def test_an_outage_is_not_cached_as_an_example_that_does_not_hold(wb, outage):
+    example._find_first.clear()
+    outage.set()
+    with pytest.raises(DatabaseOutage):
+        example._find_first(wb, TOWERS, "When was the tower finished?", "cascade")
 
 
 def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):

@@ -87,16 +87,36 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
 
 
-def label_the_first_sentence(wb):
+def label_a_sentence(wb, place=0):
     me = people.sign_in(wb, "me").id
     [question] = [q for q in label_selection.load(wb, TOWERS, LabelSelection()) if q.question.text == QUESTIONS[0]]
     with wb.read() as s:
-        sentence = next(r for r in list_candidate_rows(s, TOWERS) if r.question_id == question.id).sentence_id
-    annotation.give_label(wb, question_id=question.id, sentence_id=sentence, annotator_id=me, label="correct")
+        rows = [r for r in list_candidate_rows(s, TOWERS) if r.question_id == question.id]
+    annotation.give_label(
+        wb, question_id=question.id, sentence_id=rows[place].sentence_id, annotator_id=me, label="correct"
+    )
+
+
+def test_candidates_are_counted_again_only_where_the_choice_or_the_labels_have_changed(wb, monkeypatch):
+    counts, describe = [], setup.describe_short_lists
+    monkeypatch.setattr(
+        setup, "describe_short_lists", lambda *a, **more: counts.append((*a, more)) or describe(*a, **more)
+    )
+    label_a_sentence(wb)
+    at = open_page("compare", {"corpus": "Towers"})
+    first = len(counts)
+    assert first
+    at.run()
+    assert len(counts) == first
+    at.selectbox(key="compare_setting").set_value("raw").run()
+    assert len(counts) == first + 1
+    label_a_sentence(wb, 1)
+    at.run()
+    assert len(counts) == first + 2
 
 
 def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they_are_left_out_with_a_warning(wb):
-    label_the_first_sentence(wb)
+    label_a_sentence(wb)
     at = open_page("compare", {"corpus": "Towers"})
     at = at.selectbox(key="compare_setting").set_value("raw").run()
     choice = at.selectbox(key="compare_unlabelled")

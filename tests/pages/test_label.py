@@ -24,6 +24,7 @@ from app.ui.label.list_desk import ListDesk
 from app.ui.landing import shipped
 from app.versions import registry
 from app.workbench.settings import Settings
+from app.workbench.workbench import DatabaseOutage
 from db.models import Corpus, Lease, Question, Sentence
 from db.repositories import labels as label_rows
 from db.repositories import people as people_rows
@@ -1102,6 +1103,20 @@ def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it
     assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
     annotation.withdraw(wb, question_id=1, sentence_id=1, annotator_id=me.id)
     assert not readiness.count_labels(wb, stored.TOWERS).is_enough
+
+
+def test_an_outage_is_not_remembered_as_too_few_labels(wb, me, outage, monkeypatch):
+    check = readiness.check_readiness
+    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    stored.set_split(wb, BRIDGE, "test")
+    for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
+        label(wb, me, pair, label_name)
+    monkeypatch.setattr(readiness, "check_readiness", lambda *a: (outage.set(), check(*a)))
+    with pytest.raises(DatabaseOutage):
+        readiness.count_labels(wb, stored.TOWERS)
+    outage.clear()
+    monkeypatch.setattr(readiness, "check_readiness", check)
+    assert readiness.count_labels(wb, stored.TOWERS).is_enough
 
 
 def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):

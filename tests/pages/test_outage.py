@@ -1,6 +1,7 @@
 """What a page shows while the database's server is away."""
 
 from app_pages import open_page, texts
+from streamlit.testing.v1 import AppTest
 
 from app.ui import page
 from app.workbench.workbench import DatabaseTrouble
@@ -31,3 +32,35 @@ def test_a_workbench_that_cannot_be_opened_shows_no_address_either(wb, monkeypat
     at = open_page("ask")
     assert [e.value for e in at.error] == [TEXT]
     assert "db.example" in caplog.text
+
+
+def run_fragment():
+    """What reruns without its page, such as Ask's list: a button whose act is lost, among reads that may fail."""
+    import streamlit as st
+
+    from app.ui import errors
+    from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
+
+    def fail():
+        raise DatabaseOutage(OUTAGE_TEXT)
+
+    def read(name):
+        if st.toggle(name):
+            with errors.catch_errors():
+                fail()
+
+    read("before")
+    errors.show_pending()
+    st.button("Label", on_click=errors.guard(fail))
+    read("after")
+
+
+def test_every_act_that_is_lost_in_an_outage_is_told_where_only_a_part_of_the_page_reruns():
+    lost = f"{TEXT}. Nothing was recorded."
+    at = AppTest.from_function(run_fragment).run()
+    for _ in range(2):
+        assert [e.value for e in at.button[0].click().run().error] == [lost]
+    at.toggle[1].set_value(True)
+    assert [e.value for e in at.button[0].click().run().error] == [lost]  # and not the same twice
+    at.toggle[0].set_value(True)
+    assert [e.value for e in at.button[0].click().run().error] == [TEXT, lost]

@@ -8,7 +8,7 @@ import streamlit as st
 from app.adapt.report import MAX_TEXT_CHARS, QuestionChange
 from app.ranking.scoring import rank_question
 from app.versions.loading import load_version
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 
 MAX_TRIED_QUESTIONS = 8  # asked, at half a second each
@@ -32,6 +32,8 @@ def _find_first(_wb: Workbench, corpus_id: int, question: str, version: str) -> 
     """The first sentence on Ask, cut as a card cuts it; "" where there is none."""
     try:
         answer = rank_question(_wb, corpus_id, question, load_version(_wb, version))
+    except DatabaseOutage:  # says nothing about the version, so nothing is cached
+        raise
     except As2Error:  # an empty corpus, or a version that does not answer
         return ""
     if not answer.candidates:

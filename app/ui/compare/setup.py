@@ -88,11 +88,12 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
 def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
     """Of a corpus's labels: whether the sentences without one count. They do from the start where the labels alone make
     lists too short to compare on."""
-    if not data.startswith(CORPUS_PREFIX):
+    corpus = question_sets.find_own_corpus(wb, data)
+    if corpus is None:
         return
-    form = st.session_state
+    form, labels = st.session_state, (corpus.id, corpus.labels)
     if form.get("_compare_unlabelled_of") != data or "compare_unlabelled" not in form:
-        form["compare_unlabelled"] = bool(describe_short_lists(wb, data, "no-all-neg", with_unlabelled=False))
+        form["compare_unlabelled"] = bool(_warn_of_short_lists(wb, data, labels, "no-all-neg", False))
         form["_compare_unlabelled_of"] = data
     with_unlabelled = st.selectbox(
         "Sentences without a label",
@@ -102,8 +103,17 @@ def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
         help="Those that were ranked for a question when it was asked or labelled. Counted as incorrect, as in a "
         "retrain, a correct one among them makes a ranker that finds it look worse than it is.",
     )
-    if warning := describe_short_lists(wb, data, setting, with_unlabelled=with_unlabelled):
+    if warning := _warn_of_short_lists(wb, data, labels, setting, with_unlabelled):
         st.warning(plain(warning), icon=":material/warning:")
+
+
+@st.cache_data(ttl=10, show_spinner=False)
+def _warn_of_short_lists(
+    _wb: Workbench, data: str, labels: tuple[int, int], setting: str, with_unlabelled: bool
+) -> str:
+    """Counting 100,000 candidates takes a while. A change of `labels`, the corpus and how many it has, is seen at once,
+    others in 10 s."""
+    return describe_short_lists(_wb, data, setting, with_unlabelled=with_unlabelled)
 
 
 def _follow_corpus(own: str, sets: Sequence[str]) -> None:

@@ -12,7 +12,8 @@ from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
 from app.jobs.retrain_rule import RetrainRule, is_due
 from app.labels import annotation
-from app.versions import promotion
+from app.versions import promotion, registry
+from app.workbench.workbench import DatabaseOutage
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.metrics import PairedTest
@@ -157,6 +158,32 @@ def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_ins
     assert retrain_rule.load_rule(wb, towers.id) == RetrainRule(3, refused="four questions are needed")
     retrain_rule.set_rule(wb, towers.id, after=4)
     assert retrain_rule.load_rule(wb, towers.id).refused == ""
+
+
+def test_an_outage_is_no_reason_against_a_retrain_which_is_tried_again_with_the_same_labels(
+    wb, towers, ann, outage, monkeypatch
+):
+    tried = []
+
+    def start(wb, corpus_id, settings):
+        tried.append(corpus_id)
+        if len(tried) == 1:
+            outage.set()
+            registry.get_active(wb)
+        raise NotEnoughLabels("four questions are needed")
+
+    monkeypatch.setattr(readiness, "start_retrain", start)
+    label(wb, towers, ann, 3)
+    retrain_rule.set_rule(wb, towers.id, after=3)
+    with pytest.raises(DatabaseOutage):
+        schedule.start_due(wb)
+    outage.clear()
+    assert retrain_rule.load_rule(wb, towers.id).refused == ""
+    for _ in range(2):
+        wb.marks.pop("looked", None)
+        schedule.start_due(wb)
+    assert tried == [towers.id] * 2
+    assert retrain_rule.load_rule(wb, towers.id).refused == "four questions are needed"
 
 
 def test_a_better_version_waits_until_somebody_decides(wb):

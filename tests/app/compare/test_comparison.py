@@ -24,6 +24,7 @@ from app.labels import annotation, rules
 from app.versions import evaluations
 from app.workbench import people
 from app.workbench.people import NotAllowed
+from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
 from app.worker import RUNNERS
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
@@ -73,6 +74,20 @@ def test_a_comparison_measures_what_the_metrics_measure(wb, data):
     assert rr.figures["AP"].low <= rr.figures["AP"].value <= rr.figures["AP"].high
     assert bm25.figures["AP"].value == 1.0
     assert bm25.relative_cost is None
+
+
+def test_an_outage_of_the_database_leaves_no_ranker_out(wb, data, monkeypatch):
+    hash_ranker, outages = comparison_job.hash_ranker, [OUTAGE_TEXT]
+
+    def fail_once(wb, name):
+        if name == "bm25" and outages:
+            raise DatabaseOutage(outages.pop())
+        return hash_ranker(wb, name)
+
+    monkeypatch.setattr(comparison_job, "hash_ranker", fail_once)
+    view = run_comparison(wb, ["rr", "bm25"], data)
+    assert [r.ranker for r in view.results] == ["rr", "bm25"] and not outages
+    assert not any("left out" in note for note in view.notes)
 
 
 def test_without_reranking_a_corpus_s_labels_are_in_the_order_of_retrieval_as_on_a_card(wb, towers, ann):

@@ -16,7 +16,7 @@ from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
-from app.workbench.workbench import DatabaseOutage
+from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting
 from db.models import Job
@@ -413,6 +413,27 @@ def test_an_outage_of_the_database_costs_a_job_no_attempt(wb, runners, outage, m
     messages = [r.message for r in caplog.records if r.levelno >= logging.WARNING]
     assert sum("db.example" in m for m in messages) == 1
     assert sum("cannot be written yet" in m for m in messages) == 1
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(60.0, "failed"), (0.0, "done")])
+def test_a_job_that_breaks_its_own_connection_ends_when_its_attempts_are_used_up(
+    wb, runners, monkeypatch, seconds, state
+):
+    """Unless it ran for long: then the connection may have gone by itself."""
+    monkeypatch.setattr(attempt, "LONG_SECONDS", seconds)
+    tries = []
+
+    def work(job):
+        tries.append(job.attempt)
+        if len(tries) < 6:
+            raise DatabaseOutage(OUTAGE_TEXT)
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    ended = queue.load_job(wb, made.id)
+    assert (ended.state, len(tries)) == (state, rows.MAX_ATTEMPTS if state == "failed" else 6)
+    assert ("the database, which answers" in ended.error) == (state == "failed")
 
 
 def test_a_worker_that_could_not_be_heard_of_in_an_outage_is_not_taken_for_dead(wb, runners, clock, outage):
