@@ -451,6 +451,16 @@ def test_a_question_in_front_alone_is_ranked_again_too(wb, ann, clock):
     assert not at.run().toast
 
 
+def test_a_list_stays_in_front_as_it_was_where_it_cannot_be_ranked_again(wb, ann, clock):
+    at = open_page("label")
+    before = at.session_state["_label_desk"].rows
+    clock.advance(minutes=1)
+    for document in documents.list_documents(wb, stored.TOWERS):
+        documents.delete_document(wb, document.id, by=ann.id)
+    at.run()
+    assert not at.error and not at.exception and at.session_state["_label_desk"].rows == before
+
+
 def test_a_list_whose_run_was_interrupted_while_it_was_ranked_is_opened_again_in_the_next(wb, ann):
     at = open_page("label")
     before = at.session_state["_label_desk"]

@@ -9,6 +9,7 @@ from app.ask import question_management
 from app.labels import annotation, queues
 from app.labels.strategies import UNLABELLED
 from app.ranking.next_question import is_list_outdated, rank_next_question, renew_list
+from app.ranking.retrieval import EmptyCorpus
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.label import rows, undo
@@ -19,6 +20,7 @@ from app.ui.label.list_desk import ListDesk
 from app.ui.label.shortcuts import LIST, ONE, open_overlay
 from app.ui.text import count, plain, shorten
 from app.workbench.workbench import Workbench
+from as2core.errors import DamagedModel
 from as2core.types import LABELS
 
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
@@ -66,16 +68,19 @@ def _rank_next(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
 
 
 def _renew(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
-    """With the list as it is now, where the documents have changed since it was ranked and nobody has labelled it. A
-    click ends a run at any place: what is to be opened again is noted before it is ranked."""
+    """With the list as it is now, where the documents have changed since it was ranked and nobody has labelled it; with
+    the old one where it cannot be ranked. A click ends a run at any place: what to open again is noted before."""
     state, note = st.session_state, st.empty()
     if desk.item is None:
         return desk
     question_id = desk.item.question_id
     if is_list_outdated(wb, desk.seat.corpus_id, question_id):
         state[_RENEWED_KEY] = question_id
-        with note, st.spinner("Ranking the question again …"):
-            renew_list(wb, desk.seat, question_id, partial(_tell_wait, st.empty()))
+        try:
+            with note, st.spinner("Ranking the question again …"):
+                renew_list(wb, desk.seat, question_id, partial(_tell_wait, st.empty()))
+        except (EmptyCorpus, DamagedModel):
+            del state[_RENEWED_KEY]
     if state.get(_RENEWED_KEY) == question_id:
         desk = state[DESK_KEY] = desk.open_again(wb)
         del state[_RENEWED_KEY]
