@@ -22,10 +22,9 @@ better with them.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from app.versions import loading, registry
 from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
+from as2core.disk_cache import DiskCache
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
 from as2core.rankers.cascade import CascadeRanker
 from as2core.synonyms import Synonyms
@@ -53,7 +53,7 @@ SURE_PROBABILITY, MIN_SURE_PAIRS = 0.01, 50  # below it the cascade is sure of "
 LOW_QUANTILE = 0.2
 MIN_WRONG_SHARE = 0.05  # a smaller share costs less than leaving out right labels
 MAX_WRONG_SHARE = 0.45
-FEATURES_FILE = "features.jsonl"  # of the job's folder
+FEATURES_FILE, MAX_FEATURES_BYTES = "features.db", 256 << 20  # in the job's folder
 
 TrainJudge = Callable[[Sequence[Question], int], CascadeRanker]  # questions, number of the half -> a trained copy
 
@@ -161,19 +161,22 @@ def run_doubt(job: JobRun) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"doubted": 0}
-    pairs, labels, features = _read_pairs(job, corpus_id)
+    file = job.folder / FEATURES_FILE
+    with closing(DiskCache(file, max_bytes=MAX_FEATURES_BYTES, content="features of labels")) as cache:
+        pairs, labels, features = _read_pairs(job, corpus_id, cache)
     if not pairs:
         raise TooFewLabels("nothing is labelled in this corpus yet")
     suspicious = find_suspicious(np.array(features), [BINARY[x] for x in labels], [question for question, _ in pairs])
     with wb.write() as s:
         suspicions = [(pairs[i], labels[i], probability) for i, probability in suspicious]
         count = reviews.put_suspicions(s, corpus_id, suspicions, wb.clock())
-    (job.folder / FEATURES_FILE).unlink(missing_ok=True)
+    file.unlink(missing_ok=True)
     return {"labels": len(labels), "doubted": count}
 
 
-def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], list[np.ndarray]]:
-    """(question, sentence) ids, labels, and features of each labelled pair."""
+def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pair], list[str], list[np.ndarray]]:
+    """(question, sentence) ids, labels, and features of each labelled pair. `cache` has the features of the questions
+    that the job read before it made room for another."""
     wb = job.wb
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
@@ -182,7 +185,7 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
     usable = [r for r in candidates if (r.question_id, r.sentence_id) in label_of]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
     models = [cascade.name, None if generative is None else generative.name, wb.models.embedder_weights()]
-    store, synonyms = FeatureStore(job.folder / FEATURES_FILE), read_synonyms(wb, corpus_id)
+    synonyms = read_synonyms(wb, corpus_id)
     features: list[np.ndarray] = []
     for _, group in groupby(usable, key=lambda r: r.question_id):
         job.step_back()
@@ -190,42 +193,23 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
         rows = list(group)
         question = synonyms.expand(rows[0].question)
         texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
-        key = [*models, question, *(c.titled_text for c in texts)]
-        if (values := store.find(key)) is None:
+        key = make_key(*models, question, *(c.titled_text for c in texts))
+        if (entry := cache.get_bytes([key]).get(key)) is not None:
+            values = np.frombuffer(entry).reshape(len(texts), -1)
+        else:
             vectors = embedder.embed([question, *(c.titled_text for c in texts)])
             scores = [] if generative is None else [np.asarray(generative.ranker.score(question, texts))]
             trace = scoring.rank(cascade, question, texts).trace
             values = extract_features(trace, *scores, vectors[1:] @ vectors[0])
-            store.add(key, values)
+            cache.put_bytes({key: values.astype(float).tobytes()})
         features += list(values)
     pairs = [(r.question_id, r.sentence_id) for r in usable]
     return pairs, [label_of[pair] for pair in pairs], features
 
 
-class FeatureStore:
-    """The features of the questions that a job has read, one line each, for the run that goes on after it made room."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._by_digest: dict[str, list[list[float]]] = {}
-        with suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:
-            for line in lines:
-                with suppress(ValueError, TypeError):  # a kill or a full disk leaves half a line
-                    digest, values = json.loads(line)
-                    self._by_digest[digest] = values
-
-    def find(self, key: Sequence[str | None]) -> np.ndarray | None:
-        """`(n, features)`; None for what was not read yet."""
-        values = self._by_digest.get(self._digest(key))
-        return None if values is None else np.array(values)
-
-    def add(self, key: Sequence[str | None], values: np.ndarray) -> None:
-        with self.path.open("a", encoding="utf-8") as out:
-            out.write(f"\n{json.dumps([self._digest(key), values.tolist()])}")  # first the end of a half line
-
-    @staticmethod
-    def _digest(key: Sequence[str | None]) -> str:
-        return hashlib.sha256(json.dumps(key).encode()).hexdigest()
+def make_key(*parts: str | None) -> bytes:
+    """What features depend on, as a key: the versions, the question, and its sentences."""
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def _load_generative(job: JobRun) -> loading.LoadedVersion | None:
