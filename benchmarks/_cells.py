@@ -19,6 +19,14 @@ STORED = Path(__file__).resolve().parents[1] / "docs" / "results" / "label-effic
 Values = Mapping[str, float]
 
 
+class _Placeholder(dict[str, float]):
+    def __missing__(self, name: str) -> float:
+        return 1.0
+
+
+PLACEHOLDER: Values = _Placeholder({"": 1.0})  # in place of figures that are not measured yet
+
+
 class Cells:
     def __init__(self, file: Path | None = None) -> None:
         """Without a file they are in memory only."""
@@ -29,9 +37,14 @@ class Cells:
                 self.known = {record["key"]: record["values"] for record in map(json.loads, lines)}
 
     def get(self, key: str, measure: Callable[[], Values]) -> Values:
-        if key not in self.known:
-            self.put(key, measure())
-        return self.known[key]
+        return self.get_all([key], lambda: [measure()])[0]
+
+    def get_all(self, keys: Sequence[str], measure: Callable[[], Sequence[Values]]) -> list[Values]:
+        """What one training gives, several figures: all are measured where one is missing."""
+        if not all(key in self.known for key in keys):
+            for key, values in zip(keys, measure(), strict=True):
+                self.put(key, values)
+        return [self.known[key] for key in keys]
 
     def put(self, key: str, values: Values) -> None:
         self.known[key] = {name: round(float(value), 5) for name, value in values.items()}
@@ -42,7 +55,8 @@ class Cells:
 
 
 def add_cache_options(parser: argparse.ArgumentParser) -> None:
-    """`cache`: the file of the cells, None without one."""
+    """`cache`: the file of the cells, and `ray`: where to measure those that are missing; None without one."""
+    parser.add_argument("--ray", metavar="ADDRESS", help="measure on all cores of a Ray: local, auto or HOST:PORT")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
     source.add_argument("--stored", action="store_const", const=STORED, dest="cache", help="that of the page")
@@ -54,6 +68,8 @@ def _open(file: Path, mode: str) -> IO[str]:
 
 def average(runs: Sequence[Values]) -> Values:
     """Each question's mean over the runs."""
+    if runs[0] is PLACEHOLDER:
+        return PLACEHOLDER
     return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
 
 

@@ -3,6 +3,7 @@
     python benchmarks/few_labels.py                        a day on two cores; writes docs/label-efficiency.md
     python benchmarks/few_labels.py --seeds 1 --labels 50  half an hour; writes nothing
     python benchmarks/few_labels.py --cache results.jsonl  goes on from what an earlier run measured
+    python benchmarks/few_labels.py --ray auto --cache results.jsonl    on all cores of a cluster (docs/scale.md)
     python benchmarks/few_labels.py --stored               prints them from docs/results/label-efficiency.jsonl.gz
 
 In each list the person labels at most three sentences from the top of the shipped cascade's ranking, up to the first
@@ -17,12 +18,14 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from _cells import Cells, Values, add_cache_options, average, describe, mean
+from _cells_on_ray import measure_on_ray
 from _recipes import RECIPES, retrain
 from _scores import score_by_last_exit
 from _simulated import medquad, read_lists, wikiqa
@@ -88,13 +91,15 @@ class Bench:
 
     def measure_retrain(self, name: str, labels: int, seed: int, recipe: str) -> tuple[Values, Values]:
         """AP on the set, and on the shipped test questions."""
-        keys = f"{name} {labels} {seed} {recipe}", f"{FROZEN} after {name} {labels} {seed} {recipe}"
-        if not all(key in self.cells.known for key in keys):
+        key = f"{name} {labels} {seed} {recipe}"
+
+        def measure() -> list[Values]:
             with tempfile.TemporaryDirectory() as folder:
                 ranker = retrain(self.base, self.read(name, labels, seed), recipe, seed, Path(folder))
-            for key, measured in zip(keys, (name, FROZEN), strict=True):
-                self.cells.put(key, self._measure(ranker, measured))
-        return self.cells.known[keys[0]], self.cells.known[keys[1]]
+            return [self._measure(ranker, on) for on in (name, FROZEN)]
+
+        here, there = self.cells.get_all([key, f"{FROZEN} after {key}"], measure)
+        return here, there
 
     def pool_scores(self, name: str) -> dict[str, np.ndarray]:
         if name not in self._pool_scores:
@@ -135,6 +140,20 @@ def make_table(bench: Bench, name: str, plan: Plan) -> list[str]:
     return [*lines, ""]
 
 
+class Study:
+    """The tables of all sets; the models are loaded once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._bench = Bench(Cells())
+
+    def __call__(self, cells: Cells) -> Iterator[str]:
+        """Line by line."""
+        self._bench.cells = cells
+        for name in self.plan.sets:
+            yield from make_table(self._bench, name, self.plan)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labels", type=int, nargs="+", default=FULL.labels)
@@ -147,8 +166,11 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     plan = Plan(tuple(arguments.labels), tuple(arguments.recipes), tuple(arguments.sets), arguments.seeds)
-    bench = Bench(Cells(arguments.cache))
-    tables = [line for name in plan.sets for line in make_table(bench, name, plan)]
+    cells = Cells(arguments.cache)
+    study = Study(plan)
+    if arguments.ray:
+        measure_on_ray(study, cells, arguments.ray)
+    tables = list(study(cells))
     text = "\n".join([f"Printed and written by `{name_command(plan)}`. Seeds: {plan.seeds}.", "", *tables])
     print(text)
     if plan == FULL or arguments.write:
@@ -166,4 +188,6 @@ def name_command(plan: Plan) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    import few_labels  # by its name, as the workers of Ray import it
+
+    few_labels.main()

@@ -4,6 +4,7 @@
     python benchmarks/label_efficiency.py --tiny      half an hour, to see that it runs; writes nothing
     python benchmarks/label_efficiency.py --only wrong --seeds 1    one part alone: queues, questions, wrong or replay
     python benchmarks/label_efficiency.py --cache results.jsonl     goes on from what an earlier run measured
+    python benchmarks/label_efficiency.py --ray auto --cache results.jsonl    on all cores of a cluster (docs/scale.md)
     python benchmarks/label_efficiency.py --stored    prints the tables from docs/results/label-efficiency.jsonl.gz
 
 Two sets, `--set` for one of them: WikiQA's train part, and MedQuAD, are the unlabelled pool, and their labels are the
@@ -19,10 +20,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -32,6 +32,7 @@ from typing import Self
 import numpy as np
 import torch
 from _cells import Cells, Values, add_cache_options, average, describe, mean
+from _cells_on_ray import measure_on_ray
 from _recipes import learn
 from _scores import score_by_last_exit
 from _simulated import Desk, Pool, medquad, read_lists, wikiqa
@@ -97,8 +98,7 @@ TINY = Plan((20, 40), (6,), 12, 1, 24, 12, 6, 6)
 
 
 class Bench:
-    """One pool, the rankers, and what adapting to some of its labels brings. `cells`: AP by question of each ranker.
-    Use it with `with`."""
+    """One pool, the rankers, and what adapting to some of its labels brings. `cells`: AP by question of each ranker."""
 
     def __init__(self, pool: Pool, everything: Pool, plan: Plan, cells: Cells) -> None:
         """`pool` is asked about; `everything` are all questions, to label whole ones of."""
@@ -109,10 +109,7 @@ class Bench:
         self._known_scores: dict = {}
         self._open = contextlib.ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._open.close()
 
     @cached_property
@@ -124,7 +121,7 @@ class Bench:
         torch.manual_seed(0)
         return get(f"cascade:backbone={DEFAULT_BACKBONE},drop_ratio=0,engine=torch")
 
-    @cached_property
+    @property
     def before(self) -> Values:
         return self.measure("before", lambda: self.base)
 
@@ -132,12 +129,7 @@ class Bench:
         self, what: str, build: Callable[[], CascadeRanker], questions: Sequence[Question] | None = None
     ) -> Values:
         """AP by question, of `questions` in place of the pool's."""
-
-        def measure_now() -> Values:
-            dev = questions or self.pool.dev
-            return measure_each(dev, score_by_last_exit(build(), dev), ("AP",))["AP"]
-
-        return self.cells.get(f"{self.pool.name}: {what}", measure_now)
+        return self.cells.get(f"{self.pool.name}: {what}", lambda: _measure_ap(build(), questions or self.pool.dev))
 
     def list_labelled(self, queue: str, seed: int) -> list[list[Question]]:
         """What there is to learn from after each budget."""
@@ -188,6 +180,10 @@ class Bench:
 
     def whole(self, n: int, seed: int) -> list[Question]:
         return random.Random(seed).sample(self.able, min(n, len(self.able)))
+
+
+def _measure_ap(ranker: CascadeRanker, questions: Sequence[Question]) -> Values:
+    return measure_each(questions, score_by_last_exit(ranker, questions), ("AP",))["AP"]
 
 
 def by_labels(bench: Bench) -> PartResult:
@@ -344,19 +340,21 @@ def replay(bench: Bench) -> PartResult:
     for share in REPLAYS:
         here, there = [], []
         for seed in range(bench.plan.seeds):
-            what = f"{n} whole questions, replay={share:g}, seed {seed}"
-            adapt = functools.cache(partial(_adapt_beside, bench, share, seed))
-            there.append(bench.measure(f"{what}, starter-test", adapt, frozen))
-            here.append(bench.measure(what, adapt))
+            key = f"{bench.pool.name}: {n} whole questions, replay={share:g}, seed {seed}"
+            measure = partial(_measure_beside, bench, share, seed, frozen)
+            pair = bench.cells.get_all([f"{key}, starter-test", key], measure)
+            there.append(pair[0])
+            here.append(pair[1])
         both = (average(here), bench.before), (average(there), start)
         cells = " | ".join(f"{mean(values):.3f} | {describe(values, before)}" for values, before in both)
         lines.append(f"| {share:g} | {cells} |")
     return [*lines, ""], None
 
 
-def _adapt_beside(bench: Bench, share: float, seed: int) -> CascadeRanker:
-    """With this share of the shipped questions as anchors."""
-    return bench.adapt(bench.base, bench.whole(bench.plan.replay, seed), seed, replay=share)
+def _measure_beside(bench: Bench, share: float, seed: int, frozen: Sequence[Question]) -> list[Values]:
+    """Learnt with this share of the shipped questions as anchors: AP on `frozen`, and on the pool's questions."""
+    ranker = bench.adapt(bench.base, bench.whole(bench.plan.replay, seed), seed, replay=share)
+    return [_measure_ap(ranker, questions) for questions in (frozen, bench.pool.dev)]
 
 
 PARTS: dict[str, tuple[str, Callable[[Bench], PartResult]]] = {
@@ -397,6 +395,32 @@ def section(bench: Bench, part: str, command: str) -> PartResult:
     return [*head, *lines], picture
 
 
+class Study:
+    """All parts that were asked for; the pools are made, and the models loaded, once. Use it with `with`."""
+
+    def __init__(self, sets: Sequence[str], parts: Sequence[str], plan: Plan, flags: str) -> None:
+        self.sets, self.parts, self.plan, self.flags = sets, parts, plan, flags
+        self._benches: dict[str, Bench] = {}
+
+    def __call__(self, cells: Cells) -> Iterator[tuple[str, PartResult]]:
+        """With the name of its section, each as it is done."""
+        for name in self.sets:
+            if name not in self._benches:
+                self._benches[name] = Bench(*pools(name, self.plan), self.plan, cells)
+            bench = self._benches[name]
+            bench.cells = cells
+            for part in self.parts:
+                command = f"python benchmarks/label_efficiency.py --set {name} --only {part}{self.flags}"
+                yield f"{name}-{part}", section(bench, part, command)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for bench in self._benches.values():
+            bench.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
@@ -408,21 +432,24 @@ def main() -> None:
     plan = TINY if arguments.tiny else FULL
     plan = replace(plan, seeds=arguments.seeds or plan.seeds)
     flags = f" --seeds {arguments.seeds}" if arguments.seeds else ""
+    sets = [arguments.set] if arguments.set else ["wikiqa", "medquad"]
+    parts = [arguments.only] if arguments.only else list(PARTS)
     cells = Cells(arguments.cache)
-    for name in [arguments.set] if arguments.set else ["wikiqa", "medquad"]:
-        with Bench(*pools(name, plan), plan, cells) as bench:
-            for part in [arguments.only] if arguments.only else PARTS:
-                command = f"python benchmarks/label_efficiency.py --set {name} --only {part}{flags}"
-                lines, picture = section(bench, part, command)
-                text, file = "\n".join(lines), PAGE.with_name(f"label-efficiency-{name}.svg")
+    with Study(sets, parts, plan, flags) as study:
+        if arguments.ray:
+            measure_on_ray(study, cells, arguments.ray)
+        for name, (lines, picture) in study(cells):
+            text, file = "\n".join(lines), PAGE.with_name(f"label-efficiency-{name.split('-')[0]}.svg")
+            if picture is not None:
+                text = text.replace("\n| ", f"\n![AP by labels given]({file.name})\n\n| ", 1)
+            print(text)
+            if not arguments.tiny:
+                write_section(PAGE, name, text)
                 if picture is not None:
-                    text = text.replace("\n| ", f"\n![AP by labels given]({file.name})\n\n| ", 1)
-                print(text)
-                if not arguments.tiny:
-                    write_section(PAGE, f"{name}-{part}", text)
-                    if picture is not None:
-                        write_text(picture, file)
+                    write_text(picture, file)
 
 
 if __name__ == "__main__":
-    main()
+    import label_efficiency  # by its name, as the workers of Ray import it
+
+    label_efficiency.main()
