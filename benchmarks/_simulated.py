@@ -70,12 +70,7 @@ def medquad(file: Path, size: int | None, dev: int | None, *, seed: int = 0) -> 
     answers. Correct is the opening of a question's own answer, incorrect are those of answers to other questions about
     the same topic, and of what a search by words finds elsewhere. Topics are in the pool or in dev, not in both.
     """
-    topics: dict[str, list[dict]] = defaultdict(list)
-    for line in file.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        opening = _opening(record["answer"])
-        if opening:
-            topics[record["focus"].casefold()].append({**record, "opening": opening})
+    topics = _read_topics(file)
     able = sorted(t for t, records in topics.items() if len({r["opening"] for r in records}) >= 3)
     random.Random(seed).shuffle(able)
     dev_topics = max(1, len(able) // 4)
@@ -84,6 +79,22 @@ def medquad(file: Path, size: int | None, dev: int | None, *, seed: int = 0) -> 
         tuple(_make_questions([r for t in able[dev_topics:] for r in topics[t]], size, seed)),
         tuple(_make_questions([r for t in able[:dev_topics] for r in topics[t]], dev, seed)),
     )
+
+
+def list_answers(file: Path) -> dict[str, list[tuple[str, str]]]:
+    """By topic, each answer with its opening."""
+    return {t: [(r["answer"], r["opening"]) for r in records] for t, records in _read_topics(file).items()}
+
+
+def _read_topics(file: Path) -> dict[str, list[dict]]:
+    """The records with an opening, by topic."""
+    topics: dict[str, list[dict]] = defaultdict(list)
+    for line in file.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        opening = _opening(record["answer"])
+        if opening:
+            topics[record["focus"].casefold()].append({**record, "opening": opening})
+    return topics
 
 
 def _opening(answer: str) -> str:
