@@ -3,7 +3,17 @@
 import streamlit as st
 
 from app.ui import navigation, url
-from app.ui.data import corpora, documents, label_list, labels, proposals, question_list, questions, synonyms
+from app.ui.data import (
+    corpora,
+    document_deletion,
+    documents,
+    label_list,
+    labels,
+    proposals,
+    question_list,
+    questions,
+    synonyms,
+)
 from app.ui.page import draw_missing, open_page
 
 frame = open_page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
@@ -31,5 +41,6 @@ elif frame.corpus is not None:
 else:
     st.info("There is no corpus yet. Create one under Corpora.", icon=":material/folder_open:")
 corpora.draw_dialogs(frame)
+document_deletion.draw_dialog(frame)
 question_list.draw_dialog(frame)
 label_list.draw_dialog(frame)

@@ -3,6 +3,7 @@ scrolled to, and the question that it was opened from."""
 
 from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +11,7 @@ import streamlit as st
 from app.corpora import documents
 from app.corpora.documents import DocumentView, SentenceView
 from app.ui import navigation, url
-from app.ui.errors import guard
+from app.ui.data import document_deletion
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
 from app.ui.text import count, escape, plain, shorten
@@ -41,7 +42,9 @@ def draw(frame: Frame) -> None:
         return
     left, right = st.columns([1, 1.2], gap="large")
     with left:
-        document = _choose(matches)
+        is_several = corpus.documents > 1 and document_deletion.choose_several(frame)
+        selection = _choose_several(matches) if is_several else []
+        document = None if is_several else _choose(matches)
         if len(matches) == MAX_LISTED_DOCUMENTS < corpus.documents:
             st.caption(
                 f"Showing the first {MAX_LISTED_DOCUMENTS} of {corpus.documents:,} documents. Search to find others."
@@ -49,12 +52,14 @@ def draw(frame: Frame) -> None:
         else:
             st.caption(count(len(matches), "document"))
     with right:
-        if document is None:
+        if is_several:
+            document_deletion.draw_several(frame, selection, search.strip())
+        elif document is None:
             st.info("Choose a document to see how it is split into sentences.", icon=":material/article:")
         else:
             with st.container(horizontal=True, vertical_alignment="top", key="data_document_head"):
                 st.html(render_title(document), width="stretch")
-                _draw_delete(frame, document)
+                document_deletion.draw_one(frame, document)
             _draw_text(frame, document)
             if not url.get("sentence"):  # on a phone the list fills the screen
                 scroll_to(".st-key-data_document_head", str(document.id), block="nearest")
@@ -111,47 +116,13 @@ def _widen(place: tuple[int, int | None], start: int, stop: int) -> None:
     st.session_state[WINDOW] = (place, start, stop)
 
 
-def _draw_delete(frame: Frame, document: DocumentView) -> None:
-    why = frame.explain_refusal("delete documents")
-    with st.popover("Delete", type="tertiary", icon=":material/delete:", key="data_document_delete", disabled=bool(why),
-                    help=why):  # fmt: skip
-        labels = documents.count_labels(frame.wb, document.id)
-        name = plain(document.title or document.external_id)
-        st.caption(f"{name} will be deleted from the corpus. {_describe_labels(labels)}")
-        st.button("Delete this document", key="data_document_gone", on_click=_delete, args=(frame, document, labels))
-
-
-def _describe_labels(labels: int) -> str:
-    """What becomes of a deleted document's labels."""
-    if not labels:
-        return "None of its sentences is labelled."
-    is_one = labels == 1
-    start = "Its label stays, and still counts" if is_one else f"Its {labels:,} labels stay, and still count"
-    return (
-        f"{start} in retrains, comparisons, exports and the number of labels. Ask and Label no longer show "
-        f"{'it' if is_one else 'them'}, until you add the document again."
-    )
-
-
-@guard
-def _delete(frame: Frame, document: DocumentView, labels: int) -> None:
-    documents.delete_document(frame.wb, document.id, by=frame.annotator.id)
-    url.put(doc=None)
-    rest = f" Its labels ({labels:,}) stay." if labels else ""
-    st.toast(f"“{plain(document.title or document.external_id)}” was deleted.{rest}", icon=":material/delete:")
+def _choose_several(matches: list[DocumentView]) -> list[DocumentView]:
+    return [matches[i] for i in _draw_table(matches, "multi-row", None) if i < len(matches)]
 
 
 def _choose(matches: list[DocumentView]) -> DocumentView | None:
     start = next((i for i, d in enumerate(matches) if d.external_id == url.get("doc")), None)
-    rows = [(d.title or d.external_id, d.source, d.sentences) for d in matches]
-    event = st.dataframe(
-        pd.DataFrame(rows, columns=["title", "source", "sentences"]),
-        hide_index=True, on_select="rerun", selection_mode="single-row", height=min(560, 38 + 35 * len(matches)),
-        key=f"data_documents_{hash(tuple(d.id for d in matches))}",
-        selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
-        column_config={"sentences": st.column_config.NumberColumn(width="small")},
-    )  # fmt: skip
-    selection = event["selection"]["rows"]
+    selection = _draw_table(matches, "single-row", start)
     document = matches[selection[0]] if selection and selection[0] < len(matches) else None
     name = document.external_id if document else ""
     if start is None and not name and url.get("doc") and not url.get("search"):
@@ -160,6 +131,19 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
     if name != url.get("doc"):
         url.put(doc=name, sentence=None)
     return document
+
+
+def _draw_table(matches: list[DocumentView], mode: Literal["single-row", "multi-row"], start: int | None) -> list[int]:
+    """The rows that are selected; `start` at first."""
+    rows = [(d.title or d.external_id, d.source, d.sentences) for d in matches]
+    event = st.dataframe(
+        pd.DataFrame(rows, columns=["title", "source", "sentences"]),
+        hide_index=True, on_select="rerun", selection_mode=mode, height=min(560, 38 + 35 * len(matches)),
+        key=f"data_documents_{mode}_{hash(tuple(d.id for d in matches))}",
+        selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
+        column_config={"sentences": st.column_config.NumberColumn(width="small")},
+    )  # fmt: skip
+    return list(event.selection.rows)
 
 
 def render_title(document: DocumentView) -> str:
