@@ -83,8 +83,14 @@ def test_a_hugging_face_directory_gives_the_same_logits(cascade, tmp_path):
     np.testing.assert_allclose(got, last_exit(cascade), atol=1e-4)
 
 
-@pytest.mark.parametrize("to", ["hf", "onnx"])
-@pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
+@pytest.mark.parametrize(
+    ("kind", "to"),
+    [
+        *((kind, "hf") for kind in ("bert", "roberta", "electra")),
+        ("bert", "onnx"),
+        *(pytest.param(kind, "onnx", marks=pytest.mark.slow) for kind in ("roberta", "electra")),
+    ],
+)
 def test_an_earlier_exit_is_exported_without_the_layers_above_it(kind, to, earlier_exit):
     cascade, folder = earlier_exit(kind, to)
     back, card = import_ranker(folder)
