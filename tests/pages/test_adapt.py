@@ -76,6 +76,16 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
     assert at.button(key="adapt_start").disabled and not at.error  # labels are missing, nothing is wrong
 
 
+def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb):
+    first = "With up to 200 questions it takes one to three minutes on two free cores."
+    assert first in texts(open_adapt())
+    result = stored.retrain_result()
+    result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 100}}
+    put_job(wb, state="done", corpus_id=TOWERS, result=result)
+    at = open_adapt()
+    assert "The last one took 1 min 39 s, with 100 training questions." in texts(at) and first not in texts(at)
+
+
 @pytest.fixture
 def handbook(wb):
     folder = wb.settings.corpora_dir / "handbook"

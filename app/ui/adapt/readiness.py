@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.adapt.readiness import Narrowing, Readiness
+from app.adapt.report import RetrainReport
 from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
@@ -15,7 +16,7 @@ from app.ui.errors import guard
 from app.ui.figures import draw_figures
 from app.ui.page import Frame
 from app.ui.text import count, format_percent, plain
-from app.ui.wording import is_paused
+from app.ui.wording import describe_seconds, is_paused
 from app.versions import registry
 from app.versions.management import MAX_NOTE_CHARS
 from app.workbench.workbench import Workbench
@@ -149,7 +150,8 @@ def draw_start(frame: Frame, view: Readiness) -> None:
     elif view.is_ready:
         if ahead := min((j for j in under_way if not is_paused(j)), key=lambda j: j.state != "running", default=None):
             st.caption(f"Job {ahead.id} retrains from another corpus: this one starts when it has ended.")
-        st.caption(f"{describe_training_questions(view)}; {_describe_promotion(frame.wb)}.")
+        promotion, time = _describe_promotion(frame.wb), _describe_time(frame.wb)
+        st.caption(f"{describe_training_questions(view)}; {promotion}. {time}")
 
 
 def _describe_promotion(wb: Workbench) -> str:
@@ -157,6 +159,17 @@ def _describe_promotion(wb: Workbench) -> str:
     kind = RetrainSettings(kind=selection.read_kind()).version_kind
     has_others = kind in registry.ANSWERING and len(list_corpora(wb)) > 1
     return f"{text}, which then answers for all corpora" if has_others else text
+
+
+def _describe_time(wb: Workbench) -> str:
+    """What the last one took, of any corpus: it tells most about this machine."""
+    last = next((j for j in queue.list_jobs(wb, JobKind.RETRAIN) if j.state == "done"), None)
+    if last is None:
+        return "With up to 200 questions it takes one to three minutes on two free cores."
+    report = RetrainReport.from_json(last.result)
+    questions = report.labels.questions  # which results of older programs lack
+    amount = f", with {count(questions, 'training question')}" if questions else ""
+    return f"The last one took {describe_seconds(report.seconds)}{amount}."
 
 
 def _draw_settings(bases: list[str]) -> None:
