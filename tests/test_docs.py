@@ -70,6 +70,18 @@ def test_the_docs_name_no_command_or_option_that_is_gone():
         assert named <= everywhere, heading
 
 
+def test_the_help_of_adapt_names_its_defaults():
+    from app.adapt.label_selection import PRESUMED_COUNT
+    from app.adapt.settings import REPLAY
+    from app.cli import register
+    from as2core.cli import build
+
+    adapt = typer.main.get_command(build([register])).commands["adapt"]
+    texts = {p.name: p.help for p in adapt.params}
+    assert f"; {REPLAY} by default." in texts["replay"]
+    assert f"; {PRESUMED_COUNT} by default." in texts["presumed"]
+
+
 def test_the_rules_are_where_the_docs_say():
     rows = sections((ROOT / "docs/architecture.md").read_text())["Where a rule lives"].strip().splitlines()[2:]
     assert len(rows) >= 12
