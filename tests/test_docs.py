@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,35 @@ def sections(text: str) -> dict[str, str]:
     """The text under each second-level heading."""
     parts = re.split(r"^## (.+)$", text, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def make_anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+
+
+def parts_by_anchor(path: Path) -> dict[str, str]:
+    """The text from each heading to the next one of its level or above it."""
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.M | re.S)
+    heads = list(re.finditer(r"^(#{1,6}) (.+)$", text, re.M))
+    parts: dict[str, str] = {}
+    for i, head in enumerate(heads):
+        later = (h.start() for h in heads[i + 1 :] if len(h[1]) <= len(head[1]))
+        anchor = make_anchor(head[2])
+        n = sum(re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", known) is not None for known in parts)
+        parts[f"{anchor}-{n}" if n else anchor] = text[head.end() : next(later, len(text))]
+    return parts
+
+
+def read_summary(page: Path) -> Iterator[tuple[str, str]]:
+    """The figures of each row of "In short", with the tables that it links to."""
+    for row in sections(page.read_text())["In short"].strip().splitlines()[2:]:
+        if not row.startswith("|"):
+            return
+        _, figures, where = (cell.strip() for cell in row.strip("|").split(" | "))
+        links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", where)
+        yield figures, "\n".join(parts_by_anchor(page.parent / (f or page.name))[a] for f, a in links if a)
 
 
 def top_level_names(path: Path) -> set[str]:
@@ -142,6 +172,34 @@ def test_every_link_leads_somewhere(path):
     links = [x for x in re.findall(r"\]\(([^)#\s]+)", path.read_text()) if "://" not in x]
     gone = [x for x in links if not (path.parent / x).exists()]
     assert not gone
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_anchor_is_a_heading(path):
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.M | re.S)
+    links = [x for x in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text) if "://" not in x[0]]
+    pages = {file: parts_by_anchor(path.parent / file if file else path) for file, _ in links}
+    assert not [f"{file}#{anchor}" for file, anchor in links if anchor not in pages[file]]
+
+
+@pytest.mark.parametrize("page", ["performance.md", "results.md"])
+def test_the_figures_in_short_are_those_of_the_tables(page):
+    rows = list(read_summary(ROOT / "docs" / page))
+    assert len(rows) >= 7
+    for figures, tables in rows:
+        numbers = re.findall(r"\d(?:[\d,.]*\d)?", figures)
+        assert not [n for n in numbers if not re.search(rf"(?<![\d.,]){re.escape(n)}(?![\d]|[.,]\d)", tables)], figures
+
+
+def test_the_table_of_the_readme_has_the_figures_of_the_results():
+    measured = re.split(r"^## ", parts_by_anchor(ROOT / "docs/results.md")["the-shipped-rankers"], flags=re.M)[1:]
+    rows = re.findall(r"^\| [^|]+ \| (\.\d{3}.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    assert len(rows) == 6 and len(measured) == 3
+    for row in rows:
+        figures = [figure.strip() for figure in row.split("|")]
+        for i, section in enumerate(measured):
+            ap, p_at_1 = (f"0{x}" for x in figures[2 * i : 2 * i + 2])
+            assert re.search(rf"^\| .* \| {ap} \(.*\) \| [\d.]+ \| {p_at_1} \|", section, re.M), (row, i)
 
 
 def test_the_readme_holds_what_a_reader_looks_for_first():
