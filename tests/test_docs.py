@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,6 +142,12 @@ def test_every_setting_is_documented_with_its_variable():
     text = (ROOT / "docs/running.md").read_text()
     missing = [f for f in Settings.model_fields if f"| `AS2_{f.upper()}` |" not in text]
     assert not missing
+
+
+def test_every_extra_is_documented():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    listed = sections((ROOT / "docs/running.md").read_text())["Without make"]
+    assert not [extra for extra in extras if f"`{extra}`" not in listed]
 
 
 def test_every_training_setting_is_documented():
