@@ -92,6 +92,17 @@ def test_every_command_is_documented_with_all_its_options(command, options):
     assert not missing
 
 
+def test_the_table_of_commands_has_each_under_the_heading_of_the_help():
+    from app.cli import register
+    from as2core.cli import build
+
+    text = (ROOT / "docs/cli.md").read_text().partition("\n`as2 COMMAND --help`")[0]
+    rows = re.findall(r"^\| (\w.*) \| (\[.*) \|$", text, re.M)
+    documented = {name: panel for panel, names in rows for name in re.findall(r"\[([\w-]+)\]\(#as2-", names)}
+    mounted = typer.main.get_command(build([register])).commands
+    assert documented == {name: command.rich_help_panel for name, command in mounted.items()}
+
+
 def test_the_docs_name_no_command_or_option_that_is_gone():
     known = dict(commands())
     for heading, text in sections((ROOT / "docs/cli.md").read_text()).items():
