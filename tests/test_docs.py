@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,20 @@ def test_the_rules_are_where_the_docs_say():
         assert places and len(places) == row.count(".py"), row
         for file, name in places:
             assert name in top_level_names(ROOT / file), f"{file} has no {name}"
+
+
+def test_what_a_list_prints_as_json_is_documented():
+    from app.jobs.queue import JobView
+    from app.upkeep.backup import BackupView
+    from app.upkeep.check import Finding
+    from app.versions.registry import VersionView
+    from app.workbench.people import AnnotatorView
+
+    documented = sections((ROOT / "docs/cli.md").read_text())
+    views = {"jobs": JobView, "versions": VersionView, "people": AnnotatorView, "check": Finding, "backup": BackupView}
+    for name, view in views.items():
+        words = set(re.findall(r"\w+", documented[f"as2 {name}"].partition("The JSON has")[2]))
+        assert not {field.name for field in fields(view)} - words, name
 
 
 def test_every_technique_has_its_line_in_the_list():
