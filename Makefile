@@ -4,7 +4,7 @@
 # make screenshots   the pictures in docs/screenshots        make kills     100 kills, and what was lost
 #
 # Each sets up what it needs in .venv first. AS2_TORCH replaces the requirement for torch, for instance
-#   make demo AS2_TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
+#   make demo AS2_TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -22,7 +22,7 @@ from typer.exceptions import TyperException
 from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
-from as2core.commands.options import RANKER_HELP, JsonFlag, bundle_options, hide_flag_types
+from as2core.commands.options import RANKER_HELP, RANKING, TRAINING, JsonFlag, bundle_options, hide_flag_types
 from as2core.commands.parity import parity
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
@@ -47,11 +47,13 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
         help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
     )
     cli.callback(invoke_without_command=True)(_print_help_or_version)
-    for command in (rank, eval_, decide, parity, train, transfer, rankers, tune, reproduce, serve):
-        cli.command(command.__name__.rstrip("_"))(bundle_options(command))
+    panels = {RANKING: (rank, eval_, decide, parity, tune, rankers, serve), TRAINING: (train, transfer, reproduce)}
+    for panel, commands in panels.items():
+        for command in commands:
+            cli.command(command.__name__.rstrip("_"), rich_help_panel=panel)(bundle_options(command))
     data.register(cli)
     generate.register(cli)
-    cli.add_typer(keys.keys, name="keys")
+    cli.add_typer(keys.keys, name="keys", rich_help_panel=RANKING)
     for register in load_entry_points(COMMANDS).values() if mount is None else mount:
         register(cli)
     return cli

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,35 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def make_anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+
+
+def parts_by_anchor(path: Path) -> dict[str, str]:
+    """The text from each heading to the next one of its level or above it."""
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.M | re.S)
+    heads = list(re.finditer(r"^(#{1,6}) (.+)$", text, re.M))
+    parts: dict[str, str] = {}
+    for i, head in enumerate(heads):
+        later = (h.start() for h in heads[i + 1 :] if len(h[1]) <= len(head[1]))
+        anchor = make_anchor(head[2])
+        n = sum(re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", known) is not None for known in parts)
+        parts[f"{anchor}-{n}" if n else anchor] = text[head.end() : next(later, len(text))]
+    return parts
+
+
+def read_summary(page: Path) -> Iterator[tuple[str, str]]:
+    """The figures of each row of "In short", with the tables that it links to."""
+    for row in sections(page.read_text())["In short"].strip().splitlines()[2:]:
+        if not row.startswith("|"):
+            return
+        _, figures, where = (cell.strip() for cell in row.strip("|").split(" | "))
+        links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", where)
+        yield figures, "\n".join(parts_by_anchor(page.parent / (f or page.name))[a] for f, a in links if a)
+
+
 def top_level_names(path: Path) -> set[str]:
     """Functions, classes and constants of a module."""
     names = set()
@@ -61,6 +93,17 @@ def test_every_command_is_documented_with_all_its_options(command, options):
     assert not missing
 
 
+def test_the_table_of_commands_has_each_under_the_heading_of_the_help():
+    from app.cli import register
+    from as2core.cli import build
+
+    text = (ROOT / "docs/cli.md").read_text().partition("\n`as2 COMMAND --help`")[0]
+    rows = re.findall(r"^\| (\w.*) \| (\[.*) \|$", text, re.M)
+    documented = {name: panel for panel, names in rows for name in re.findall(r"\[([\w-]+)\]\(#as2-", names)}
+    mounted = typer.main.get_command(build([register])).commands
+    assert documented == {name: command.rich_help_panel for name, command in mounted.items()}
+
+
 def test_the_docs_name_no_command_or_option_that_is_gone():
     known = dict(commands())
     for heading, text in sections((ROOT / "docs/cli.md").read_text()).items():
@@ -68,6 +111,18 @@ def test_the_docs_name_no_command_or_option_that_is_gone():
         named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
         everywhere = {o for options in known.values() for o in options} | {"--help", "--verbose"}
         assert named <= everywhere, heading
+
+
+def test_the_help_of_adapt_names_its_defaults():
+    from app.adapt.label_selection import PRESUMED_COUNT
+    from app.adapt.settings import REPLAY
+    from app.cli import register
+    from as2core.cli import build
+
+    adapt = typer.main.get_command(build([register])).commands["adapt"]
+    texts = {p.name: p.help for p in adapt.params}
+    assert f"; {REPLAY} by default." in texts["replay"]
+    assert f"; {PRESUMED_COUNT} by default." in texts["presumed"]
 
 
 def test_the_rules_are_where_the_docs_say():
@@ -78,6 +133,20 @@ def test_the_rules_are_where_the_docs_say():
         assert places and len(places) == row.count(".py"), row
         for file, name in places:
             assert name in top_level_names(ROOT / file), f"{file} has no {name}"
+
+
+def test_what_a_list_prints_as_json_is_documented():
+    from app.jobs.queue import JobView
+    from app.upkeep.backup import BackupView
+    from app.upkeep.check import Finding
+    from app.versions.registry import VersionView
+    from app.workbench.people import AnnotatorView
+
+    documented = sections((ROOT / "docs/cli.md").read_text())
+    views = {"jobs": JobView, "versions": VersionView, "people": AnnotatorView, "check": Finding, "backup": BackupView}
+    for name, view in views.items():
+        words = set(re.findall(r"\w+", documented[f"as2 {name}"].partition("The JSON has")[2]))
+        assert not {field.name for field in fields(view)} - words, name
 
 
 def test_every_technique_has_its_line_in_the_list():
@@ -99,6 +168,12 @@ def test_every_setting_is_documented_with_its_variable():
     text = (ROOT / "docs/running.md").read_text()
     missing = [f for f in Settings.model_fields if f"| `AS2_{f.upper()}` |" not in text]
     assert not missing
+
+
+def test_every_extra_is_documented():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    listed = sections((ROOT / "docs/running.md").read_text())["Without make"]
+    assert not [extra for extra in extras if f"`{extra}`" not in listed]
 
 
 def test_every_training_setting_is_documented():
@@ -130,6 +205,34 @@ def test_every_link_leads_somewhere(path):
     links = [x for x in re.findall(r"\]\(([^)#\s]+)", path.read_text()) if "://" not in x]
     gone = [x for x in links if not (path.parent / x).exists()]
     assert not gone
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_anchor_is_a_heading(path):
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.M | re.S)
+    links = [x for x in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text) if "://" not in x[0]]
+    pages = {file: parts_by_anchor(path.parent / file if file else path) for file, _ in links}
+    assert not [f"{file}#{anchor}" for file, anchor in links if anchor not in pages[file]]
+
+
+@pytest.mark.parametrize("page", ["performance.md", "results.md"])
+def test_the_figures_in_short_are_those_of_the_tables(page):
+    rows = list(read_summary(ROOT / "docs" / page))
+    assert len(rows) >= 7
+    for figures, tables in rows:
+        numbers = re.findall(r"\d(?:[\d,.]*\d)?", figures)
+        assert not [n for n in numbers if not re.search(rf"(?<![\d.,]){re.escape(n)}(?![\d]|[.,]\d)", tables)], figures
+
+
+def test_the_table_of_the_readme_has_the_figures_of_the_results():
+    measured = re.split(r"^## ", parts_by_anchor(ROOT / "docs/results.md")["the-shipped-rankers"], flags=re.M)[1:]
+    rows = re.findall(r"^\| [^|]+ \| (\.\d{3}.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    assert len(rows) == 6 and len(measured) == 3
+    for row in rows:
+        figures = [figure.strip() for figure in row.split("|")]
+        for i, section in enumerate(measured):
+            ap, p_at_1 = (f"0{x}" for x in figures[2 * i : 2 * i + 2])
+            assert re.search(rf"^\| .* \| {ap} \(.*\) \| [\d.]+ \| {p_at_1} \|", section, re.M), (row, i)
 
 
 def test_the_readme_holds_what_a_reader_looks_for_first():

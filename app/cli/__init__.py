@@ -24,33 +24,31 @@ from app.cli import (
     versions,
 )
 from as2core.commands import keys
+from as2core.commands.options import RANKING
 from as2core.types import Question
+
+# headings of `as2 --help`, beside the library's
+DOCUMENTS, LABELS, RUNNING = "Documents and questions", "Labels, retrains and versions", "Running the workbench"
 
 
 def register(cli: Typer) -> None:
     """Group `as2.commands`: add the workbench's commands to the library's."""
-    for command in (
-        documents.ingest,
-        ask.ask,
-        adapt.adapt,
-        documents.reindex,
-        synonyms.synonyms,
-        processes.app,
-        processes.worker,
-        upkeep.check,
-        upkeep.backup,
-        upkeep.restore,
-        audit.audit,
-    ):
-        cli.command(command.__name__)(command)
-    cli.command("propose")(propose.propose)
-    cli.add_typer(document_management.documents, name="documents")
-    cli.add_typer(labels.labels, name="labels")
-    cli.add_typer(versions.versions, name="versions")
-    cli.add_typer(jobs.jobs, name="jobs")
-    cli.add_typer(people.people, name="people")
+    maintenance = (upkeep.check, upkeep.backup, upkeep.restore)
+    panels = {
+        DOCUMENTS: (documents.ingest, ask.ask, synonyms.synonyms, propose.propose, documents.reindex),
+        LABELS: (adapt.adapt,),
+        RUNNING: (processes.app, processes.worker, *maintenance, audit.audit),
+    }
+    for panel, commands in panels.items():
+        for command in commands:
+            cli.command(command.__name__, rich_help_panel=panel)(command)
+    cli.add_typer(document_management.documents, name="documents", rich_help_panel=DOCUMENTS)
+    cli.add_typer(labels.labels, name="labels", rich_help_panel=LABELS)
+    cli.add_typer(versions.versions, name="versions", rich_help_panel=LABELS)
+    cli.add_typer(jobs.jobs, name="jobs", rich_help_panel=RUNNING)
+    cli.add_typer(people.people, name="people", rich_help_panel=RUNNING)
     # in place of the library's own, which are the same without a record
-    cli.add_typer(keys.keys, name="keys", context_settings={"obj": audit.record_key_act})
+    cli.add_typer(keys.keys, name="keys", rich_help_panel=RANKING, context_settings={"obj": audit.record_key_act})
 
 
 def labelled(corpus: str) -> list[Question]:

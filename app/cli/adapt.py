@@ -53,7 +53,9 @@ def adapt(
         bool, Option("--unsure-incorrect", help="Count pairs labelled only unsure as incorrect.")
     ] = False,
     keep_doubtful: Annotated[bool, Option("--keep-doubtful", help="Train on labels that look wrong, too.")] = False,
-    replay: Annotated[float | None, Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
+    replay: Annotated[
+        float | None, Option(help="Share of the shipped questions mixed in, 0 to 1; 0.25 by default.")
+    ] = None,
     epochs: Annotated[int | None, Option(min=1, help="Passes over the labels; by default those of the kind.")] = None,
     learning_rate: Annotated[float | None, Option(help="Peak rate; by default that of the kind.")] = None,
     seed: Seed = 0,

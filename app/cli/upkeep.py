@@ -45,7 +45,7 @@ def backup(
     with workbench(starter=False) as wb, show_progress("backup") as on_progress:
         view = back_up(wb, file, on_progress)
     print_json(view) if as_json else echo(
-        f"{view.file}: the database and {view.files} files, {view.bytes / 1e6:,.0f} MB"
+        f"{view.file}: the database and {view.files:,} other files, {Path(view.file).stat().st_size / 1e6:,.1f} MB"
     )
 
 

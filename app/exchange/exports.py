@@ -28,9 +28,9 @@ from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
     "jsonl": "one question per line with its candidates, every annotator's labels, the verdicts and the split",
-    "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
+    "csv": "query, docid, rating (1, 0 or as imported); an apostrophe keeps a spreadsheet from reading a formula",
     "table": "question, sentence, label, title, for a spreadsheet; an apostrophe keeps it from reading a formula",
-    "qrels": "qid 0 docid rel (1 or 0)",
+    "qrels": "qid 0 docid rel (1, 0 or as imported)",
     "wikiqa": "question, document, sentence and label (1 or 0) per line, divided by tabs",
     "beir": "corpus, queries and qrels, zipped",
     "run": "the ranking of the version in use: qid Q0 docid rank score tag",

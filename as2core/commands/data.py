@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag, Seed, Setting
+from as2core.commands.options import TRAINING, JsonFlag, Seed, Setting
 from as2core.commands.outputs import check_output_folder, check_outputs, is_dash, open_output
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -45,7 +45,7 @@ def register(cli: typer.Typer) -> None:
     group = typer.Typer(help="Data sets: statistics, conversion, and building the papers' sets.")
     for command in (stats, convert, build, vectors):
         group.command(command.__name__)(command)
-    cli.add_typer(group, name="data")
+    cli.add_typer(group, name="data", rich_help_panel=TRAINING)
 
 
 def stats(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from as2core.commands.options import JsonFlag, Seed, bundle_options
+from as2core.commands.options import TRAINING, JsonFlag, Seed, bundle_options
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
@@ -65,7 +65,7 @@ def register(cli: typer.Typer) -> None:
     group = typer.Typer(help="Write questions for passages, or passages for questions.")
     for command in (questions, passages):
         group.command(command.__name__)(bundle_options(command))
-    cli.add_typer(group, name="generate")
+    cli.add_typer(group, name="generate", rich_help_panel=TRAINING)
 
 
 def questions(

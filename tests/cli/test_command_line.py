@@ -173,6 +173,7 @@ def test_without_a_command_the_help_is_shown(as2):
 
 def test_the_app_joins_by_its_entry_point(as2):
     assert all(name in as2("--help")[1] for name in ("ingest", "ask", "adapt", "labels", "versions", "worker"))
+    assert as2("--help")[1].count(" Commands ") == 0  # each stands under the heading of its kind
 
 
 def test_the_library_alone_has_its_commands_and_leaves_out_who_is_not_installed(monkeypatch, capsys):

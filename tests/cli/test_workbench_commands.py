@@ -683,6 +683,8 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     assert as2_json("check")["sound"]
     view = as2_json("backup", tmp_path / "monday.tar")
     assert view["file"] == str(tmp_path / "monday.tar")
+    _, out, _ = as2("backup", tmp_path / "tuesday.tar")
+    assert f"other files, {(tmp_path / 'tuesday.tar').stat().st_size / 1e6:.1f} MB" in out
     as2("ingest", articles, "--corpus", "later")
     for answer in ("n\n", ""):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))

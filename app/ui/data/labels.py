@@ -41,8 +41,8 @@ def _draw_export(frame: Frame) -> None:
     st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
                "training, validation and test; importing it again changes nothing, but takes an admin where others "
                "gave labels or verdicts. Flags, times and removals from the "
-               "label queue are only in a backup. The other formats have one label per sentence, 1 or 0: they omit "
-               "unsure and evenly disputed labels, and ratings above 1.")  # fmt: skip
+               "label queue are only in a backup. The other formats have one label per sentence: they omit unsure "
+               "and evenly disputed labels.")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
     missing = exports.find_missing(frame.wb, corpus.id)

@@ -25,7 +25,7 @@ TERMS = {
     "AP": "average precision: 1 if all correct candidates come first; its mean over questions is also called MAP",
     "RR": "1 divided by the rank of the first correct candidate",
 }
-DOCUMENTATION = "The documentation is in the folder docs of the program’s source; begin with docs/walk.md."
+DOCUMENTATION = "The documentation is in the folder docs of the program’s source; begin with docs/index.md."
 
 
 def draw_glossary() -> None:

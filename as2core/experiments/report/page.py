@@ -1,4 +1,4 @@
-"""The page of results: what every report says, and the table of all findings at its head.
+"""The page of results: what every report says, after one table of all findings.
 
 Each report is stored beside the page, in the folder named like it, as `NAME.json`, `NAME-trecqa.json` and the like; the
 page's sections are written from these files alone, so that they hold nothing that no command has printed.
