@@ -1138,6 +1138,16 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     assert [m.get("a") for m in maps] == ["correct", None]
 
 
+def test_a_label_and_what_is_in_front_then_are_said_and_the_question_where_it_is_another(wb, monkeypatch):
+    said = []
+    at = opened_list()
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: said.append(data["say"]))
+    at = press(press(press(at, "incorrect"), "up"), "forward")
+    assert said[0].startswith("Incorrect. Row 2 of ")
+    assert ", labelled incorrect: " in said[1] and said[1].startswith("Row 1 of ")
+    assert said[2].startswith("Question: ")
+
+
 def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):
     breaks = []
     at = opened_list()
