@@ -42,7 +42,7 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
         for sentence in range(1, 7):
             said = "correct" if sentence % 2 else "incorrect"
             label(wb, ann, day + 1, sentence, said)
-            label(wb, bob, day + 1, sentence, "correct" if sentence == 2 else said)
+            label(wb, bob, day + 1, sentence, "correct" if day == 0 and sentence in (2, 4) else said)
         clock.advance(days=1)
     at = open_page("agreement")
     found = agreement.measure_agreement(wb, TOWERS).alpha
