@@ -1055,6 +1055,15 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
+def test_guidelines_that_changed_while_one_labels_are_told_once(wb, me):
+    at = open_label().run()
+    assert not at.toast
+    guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
+    at = press(at, "correct")
+    assert [t.value for t in at.toast] == ["The guidelines have changed. They are beside the sentence."]
+    assert not press(at, "correct").toast
+
+
 def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
     rules.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()

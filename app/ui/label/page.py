@@ -208,4 +208,4 @@ def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
         on_open=partial(open_pair, page),
         why_closed=page.why_closed,
     )
-    sidebar.draw_guidelines(page.guidelines)
+    sidebar.draw_guidelines(page.guidelines, frame.corpus.id)
