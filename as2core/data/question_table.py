@@ -2,7 +2,8 @@
 
 CSV with commas, semicolons (as spreadsheets write it where the comma is the decimal sign) or tabs. Columns are found by
 their names, in any order; others are left out. A sentence that appears twice for a question is one: with the labels of
-all its annotators where the rows name them, as labelling tools write it, else if its labels agree. Written, what a spreadsheet would take for a formula has an apostrophe in front, which reading takes away again.
+all its annotators where the rows name them, as labelling tools write it, else if its labels agree. Written, what a
+spreadsheet would take for a formula has an apostrophe in front, which reading takes away again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
