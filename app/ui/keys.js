@@ -154,6 +154,24 @@ function tellChoices() {
   }
 }
 
+// The entries of a list have buttons of the same names; a screen reader is told of which entry each is.
+const ENTRY = ["data_question_", "data_corpus_", "agreement_conflict_", "as2-act-"].map((key) => `[class*="st-key-${key}"]`);
+
+function tellEntries() {
+  for (const entry of document.querySelectorAll(ENTRY.join())) {
+    const text = !entry.matches(".stElementContainer") && entry.querySelector(".as2-act, p")?.textContent.trim();
+    for (const control of text ? entry.querySelectorAll("button,a") : []) {
+      if (control.textContent.toLowerCase().includes(text.toLowerCase())) continue;
+      if (control.getAttribute("aria-description") !== text) control.setAttribute("aria-description", text);
+    }
+  }
+}
+
+function tellRows() {
+  tellChoices();
+  tellEntries();
+}
+
 function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
@@ -214,9 +232,9 @@ export default function (component) {
       if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
     });
     state.opened.observe(document.body, { childList: true, subtree: true });
-    state.drawn = new MutationObserver(tellChoices);
+    state.drawn = new MutationObserver(tellRows);
     state.drawn.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-testid"] });
-    tellChoices();
+    tellRows();
   }
   const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
   const use = ({ data, send }) => {

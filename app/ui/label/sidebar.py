@@ -90,9 +90,9 @@ def draw_acts(
         more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{render_tag(act.label)} {escape(shorten(act.text, 70))}'
-                f"{more}"
-                f'<span class="asked">{escape(shorten(act.question, 64))}</span></div>'
+                f'<div class="as2-act" data-testid="as2-act">{render_tag(act.label)} '
+                f"<bdi>{escape(shorten(act.text, 70))}</bdi>{more}"
+                f'<span class="asked" dir="auto">{escape(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
                 st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:",
