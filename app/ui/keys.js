@@ -167,9 +167,15 @@ function tellEntries() {
   }
 }
 
+// What became of a label given on Ask stands below its buttons, which keep the focus.
+function tellStates() {
+  for (const state of document.querySelectorAll('[class*="st-key-as2-state-"]:not([role])')) state.setAttribute("role", "status");
+}
+
 function tellRows() {
   tellChoices();
   tellEntries();
+  tellStates();
 }
 
 function open({ page = "", field, focus }) {
