@@ -32,6 +32,7 @@ from db.repositories import reviews
 from db.repositories.queues import lock_candidate
 
 RESAMPLES, LEVEL = 300, 0.95
+MIN_EQUAL_QUESTIONS = 6  # with fewer, resamples that are all equal say nothing of other questions
 _ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
 Votes = Mapping[str, int]  # person -> 1 correct, 0 incorrect
 Unit = tuple[int, Votes]  # question id, its labels
@@ -351,4 +352,6 @@ def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) ->
     if len(places) < 2 or not len(values):
         return Estimate(value, None, None, len(units))
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if low == high and len(places) < MIN_EQUAL_QUESTIONS:
+        return Estimate(value, None, None, len(units))
     return Estimate(value, float(low), float(high), len(units))

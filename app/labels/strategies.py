@@ -18,6 +18,7 @@ from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
 UNLABELLED = "unlabelled"  # the default
+OWN = "own"  # one's own labels, to look at them again
 RANDOM = "random"  # whose order is also that of what adaptive queues draw at random
 TOPS = "tops"  # what readers see first: where labels are wanted that do not wait for a queue of their own
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
@@ -301,7 +302,7 @@ QUEUES = {
             when_empty="No label is in doubt. To check labels again, use Second looks on the page Agreement.",
         ),
         Queue(
-            name="own",
+            name=OWN,
             hint="your labels, newest first",
             description="Your own labels, newest first, for review.",
             order=Order(_newest_own, scores=(), is_review=True),

@@ -48,6 +48,56 @@ function sendNext(state) {
   else late(state, state.waiting.splice(0).length);
 }
 
+// The key as it is named in the map. A layout of another alphabet than the Latin has none of its letters: there the place
+// of the key counts.
+function nameKey({ key, code }) {
+  const letter = key.length === 1 && key > "\x7f" && /^Key([A-Z])$/.exec(code)?.[1];
+  return (letter || key).toLowerCase();
+}
+
+// A screen reader says what changes in here: the focus stays where it is while a key brings the next sentence in front.
+function announce(state) {
+  const { doc, say } = state.data;
+  if (say === undefined) return;
+  if (!state.voice) {
+    state.voice = document.createElement("div");
+    state.voice.setAttribute("role", "status");
+    state.voice.dataset.testid = "as2-voice";
+    state.voice.style.cssText = "position:fixed;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap";
+    document.body.append(state.voice);
+  } else if (state.spoken !== doc) {
+    state.voice.textContent = say;
+  }
+  state.spoken = doc;
+}
+
+// Streamlit's toasts are dialogs without a name that nothing reads out.
+function nameToasts() {
+  for (const text of document.querySelectorAll("[data-testid=stToastText]:not([role])")) {
+    text.closest("[data-testid=stToast]")?.setAttribute("aria-label", text.innerText);
+    text.setAttribute("role", "alert");
+  }
+}
+
+// Whoever presses a row's button by Enter goes on at the row in front: in the place of the button there may be one of
+// another row by then. The rows come one after the other, so it is looked for until they have settled.
+function findLabel(element) {
+  return /st-key-label_row_\d+_(\w+)/.exec(element.closest('[class*="st-key-label_row_"]')?.className)?.[1];
+}
+
+function noteRow(state, { detail, target }) {
+  state.follow = detail === 0 ? findLabel(target) : undefined;
+}
+
+function followRow(state, tries) {
+  const row = state.data.doc.split("/")[1];
+  const buttons = document.querySelectorAll(`[class*="st-key-label_row_"][class*="_${state.follow}"] button`);
+  const front = [...buttons].find((b) => b.textContent.endsWith(`, row ${Number(row) + 1}`) && b.offsetParent);
+  if (front && document.activeElement !== front) front.focus({ preventScroll: true });
+  if (tries && state.follow) setTimeout(() => followRow(state, tries - 1), 50);
+  else state.follow = undefined;
+}
+
 function focusField(dialog, tries) {
   const field = dialog.querySelector(FIELD);
   const elsewhere = dialog.contains(document.activeElement) && document.activeElement.matches("button,a,select");
@@ -104,6 +154,30 @@ function tellChoices() {
   }
 }
 
+// The entries of a list have buttons of the same names; a screen reader is told of which entry each is.
+const ENTRY = ["data_question_", "data_corpus_", "agreement_conflict_", "as2-act-"].map((key) => `[class*="st-key-${key}"]`);
+
+function tellEntries() {
+  for (const entry of document.querySelectorAll(ENTRY.join())) {
+    const text = !entry.matches(".stElementContainer") && entry.querySelector(".as2-act, p")?.textContent.trim();
+    for (const control of text ? entry.querySelectorAll("button,a") : []) {
+      if (control.textContent.toLowerCase().includes(text.toLowerCase())) continue;
+      if (control.getAttribute("aria-description") !== text) control.setAttribute("aria-description", text);
+    }
+  }
+}
+
+// What became of a label given on Ask stands below its buttons, which keep the focus.
+function tellStates() {
+  for (const state of document.querySelectorAll('[class*="st-key-as2-state-"]:not([role])')) state.setAttribute("role", "status");
+}
+
+function tellRows() {
+  tellChoices();
+  tellEntries();
+  tellStates();
+}
+
 function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
@@ -115,12 +189,13 @@ export default function (component) {
   if (!state.listen) {
     state.listen = (event) => {
       if (event.key === "Tab") state.tabbed = true;
+      state.follow = undefined;
       if (event.altKey || event.isComposing || !state.data) return;
       const chord = event.ctrlKey || event.metaKey;
       if (event.shiftKey && (chord || event.key.length > 1)) return;
       const isMenu = holdsFocus(state) && event.target.matches("[role=combobox]");
       if (event.key === "Enter" && event.target.matches("input") && !isMenu) setTimeout(() => event.target.blur(), 0);
-      const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
+      const act = state.data.map[(chord ? "ctrl+" : "") + nameKey(event)];
       const field = event.key === "/" && !chord && state.data.field;
       if (!act && !field) return;
       const target = event.composedPath()[0];
@@ -144,6 +219,7 @@ export default function (component) {
     };
     window.addEventListener("pointerdown", state.pointed, true);
     state.chosen = (event) => {
+      noteRow(state, event);
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
     window.addEventListener("click", state.chosen, true);
@@ -155,20 +231,25 @@ export default function (component) {
     window.addEventListener("focusout", state.left, true);
     state.opened = new MutationObserver(() => {
       restoreFocus(state);
+      nameToasts();
       const dialog = document.querySelector("[role=dialog]");
       if (dialog === state.dialog || (dialog && !dialog.querySelector(FIELD))) return;
       state.dialog = dialog;
       if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
     });
     state.opened.observe(document.body, { childList: true, subtree: true });
-    state.drawn = new MutationObserver(tellChoices);
+    state.drawn = new MutationObserver(tellRows);
     state.drawn.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-testid"] });
-    tellChoices();
+    tellRows();
   }
   const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
   const use = ({ data, send }) => {
+    const isNext = state.data && state.data.doc !== data.doc;
     Object.assign(state, { data, send });
     open(data);
+    announce(state);
+    if (isNext && state.tabbed) state.follow ??= findLabel(document.activeElement);
+    if (isNext && state.follow) followRow(state, 20);
     setTimeout(() => sendNext(state), 0);  // of two updates the older one may come last, and is cleaned up at once
   };
   return newest(state.calls, call, use, () => {
@@ -181,6 +262,7 @@ export default function (component) {
     state.drawn.disconnect();
     clearTimeout(state.hide);
     state.late?.remove();
+    state.voice?.remove();
     window.__as2keys = undefined;
   });
 }

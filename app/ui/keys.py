@@ -14,8 +14,9 @@ opens with a text field gives that field the focus. A press that comes before th
 taken, and a word at the foot of the page says so; but where `list` names what the rows in front are of, it waits behind
 one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
 acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether
-to go on (`cancels`), a click beside its buttons sends the action "cancel". The server still has to refuse
-an action whose `doc` is no longer shown.
+to go on (`cancels`), a click beside its buttons sends the action "cancel". `say`, if given, is read out by a screen
+reader whenever `doc` is another. A letter of a layout without Latin ones counts by its place. The server still has to
+refuse an action whose `doc` is no longer shown.
 """
 
 from collections.abc import Callable, Mapping

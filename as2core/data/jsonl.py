@@ -69,11 +69,16 @@ def _drop_empty(**fields: Json) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value not in (None, "", {})}
 
 
+NO_CANDIDATES = 'no "candidates": a line is a question with all of them; a label a line is imported as a table (CSV)'
+
+
 def from_record(record: object) -> Question:
     """The question of a line's JSON object. Raises ValueError that names the field."""
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")
     candidates = record.get("candidates")
+    if candidates is None:
+        raise ValueError(NO_CANDIDATES)
     if not isinstance(candidates, list):
         raise ValueError('"candidates" is not a list')
     own = tuple(parse_candidate(c, i) for i, c in enumerate(candidates))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Row, Select, func, or_, select
 from sqlalchemy.orm import Session
 
+from as2core.types import CORRECT, INCORRECT, UNSURE
 from db.models import Annotator, CurrentLabel, Document, LabelEvent, Question, Sentence
 from db.repositories.pairs import Pair, is_on
 
@@ -67,6 +69,21 @@ def count_by_annotator(session: Session, corpus_id: int) -> list[Row]:
         .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
         .join(Question, Question.id == CurrentLabel.question_id)
         .where(Question.corpus_id == corpus_id)
+    )
+    return list(session.execute(query.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
+
+
+def count_by_person(session: Session, corpus_id: int, today: datetime) -> list[Row]:
+    """Rows (name, today, labels, correct, incorrect, unsure, newest) of people, most labels first; `today`: when the
+    day began."""
+    labels, kinds = func.count().label("labels"), (CORRECT, INCORRECT, UNSURE)
+    counts = [func.count().filter(CurrentLabel.label == kind).label(kind) for kind in kinds]
+    of_today = func.count().filter(CurrentLabel.created >= today).label("today")
+    query = (
+        select(Annotator.name, of_today, labels, *counts, func.max(CurrentLabel.created).label("newest"))
+        .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
+        .join(Question, Question.id == CurrentLabel.question_id)
+        .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
     )
     return list(session.execute(query.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
 

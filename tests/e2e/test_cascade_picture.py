@@ -184,6 +184,14 @@ def test_back_after_a_change_of_the_slider_leads_to_the_question_before_and_forw
     expect(page.locator(SLIDER)).to_have_value("0")
 
 
+def test_a_word_without_end_makes_no_page_wider(open_question):
+    page = open_question()
+    page.locator(".cascade .winners").evaluate(
+        "e => { e.hidden = false; e.innerHTML = `<li>${'x'.repeat(400)}</li>`; }"
+    )
+    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+
+
 @pytest.mark.slow
 def test_each_exit_can_have_its_own_share(open_question):
     page = open_question()

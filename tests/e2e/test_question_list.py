@@ -54,11 +54,13 @@ def test_a_typed_question_is_filtered_added_to_the_queue_opened_and_deleted(page
     expect(page.get_by_role("textbox", name="Question", exact=True)).to_have_value(QUESTION)
     expect(page.get_by_text("In the label queue")).to_be_visible()
     page.get_by_role("button", name="Correct", exact=True).first.click()
-    expect(page.get_by_text("Stored as correct").first).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Stored as correct").first).to_be_visible()  # it is read out
     wait_until_idle(page)
 
     page.goto(f"{small.url}/data?view=questions&find={quote('iron tower')}")
-    row(page, QUESTION).get_by_role("button", name="Delete …").click()
+    delete = row(page, QUESTION).get_by_role("button", name="Delete …")
+    expect(delete).to_have_accessible_description(QUESTION)  # there is one in every row
+    delete.click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("This also deletes 1 label (1 by me)")
     dialog.get_by_role("button", name="Keep it").click()

@@ -6,6 +6,7 @@ from app_pages import button, open_page, texts
 from stored import TOWERS
 
 from app.labels import annotation, label_list
+from app.ui.data import label_list as page
 
 HERE = {"corpus": "Towers", "view": "list"}
 
@@ -48,3 +49,14 @@ def test_a_search_without_a_label_says_so(wb, with_labels):
     at = open_page("data", HERE)
     at = at.text_input(key="data_label_search").set_value("nowhere").run()
     assert "No label matches" in texts(at)
+
+
+def test_ones_own_label_is_corrected_where_it_was_looked_up_and_another_s_is_not(wb, me, with_labels, monkeypatch):
+    annotation.give_label(wb, question_id=2, sentence_id=1, annotator_id=me.id, label="correct")
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]])
+    at = open_page("data", HERE)
+    at = at.button(key="data_label_change_incorrect").click().run()
+    assert stored.labels(wb) == {(2, 1): "incorrect"} and "The label is incorrect now." in [t.value for t in at.toast]
+    assert stored.label_events(wb)[-1].queue == "own"
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[-1]])  # ann's
+    assert "data_label_change_incorrect" not in [b.key for b in open_page("data", HERE).button]

@@ -268,7 +268,7 @@ def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
 def test_an_earlier_act_can_be_opened_and_its_label_changed(wb):
     at = press(press(open_label(), "correct"), "correct")
     at = at.button(key="label_act_open_1").click().run()
-    assert "Your label:" in markup(at)
+    assert "Your label:" in markup(at) and "<bdi>" in markup(at)  # of the acts: it may be written from right to left
     press(at, "incorrect")
     assert stored.labels(wb) == {FIRST: "incorrect", SECOND: "correct"}
 
@@ -1055,6 +1055,15 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
     assert stored.label_events(wb)[0].guideline == 1
 
 
+def test_guidelines_that_changed_while_one_labels_are_told_once(wb, me):
+    at = open_label().run()
+    assert not at.toast
+    guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
+    at = press(at, "correct")
+    assert [t.value for t in at.toast] == ["The guidelines have changed. They are beside the sentence."]
+    assert not press(at, "correct").toast
+
+
 def test_progress_counts_towards_the_target_and_says_the_pace_of_the_sitting(wb, me, clock, monkeypatch):
     rules.set_rules(wb, stored.TOWERS, by=me.id, target=123)
     at = open_label()
@@ -1136,6 +1145,16 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
+
+
+def test_a_label_and_what_is_in_front_then_are_said_and_the_question_where_it_is_another(wb, monkeypatch):
+    said = []
+    at = opened_list()
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: said.append(data["say"]))
+    at = press(press(press(at, "incorrect"), "up"), "forward")
+    assert said[0].startswith("Incorrect. Row 2 of ")
+    assert ", labelled incorrect: " in said[1] and said[1].startswith("Row 1 of ")
+    assert said[2].startswith("Question: ")
 
 
 def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):

@@ -5,6 +5,7 @@ import stored
 from app_pages import find_popover, markup, open_page, texts
 
 from app.corpora import corpora
+from app.labels import annotation
 from app.ui.text import WORD_JOINER
 from app.workbench import people
 from db.models import Annotator
@@ -31,6 +32,17 @@ def test_others_see_people_and_no_log(wb):
     at = open_page("agreement", PEOPLE)
     assert "**ann**" in texts(at) and "Audit log" not in [h.value for h in at.header]
     assert "become the first admin" not in markup(at)
+
+
+def test_an_admin_reads_how_far_each_person_is_and_others_do_not(wb, clock):
+    ann, bob = people.sign_in(wb, "ann"), people.sign_in(wb, "bob")
+    for sentence, who, label in ((1, bob, "correct"), (1, ann, "incorrect"), (2, ann, "unsure")):
+        clock.advance(days=1)
+        annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=who.id, label=label)
+    [table] = [d.value for d in open_page("agreement", PEOPLE).dataframe]
+    assert table.drop(columns="Newest").to_numpy().tolist() == [["ann", 1, 2, 0, 1, 1], ["bob", 0, 1, 1, 0, 0]]
+    stored.set_role(wb, "annotator")
+    assert not open_page("agreement", PEOPLE).dataframe
 
 
 def test_a_viewer_finds_the_shipped_corpora_closed(wb):

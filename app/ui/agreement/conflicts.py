@@ -59,10 +59,10 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
     pair = "_".join(map(str, _get_pair(conflict)))
     before, after = agreement.find_neighbours(frame.wb, conflict.sentence_id)
     labels = " ".join(f"<span>{escape(name)}: {render_tag(label)}</span>" for name, label in conflict.labels)
-    with st.container(border=True):
+    with st.container(border=True, key=f"agreement_conflict_{pair}"):
         st.html(
             f'<div class="as2-item" data-testid="as2-conflict">'
-            f'<p class="why">Conflict {number:,}</p><h2 class="asked">{escape(conflict.question)}</h2>'
+            f'<p class="why">Conflict {number:,}</p><h2 class="asked" dir="auto">{escape(conflict.question)}</h2>'
             f"{show_context(conflict.title, before, conflict.text, after)}"
             f'<p class="scores">{labels}</p>{_render_earlier(conflict.earlier)}</div>'
         )

@@ -1,9 +1,11 @@
 """People, their roles, and the audit log. Only an admin gives roles and sees the log."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import streamlit as st
 
+from app.labels import label_list
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
@@ -49,6 +51,7 @@ def draw(frame: Frame) -> None:
                           on_click=_end_sessions, args=(frame, person))  # fmt: skip
             _draw_role(frame, person)
     if frame.is_admin:
+        _draw_progress(frame)
         _draw_log(frame)
 
 
@@ -80,6 +83,31 @@ def _give_role(frame: Frame, person: AnnotatorView, key: str) -> None:
 def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
     sessions.end_sessions(frame.wb, person.id, by=frame.annotator.id)
     announce(f"The sessions of {person.name} are ended.")
+
+
+def _draw_progress(frame: Frame) -> None:
+    """How far each person is with the corpus."""
+    ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
+    counts = label_list.count_by_person(frame.wb, frame.corpus.id, by=frame.annotator.id, ahead=ahead)
+    if not counts:
+        return
+    st.header(f"Labels in {plain(frame.corpus.name)}", anchor=False)
+    st.dataframe(
+        [
+            {
+                "Person": p.name,
+                "Today": p.today,
+                "All": p.labels,
+                "Correct": p.correct,
+                "Incorrect": p.incorrect,
+                "Unsure": p.unsure,
+                "Newest": format_time(p.newest),
+            }
+            for p in counts
+        ],
+        hide_index=True,
+        key="agreement_progress",
+    )
 
 
 def _draw_log(frame: Frame) -> None:

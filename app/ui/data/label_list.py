@@ -5,9 +5,11 @@ from functools import partial
 
 import streamlit as st
 
-from app.labels import label_list
+from app.labels import annotation, guidelines, label_list
 from app.labels.consensus import count_annotators
+from app.labels.items import Presentation
 from app.labels.label_list import LabelRecord, LabelsView
+from app.labels.strategies import OWN
 from app.ui import url
 from app.ui.data import pages
 from app.ui.errors import guard, show_pending
@@ -41,7 +43,8 @@ def draw(frame: Frame) -> None:
         st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
         return
     st.caption(
-        f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history."
+        f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history or "
+        "to change a label of yours."
     )
     selection = _draw_table(view, f"{key} {number}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -92,6 +95,8 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
 
 
 def _draw_history(frame: Frame, record: LabelRecord) -> None:
+    if record.annotator_id == frame.annotator.id:
+        _draw_changes(frame, record)
     st.subheader("History", anchor=False)
     st.markdown(f"**{plain(record.question)}**  \n{plain(record.sentence)}")
     events = label_list.list_history(frame.wb, record.question_id, record.sentence_id, by=frame.annotator.id)
@@ -107,6 +112,30 @@ def _draw_history(frame: Frame, record: LabelRecord) -> None:
         hide_index=True,
         key="data_label_history",
     )
+
+
+def _draw_changes(frame: Frame, record: LabelRecord) -> None:
+    """One's own label that was looked up is corrected where it stands."""
+    why = frame.explain_refusal("change labels")
+    with st.container(horizontal=True):
+        for label in LABELS:
+            if label != record.label:
+                st.button(f"Change to {label}", key=f"data_label_change_{label}", icon=STYLES[label][1],
+                          disabled=bool(why), help=why, on_click=_change, args=(frame, record, label))  # fmt: skip
+
+
+@guard
+def _change(frame: Frame, record: LabelRecord, label: str) -> None:
+    version = guidelines.read_guidelines(frame.wb, frame.corpus.id).version
+    annotation.give_label(
+        frame.wb,
+        question_id=record.question_id,
+        sentence_id=record.sentence_id,
+        annotator_id=frame.annotator.id,
+        label=label,
+        presentation=Presentation(scores_visible=False, queue=OWN, guideline=version),
+    )
+    announce(f"The label is {label} now.")
 
 
 def draw_dialog(frame: Frame) -> None:

@@ -12,7 +12,7 @@ from app.ranking.next_question import is_list_outdated, rank_next_question, rene
 from app.ranking.retrieval import EmptyCorpus
 from app.ui import url
 from app.ui.errors import guard
-from app.ui.label import rows, undo
+from app.ui.label import rows, speech, undo
 from app.ui.label.choice import LabelPage
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk, Pair
@@ -114,19 +114,19 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
         st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
         state[_BREAKS_KEY] = count_breaks() + 1
         return
-    is_as_expected = False
+    is_as_expected, recorded = False, ""
     try:
         desk = desk if row is None else desk.pick(row)
         pair = desk.pair
         desk = _take_action(page, name, desk)
-        is_as_expected = name not in LABELS or desk.pair != pair
+        is_as_expected, recorded = name not in LABELS or desk.pair != pair, name if name in LABELS else ""
     except (annotation.OverlapReached, annotation.LeftDocument) as error:
         st.toast(str(error), icon=":material/group:")
         desk = desk.skip(page.frame.wb)
     except annotation.CannotUndo as error:
         st.toast(str(error), icon=":material/undo:")
     finally:  # this showing is over in any case: the listener sends one action for each
-        state[DESK_KEY] = desk.next_turn()
+        state[DESK_KEY], state[speech.RECORDED] = desk.next_turn(), recorded
         state[_BREAKS_KEY] = count_breaks() + (not is_as_expected)
 
 
@@ -182,4 +182,4 @@ def _take_list_action(page: LabelPage, name: str, desk: ListDesk) -> ListDesk:
 @guard
 def open_pair(page: LabelPage, pair: Pair) -> None:
     state = st.session_state
-    state[DESK_KEY] = state[DESK_KEY].open_pair(page.frame.wb, pair).next_turn()
+    state[DESK_KEY], state[speech.RECORDED] = state[DESK_KEY].open_pair(page.frame.wb, pair).next_turn(), ""

@@ -71,7 +71,7 @@ def draw_long_question(item: QueueItem | QuestionItem) -> None:
     """The way to all of a question that is shown cut."""
     if len(item.question) > MAX_QUESTION_CHARS:
         with st.expander("The whole question", key=f"label_question_{item.question_id}"):
-            st.html(f'<p class="as2-question">{escape(item.question)}</p>')
+            st.html(f'<p class="as2-question" dir="auto">{escape(item.question)}</p>')
 
 
 def _scores(item: QueueItem) -> str:

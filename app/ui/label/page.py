@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.labels import flags, progress, queues
 from app.labels.strategies import QUEUES
 from app.ui import keys, url
-from app.ui.label import choice, decide, empty_queue, rows, sidebar, undo
+from app.ui.label import choice, decide, empty_queue, rows, sidebar, speech, undo
 from app.ui.label.actions import count_breaks, find_desk, handle_action, open_pair
 from app.ui.label.buttons import LOCKED
 from app.ui.label.choice import LabelPage
@@ -72,6 +72,7 @@ def _listen(page: LabelPage, desk: Desk | ListDesk, dialog: str) -> None:
     """For the keys; none while a dialog opens: what is typed then is meant for it."""
     off = (*(LABELS if _is_locked(desk) else ()), *(("skip", "remove") if page.is_deciding else ()))
     data: dict[str, object] = {"map": {} if dialog else map_keys(page.mode, off), "doc": desk.showing}
+    data["say"] = speech.describe_front(desk)
     if isinstance(desk, ListDesk) and desk.item:
         is_asking = desk.asks_about_hidden(page.frame.wb.clock())
         data |= {"list": desk.item.token, "ahead": STEPS, "breaks": count_breaks(), "cancels": is_asking}
@@ -207,4 +208,4 @@ def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
         on_open=partial(open_pair, page),
         why_closed=page.why_closed,
     )
-    sidebar.draw_guidelines(page.guidelines)
+    sidebar.draw_guidelines(page.guidelines, frame.corpus.id)

@@ -17,6 +17,7 @@ from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
 from as2core.types import LABELS
 
+_GUIDELINES = "_label_guidelines"  # of the session: (corpus id, version) last shown
 ENOUGH = "Enough for a first retrain:"
 NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of questions that the model knows
 
@@ -60,8 +61,13 @@ def draw_retrain(frame: Frame) -> None:
             navigation.to("adapt", "Adapt")
 
 
-def draw_guidelines(guidelines: GuidelineView) -> None:
-    """They are an admin's text: Markdown is what they are written in."""
+def draw_guidelines(guidelines: GuidelineView, corpus_id: int) -> None:
+    """They are an admin's text: Markdown is what they are written in. A version that came since the last run is told,
+    as the labels are given under it from now on."""
+    before, now = st.session_state.get(_GUIDELINES), (corpus_id, guidelines.version)
+    if before is not None and before[0] == corpus_id and before != now:
+        st.toast("The guidelines have changed. They are beside the sentence.", icon=":material/menu_book:")
+    st.session_state[_GUIDELINES] = now
     with st.expander("Guidelines", icon=":material/menu_book:", expanded=True, key="label_guidelines"):
         st.markdown(guidelines.text)
         by = f", by {plain(guidelines.by)}" if guidelines.by else ""
@@ -84,9 +90,9 @@ def draw_acts(
         more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{render_tag(act.label)} {escape(shorten(act.text, 70))}'
-                f"{more}"
-                f'<span class="asked">{escape(shorten(act.question, 64))}</span></div>'
+                f'<div class="as2-act" data-testid="as2-act">{render_tag(act.label)} '
+                f"<bdi>{escape(shorten(act.text, 70))}</bdi>{more}"
+                f'<span class="asked" dir="auto">{escape(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
                 st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:",

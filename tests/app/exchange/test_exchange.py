@@ -469,7 +469,7 @@ def test_a_file_of_nothing_but_malformed_lines_is_reported_line_by_line(wb, towe
     assert [line for line, _ in done.malformed] == [1, 2, 3]
     assert [reason for _, reason in done.malformed][1:] == [
         "nested too deeply to read",
-        '"candidates" is not a list',
+        jsonl.NO_CANDIDATES,
     ]
     assert [(x.line, x.outcome) for x in done.lines] == [(n, "malformed") for n in (1, 2, 3)]
     assert (done.new, done.questions, done.corpus_id) == (0, 0, corpus_id)

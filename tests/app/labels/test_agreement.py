@@ -91,6 +91,15 @@ def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give_sig
     assert [(kind, e.n) for kind, e in agreement.measure_agreement(wb, towers.id).per_kind] == [("when", 2)]
 
 
+def test_a_few_questions_that_all_say_the_same_give_no_interval():
+    def measure(questions: int):
+        same = [(q, {"a": left, "b": right}) for q in range(questions) for left, right in ((0, 1), (1, 0), (0, 0))]
+        return agreement._estimate(same, agreement.ALPHA, 0)
+
+    assert measure(5).value is not None and measure(5).low is measure(5).high is None
+    assert measure(6).low == measure(6).high == pytest.approx(measure(6).value)
+
+
 def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give_signs, clock, ann, bob):
     give_signs(ann, "+-+-")
     give_signs(bob, "+-")

@@ -119,7 +119,7 @@ def test_a_beir_folder_is_loaded(tmp_path):
 def test_problems_are_handed_on_or_raised(tmp_path):
     (tmp_path / "a.jsonl").write_text(jsonl.dumps([QUESTION]) + "{}\n")
     loaded = load_questions(tmp_path / "a.jsonl")
-    assert loaded.questions == [QUESTION] and loaded.problems == ['line 2: "candidates" is not a list']
+    assert loaded.questions == [QUESTION] and loaded.problems == [f"line 2: {jsonl.NO_CANDIDATES}"]
     with pytest.raises(UnreadableFile, match="line 2"):
         load_questions(tmp_path / "a.jsonl", strict=True)
 

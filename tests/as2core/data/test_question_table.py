@@ -60,6 +60,19 @@ def test_a_wrong_row_is_told_by_its_number_and_a_repeated_one_counts_once(row, r
     assert problem == f"line 4: {reason}"
 
 
+def test_rows_that_name_their_annotators_are_one_sentence_with_the_labels_of_all():
+    (question,), (problem,) = read(
+        "question,sentence,annotator,label\nWho?,She.,ann,correct\nWho?,He.,ann,unsure\nWho?,It.,,\nWho?,She.,bob,0\n"
+        "Who?,She.,cy,2\nWho?,He.,ann,unsure\nWho?,She.,bob,correct\n"
+    )
+    assert [(c.text, c.label, c.grade, c.annotations) for c in question.candidates] == [
+        ("She.", 1, None, (("ann", "correct"), ("bob", "incorrect"), ("cy", "correct"))),
+        ("He.", None, None, (("ann", "unsure"),)),
+        ("It.", None, None, ()),
+    ]
+    assert problem == "line 8: the sentence has another label above, for the same question"
+
+
 def test_a_formula_is_written_as_text():
     assert "'=1+1" in "".join(question_table.to_lines([QUESTION, *read("question,text,label\n=1+1,a,1\n")[0]]))
 
