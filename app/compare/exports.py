@@ -5,6 +5,7 @@ of what is stored; nothing is computed again but the tests of an older compariso
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,10 @@ def export_json(view: ComparisonView) -> str:
         "questions": view.questions,
         "candidates": sum(len(q.candidates) for q in view.by_id.values()),
         "with_unlabelled": view.with_unlabelled,
+        "data_digest": view.data_digest or None,
+        "finished": view.finished and view.finished.isoformat(),
         "program": __version__,
-        "rankers": [_describe_ranker(r, metrics) for r in view.distinct_results],
+        "rankers": [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results],
         "unranked": view.unranked or None,
         "comparisons": _list_comparisons(view, metrics),
         "notes": [*filter(None, [view.warning]), *view.notes],
@@ -59,10 +62,11 @@ def export_json(view: ComparisonView) -> str:
     return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
 
 
-def _describe_ranker(r: RankerResult, metrics: list[str]) -> dict[str, object]:
+def _describe_ranker(r: RankerResult, metrics: list[str], digests: Mapping[str, str]) -> dict[str, object]:
     bounds = {m: (r.figures[m].least, r.figures[m].most) for m in metrics if r.figures[m].least is not None}
     return {
         "ranker": r.ranker,
+        "digest": digests.get(r.ranker),
         **{m: r.figures[m].value for m in metrics},
         "intervals": {m: (r.figures[m].low, r.figures[m].high) for m in metrics},
         **({"bounds": bounds} if bounds else {}),

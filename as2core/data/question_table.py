@@ -82,9 +82,9 @@ def _drop_repeats(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[t
     for number, (qid, question, candidate) in rows:
         key = qid, candidate.id
         if key not in labels:
-            labels[key] = candidate.label
+            labels[key] = candidate.relevance
             yield number, (qid, question, candidate)
-        elif labels[key] != candidate.label:
+        elif labels[key] != candidate.relevance:
             report.add(number, "the sentence has another label above, for the same question")
 
 

@@ -29,7 +29,7 @@ from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.ui.compare import downloads, headline, names, results, setup
 from app.ui.compare import sweep as sweep_of
-from app.ui.text import WORD_JOINER
+from app.ui.text import WORD_JOINER, format_time
 from app.versions import promotion
 from app.workbench import people
 from app.worker import RUNNERS
@@ -630,6 +630,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
             difference = means_of(values, metric)[pair["a"]] - means_of(values, metric)[pair["b"]]
             assert pair[metric]["difference"] == pytest.approx(difference)
     at = open_comparison(job)
+    assert f" · {format_time(view.finished)}" in texts(at)  # a saved page and an old result say when they were made
     assert [b.proto.label for b in at.get("download_button")] == [
         "Table as CSV", "Values by question as CSV", "All results as JSON"]  # fmt: skip
 
@@ -752,7 +753,9 @@ def test_sets_and_settings_have_names_to_read_and_the_terminal_s_names_are_in_th
     assert "`labels:NAME`" in data.help and "`--setting clean`, `no-all-neg` or `raw`" in setting.help
     at = open_comparison(job)
     [head] = [m for m in at.markdown if m.value.startswith("**Labels of things**")]
-    assert head.value.endswith("** · 18 questions with correct and incorrect candidates · 4 rankers")
+    assert head.value.endswith(
+        "** · 18 questions with correct and incorrect candidates · 4 rankers · 1 May 2024, 12:00 UTC"
+    )
     assert head.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
 
 
