@@ -34,7 +34,8 @@ Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pai
 class ReportContents:
     """`facts`: a name and a value each, of the data and of how the report was made. `rankers` and `tests` are named as
     in `as2 eval --json`; what a ranker's record lacks has no column. `unranked`: the means of the order in the data.
-    `difference`: what the tests' sample sizes are for."""
+    `difference`: what the tests' sample sizes are for. `outcomes`: the pairs that are told of in words, beside the
+    tables; all where there are none."""
 
     title: str
     facts: Sequence[tuple[str, object]]
@@ -44,6 +45,7 @@ class ReportContents:
     difference: float
     notes: Sequence[str] = ()
     checks: Sequence[Check] = ()
+    outcomes: Sequence[tuple[str, str]] = ()
 
 
 def write_report(contents: ReportContents) -> str:
@@ -53,8 +55,8 @@ def write_report(contents: ReportContents) -> str:
     parts = [f"<h1>{escape(contents.title)}</h1>", f"<dl>{facts}</dl>"]
     parts += [f'<p class="missed">{escape(note)}</p>' for note in contents.notes]
     if tests:
-        outcomes = (_describe_pair(pair, by_measure, "AP", len(tests)) for pair, by_measure in tests.items())
-        parts += ["<h2>Outcome</h2><ul>", *(f"<li>{escape(text)}</li>" for text in outcomes), "</ul>"]
+        texts = [_describe_pair(pair, tests[pair]["AP"], "AP", len(tests)) for pair in contents.outcomes or tests]
+        parts += ["<h2>Outcome</h2><ul>", *(f"<li>{escape(text)}</li>" for text in texts), "</ul>"]
     if contents.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
@@ -71,19 +73,21 @@ class Markup(str):
     """HTML that is not escaped again."""
 
 
-def _describe_pair(pair: tuple[str, str], tests: Mapping[str, Mapping[str, Any]], measure: str, pairs: int) -> str:
-    """Which is better, by how much, and whether that is more than chance."""
-    values = tests[measure]
+def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: str, pairs: int) -> str:
+    """Which is better, by how much, and whether that is more than chance. `pairs`: of the report, which p is corrected
+    for unless the record has a family of its own."""
     test = PairedTest(**{name: values[name] for name in PairedTest.__dataclass_fields__})
     a, b = pair
     counts = f"{a} is better on {count(test.wins, 'question')}, {b} on {test.losses:,}, {test.ties:,} are the same."
     if not test.changes:
         return f"{a} and {b} do not differ in {measure}: all {test.ties:,} questions are the same."
-    p = f"p = {format_p(values['holm'])}".replace("= <", "< ")
-    corrected = f", corrected for {pairs} pairs" if pairs > 1 else ""
+    corrected_p = values["p"] if values["holm"] is None else values["holm"]
+    p = f"p = {format_p(corrected_p)}".replace("= <", "< ")
+    family = values.get("family_size", pairs)
+    corrected = f", corrected for {family} pairs" if family > 1 else ""
     size = f"{measure} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
     interval = f"95 %: {test.low:+.3f} to {test.high:+.3f}"
-    if is_clear(test, values["holm"]):
+    if is_clear(test, corrected_p):
         outcome = (
             f"{a} is {'better' if test.difference > 0 else 'worse'} than {b}: {size} ({interval}; {p}{corrected})."
         )
@@ -117,12 +121,18 @@ def _table_of_pairs(measure: str, contents: ReportContents) -> str:
         "95 % interval",
         "questions better, worse, the same",
         "p",
-        f"p corrected for {count(len(contents.tests), 'pair')} (Holm)",
+        f"p corrected for {_describe_families(measure, contents.tests)} (Holm)",
         "effect size (standard deviations)",
         "difference shown in 80 of 100 cases",
         f"questions needed for {contents.difference:g}",
     )
     return _table(heads, [_list_cells(pair, tests[measure]) for pair, tests in contents.tests.items()])
+
+
+def _describe_families(measure: str, tests: Tests) -> str:
+    """How many pairs each p was corrected for."""
+    sizes = {by_measure[measure].get("family_size", len(tests)) for by_measure in tests.values()}
+    return count(sizes.pop(), "pair") if len(sizes) == 1 else "the pairs of its family"
 
 
 def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
@@ -133,7 +143,7 @@ def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
         f"{t['low']:+.3f} to {t['high']:+.3f}",
         f"{t['wins']:,}, {t['losses']:,}, {t['ties']:,}",
         format_p(t["p"]),
-        format_p(t["holm"]),
+        "" if t["holm"] is None else format_p(t["holm"]),
         effect,
         _format(t["detectable"]),
         _format(t["sample_size"]),

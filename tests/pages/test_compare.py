@@ -609,6 +609,16 @@ def means_of(values, metric):
     return values.groupby("ranker")[metric].mean()
 
 
+def test_a_comparison_is_one_file_to_pass_on_that_needs_nothing_else(wb, job):
+    view = comparison.load_comparison(wb, job)
+    page = exports.export_html(replace(view, warning="Few <b>labels</b>."))
+    assert "Few &lt;b&gt;labels&lt;/b&gt;." in page and "http" not in page
+    [first, *_] = view.list_distinct_pairs("AP")
+    assert f"{abs(first.test.difference):.3f}" in page and page.count("<tr><td>bm25</td>") == 5  # 4 measures, its cost
+    assert "corrected for 6 pairs" in page and "p corrected for 6 pairs (Holm)" in page
+    assert f"{view.questions:,} of {view.data}" in page and view.finished.strftime("%Y-%m-%d") in page
+
+
 def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     view = comparison.load_comparison(wb, job)
     table = pd.read_csv(StringIO(exports.export_table(view)))
@@ -632,7 +642,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     at = open_comparison(job)
     assert f" · {format_time(view.finished)}" in texts(at)  # a saved page and an old result say when they were made
     assert [b.proto.label for b in at.get("download_button")] == [
-        "Table as CSV", "Values by question as CSV", "All results as JSON"]  # fmt: skip
+        "Table as CSV", "Values by question as CSV", "Report as HTML", "All results as JSON"]  # fmt: skip
 
 
 def test_the_csv_files_of_a_comparison_have_the_mark_of_utf_8(wb, job):
