@@ -14,7 +14,7 @@ import numpy as np
 from as2core import metrics
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
-from as2core.metrics import PairedTest, bootstrap, bound_mean, paired_test
+from as2core.metrics import PairedTest, bootstrap, bound_mean, paired_test, to_float32
 from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether, bind_questions
 from as2core.types import OnProgress, Progress, Question
 
@@ -276,10 +276,11 @@ def compute_intervals(
 
 
 def _check_scores(ranker: Ranker, question: Question, scores: np.ndarray) -> np.ndarray:
-    scores = np.asarray(scores, dtype=np.float32)
-    if scores.shape != (len(question.candidates),) or not np.isfinite(scores).all():
+    scores = np.asarray(scores)
+    is_finite = np.isfinite(scores.astype(np.float32))
+    if scores.shape != (len(question.candidates),) or not is_finite.all():
         raise BadSetting(
-            f"{ranker.name} gave {scores.shape} scores, {int(np.isfinite(scores).sum())} of them finite, for the "
+            f"{ranker.name} gave {scores.shape} scores, {int(is_finite.sum())} of them finite, for the "
             f"{len(question.candidates)} candidates of question {question.qid!r}; a ranker gives one finite score each"
         )
-    return scores
+    return to_float32(scores)

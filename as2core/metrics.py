@@ -11,6 +11,7 @@ the same scores give the same figures in trec_eval.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,20 @@ EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes
 def order(scores: np.ndarray) -> np.ndarray:
     """Candidate positions, best first; ties go to the earlier candidate, never by a label. `(n,)` -> int `(n,)`."""
     return np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
+
+
+def to_float32(scores: np.ndarray) -> np.ndarray:
+    """Scores as 32-bit numbers in the same order: of two that differ, and would be equal, the lower becomes the next
+    number below. `(n,)` -> float32 `(n,)`."""
+    exact = np.asarray(scores, dtype=np.float64)
+    rounded = exact.astype(np.float32)
+    if len(np.unique(rounded)) < len(np.unique(exact)):
+        for above, below in pairwise(order(exact).tolist()):
+            if exact[below] == exact[above]:
+                rounded[below] = rounded[above]
+            elif rounded[below] >= rounded[above]:
+                rounded[below] = np.nextafter(rounded[above], np.float32(-np.inf))
+    return rounded
 
 
 def to_ranks(scores: np.ndarray) -> np.ndarray:

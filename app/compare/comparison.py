@@ -4,7 +4,8 @@ question by question."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +100,8 @@ class ComparisonView:
     ranker of a sweep that is one compared by its name -> that name. `paired`: metric -> its tests. `trained_on`: ranker
     -> how many of the questions it was trained on, where it was. `full_names`: a ranker's short name -> its own, where
     it has one (`short_names`). `with_unlabelled`: as in the settings. `warning`: that the labels are too few for the
-    figures to mean much, "" where they are not."""
+    figures to mean much, "" where they are not. `finished`: when it was made; `data_digest`: of its questions;
+    `ranker_digests`: by ranker, of what scores. None of them of the comparison that comes with the program."""
 
     data: str
     setting: str
@@ -117,6 +119,9 @@ class ComparisonView:
     full_names: Mapping[str, str] = field(default_factory=dict)
     with_unlabelled: bool = False
     warning: str = ""
+    finished: datetime | None = None
+    data_digest: str = ""
+    ranker_digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def distinct_results(self) -> tuple[RankerResult, ...]:
@@ -165,7 +170,13 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     per_question = {name: row.result["per_question"] for name, row in evaluations.items()}
     hidden = _find_hidden_labels(wb, settings.data, by)
     twins = find_twins(wb, [row["ranker"] for row in job.result["rows"]])
-    return make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden, twins=twins)
+    view = make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden, twins=twins)
+    return replace(
+        view,
+        finished=job.finished,
+        data_digest=job.result["data_hash"],
+        ranker_digests={name: key.rpartition("@")[2] for name, key in job.result["keys"].items()},
+    )
 
 
 def make_view(

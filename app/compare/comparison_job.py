@@ -6,6 +6,7 @@ ranker scores only that one. Seconds are measured anew in every comparison, all 
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -25,7 +26,7 @@ from app.jobs.remaining import describe_remaining
 from app.ranking.retrieval_order import measure_retrieval
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
-from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
+from app.versions.evaluations import hash_questions, hash_ranker, hash_scores, load_or_evaluate, to_json
 from app.workbench import people
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.data import catalog as datasets
@@ -35,9 +36,11 @@ from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Evaluation
 from as2core.metrics import MEASURES
 from as2core.rankers.base import Ranker, bind_questions, list_untrained
-from as2core.rankers.catalog import list_destinations
+from as2core.rankers.catalog import list_destinations, list_installed
 from as2core.synonyms import Synonyms
 from as2core.types import Json, OnProgress, Progress, Question
+
+log = logging.getLogger(__name__)
 
 SYNONYMS = "synonyms.txt"  # of the job's folder
 SAMPLE_SEED = 0
@@ -98,14 +101,17 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             ranker = loading.load_ranker(job.wb, name)
             bind_questions(ranker, expanded_questions)
             evaluations[name] = _evaluate(job, settings, expanded_questions, place, ranker, notes)
+            keys[name] += hash_scores(name, evaluations[name])
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
         except DatabaseOutage:  # the job goes on when the database is back
             raise
-        except As2Error as e:
+        except Exception as e:
+            if not isinstance(e, As2Error) and not list_installed(name):
+                raise
             job.check()
-            notes.append(f"{name} was left out: {e}")
+            notes.append(f"{name} was left out: {_describe_failure(name, e)}")
             job.event({"kind": "note", "message": notes[-1]})
     if not evaluations:
         raise As2Error(" ".join(notes))
@@ -122,6 +128,14 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             "unranked": _measure_retrieval(job.wb, settings, questions),
         }
     )
+
+
+def _describe_failure(name: str, error: Exception) -> str:
+    """Also of what the code of another package raises."""
+    if isinstance(error, As2Error):
+        return str(error)
+    log.exception("the ranker %s of another package failed", name)
+    return f"{type(error).__name__}: {error}"
 
 
 def _measure_retrieval(wb: Workbench, settings: ComparisonSettings, questions: Sequence[Question]) -> dict[str, object]:

@@ -5,14 +5,18 @@ of what is stored; nothing is computed again but the tests of an older compariso
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.compare.comparison import ComparisonView, RankerResult
-from app.compare.pairs import PairedResult
+from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
+from app.compare.sweeps import parse_ratio
+from as2core.data.catalog import SETTINGS
 from as2core.data.spreadsheet import defuse_formula
 from as2core.metrics import MEASURES
 from as2core.terminal import to_json
+from as2core.text import count
 from as2core.version import __version__
 
 if TYPE_CHECKING:
@@ -43,26 +47,58 @@ def export_values(view: ComparisonView) -> str:
 
 def export_json(view: ComparisonView) -> str:
     """The rankers, the tests of every metric and the notes, named as in `as2 eval --json`."""
-    metrics = [m for m in MEASURES if all(m in r.figures for r in view.results)]
+    metrics = _list_metrics(view)
     document = {
         "data": view.data,
         "setting": view.setting,
         "questions": view.questions,
         "candidates": sum(len(q.candidates) for q in view.by_id.values()),
         "with_unlabelled": view.with_unlabelled,
+        "data_digest": view.data_digest or None,
+        "finished": view.finished and view.finished.isoformat(),
         "program": __version__,
-        "rankers": [_describe_ranker(r, metrics) for r in view.distinct_results],
+        "rankers": [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results],
         "unranked": view.unranked or None,
         "comparisons": _list_comparisons(view, metrics),
-        "notes": [*filter(None, [view.warning]), *view.notes],
+        "notes": _list_notes(view),
     }
     return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
 
 
-def _describe_ranker(r: RankerResult, metrics: list[str]) -> dict[str, object]:
+def export_html(view: ComparisonView) -> str:
+    """A report to pass on or to print: the outcome in words, means with their intervals, tests, and costs."""
+    from as2core.html_report import ReportContents, write_report
+
+    metrics = _list_metrics(view)
+    facts = [("questions", f"{view.questions:,} of {view.data}, {SETTINGS[view.setting]} ({view.setting})")]
+    if view.with_unlabelled:
+        facts.append(("unlabelled", "sentences without a label count as incorrect"))
+    if view.finished:
+        facts.append(("date", view.finished.strftime("%Y-%m-%d %H:%M UTC")))
+    facts.append(("program", f"as2core {__version__}"))
+    rankers = [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results]
+    tests = {(c["a"], c["b"]): {m: c[m] for m in metrics} for c in _list_comparisons(view, metrics)}
+    title = f"{count(len(rankers), 'ranker')} on {view.data}"
+    outcomes = [pair for pair in tests if not any(map(parse_ratio, pair))]  # and not only of a sweep
+    contents = ReportContents(
+        title, facts, rankers, tests, view.unranked, WANTED_DIFFERENCE, _list_notes(view), outcomes=outcomes
+    )
+    return write_report(contents)
+
+
+def _list_metrics(view: ComparisonView) -> list[str]:
+    return [m for m in MEASURES if all(m in r.figures for r in view.results)]
+
+
+def _list_notes(view: ComparisonView) -> list[str]:
+    return [*filter(None, [view.warning]), *view.notes]
+
+
+def _describe_ranker(r: RankerResult, metrics: list[str], digests: Mapping[str, str]) -> dict[str, object]:
     bounds = {m: (r.figures[m].least, r.figures[m].most) for m in metrics if r.figures[m].least is not None}
     return {
         "ranker": r.ranker,
+        "digest": digests.get(r.ranker),
         **{m: r.figures[m].value for m in metrics},
         "intervals": {m: (r.figures[m].low, r.figures[m].high) for m in metrics},
         **({"bounds": bounds} if bounds else {}),
@@ -72,10 +108,10 @@ def _describe_ranker(r: RankerResult, metrics: list[str]) -> dict[str, object]:
     }
 
 
-def _list_comparisons(view: ComparisonView, metrics: list[str]) -> list[dict[str, object]]:
+def _list_comparisons(view: ComparisonView, metrics: list[str]) -> list[dict[str, Any]]:
     """A pair with the tests of every metric; the pairs that have them all."""
     tests = {m: {frozenset((p.a, p.b)): p for p in view.list_distinct_pairs(m)} for m in metrics}
-    comparisons: list[dict[str, object]] = []
+    comparisons: list[dict[str, Any]] = []
     for pair in tests[metrics[0]].values():
         sides = frozenset((pair.a, pair.b))
         if all(sides in tests[m] for m in metrics):
@@ -91,7 +127,13 @@ def _describe_test(pair: PairedResult, *, first: str) -> dict[str, object]:
         test |= {"difference": -pair.test.difference, "low": -pair.test.high, "high": -pair.test.low,
                  "wins": pair.test.losses, "losses": pair.test.wins}  # fmt: skip
     effect = pair.effect if pair.effect is None or pair.a == first else -pair.effect
-    others = {"holm": pair.holm, "effect": effect, "detectable": pair.detectable, "sample_size": pair.sample_size}
+    others = {
+        "holm": pair.holm,
+        "family_size": pair.family_size,
+        "effect": effect,
+        "detectable": pair.detectable,
+        "sample_size": pair.sample_size,
+    }
     return {**test, **others}
 
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from operator import iadd
 from textwrap import shorten
 
@@ -360,13 +360,16 @@ class _Sentences:
 
     def _document(self, name: str, qid: str, c: Candidate) -> DocumentRow:
         """The document of that name and the candidate's title, made if there is none. Where the name belongs to a
-        document with another title, or one that has another sentence of this id, the question gets its own."""
+        document with another title, or one that has another sentence of this id, the question gets its own: one for
+        each title."""
         row = self._ensure_document(name, c.title)
         if row.source != SOURCE and c.title in (row.title, ""):
             return row  # the sentence stood in an earlier version of it
-        if row.title == c.title and all(x.document_id != row.id for x in self._by_name[c.id]):
-            return row
-        return self._ensure_document(f"{qid}:{name}", c.title)
+        own = f"{qid}:{name}"
+        names = chain([own], (f"{own}:{n}" for n in count(2)))
+        while row.title != c.title or any(x.document_id == row.id for x in self._by_name[c.id]):
+            row = self._ensure_document(next(names), c.title)
+        return row
 
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
         if name not in self._documents:

@@ -30,7 +30,14 @@ from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.export import is_own_kind
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
-from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
+from as2core.rankers.catalog import (
+    CATALOG,
+    find_kind_of_file,
+    list_destinations,
+    list_installed,
+    list_parts,
+    split_spec,
+)
 from as2core.rankers.classifier import is_classifier, stamp_files
 from as2core.rankers.specs import read_settings
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
@@ -73,26 +80,42 @@ def load_or_evaluate(
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
     """The evaluation of a version or catalog spec, from the store, or made now and stored. `ranker` is the loaded one,
-    if there is one. What another machine scores is evaluated each time: its model may be another by now. Raises
-    BadSetting, UnknownRanker, DamagedModel, EndpointFailed."""
-    key = hash_ranker(wb, name), hash_questions(questions), setting
-    record = {} if list_destinations(name) else _load(wb, *key)
+    if there is one. What another machine or another package scores is evaluated each time: its model may be another by
+    now. Raises BadSetting, UnknownRanker, DamagedModel, EndpointFailed."""
+    key, data_hash = hash_ranker(wb, name), hash_questions(questions)
+    record = {} if _is_of_others(name) else _load(wb, key, data_hash, setting)
     if "cuts" in record:  # older ones do not say where candidates were dropped
         return from_record(record, name, setting)
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
-    _store(wb, key, name, data, to_record(evaluation))
+    key += hash_scores(name, evaluation)
+    _store(wb, (key, data_hash, setting), name, data, to_record(evaluation))
     return evaluation
 
 
+def _is_of_others(name: str) -> bool:
+    """Whether another machine or another package scores."""
+    return bool(list_destinations(name) or list_installed(name))
+
+
+def hash_scores(name: str, e: Evaluation) -> str:
+    """What the key of an evaluation has after that of its ranker, where another machine or package scores: of a later
+    one with other scores, too, each comparison shows its own. "" for other rankers."""
+    if not _is_of_others(name):
+        return ""
+    digest = hashlib.sha256()
+    for qid, scores in e.scores.items():
+        digest.update(f"{qid}\n".encode() + scores.tobytes())
+    return f"-{digest.hexdigest()[:16]}"
+
+
 def store_evaluation(wb: Workbench, name: str, questions: Sequence[Question], e: Evaluation, *, data: str) -> None:
-    _store(wb, (hash_ranker(wb, name), hash_questions(questions), e.setting), name, data, to_record(e))
+    key = hash_ranker(wb, name) + hash_scores(name, e)
+    _store(wb, (key, hash_questions(questions), e.setting), name, data, to_record(e))
 
 
 def has_evaluation(wb: Workbench, name: str, questions: Sequence[Question], setting: str = SETTING) -> bool:
     """Whether `load_or_evaluate` computes nothing."""
-    return not list_destinations(name) and "cuts" in _load(
-        wb, hash_ranker(wb, name), hash_questions(questions), setting
-    )
+    return not _is_of_others(name) and "cuts" in _load(wb, hash_ranker(wb, name), hash_questions(questions), setting)
 
 
 def load_or_measure(

@@ -193,10 +193,11 @@ def eval_(
 
 
 def _write_report(file: Path, result: EvalResult, command: str) -> None:
-    from as2core.commands.eval_report import write_report
+    from as2core.commands.eval_report import describe_result
     from as2core.data.source import write_text
+    from as2core.html_report import write_report
 
-    write_text(write_report(result, command, datetime.now(UTC)), file)
+    write_text(write_report(describe_result(result, command, datetime.now(UTC))), file)
 
 
 def _format_command(

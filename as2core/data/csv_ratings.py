@@ -11,13 +11,14 @@ from as2core.data import source
 from as2core.data.source import Report, Row, Source
 from as2core.data.spreadsheet import defuse_formula, restore_formula
 from as2core.errors import UnreadableFile
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
 
 
 def stream(file: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct."""
+    """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct, an empty
+    one is none: search teams list what a query found before all of it is rated."""
     rows = source.stream_rows(file, report)
     _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:
@@ -33,7 +34,8 @@ def _parse(row: list[str]) -> Row:
     query, docid, rating = restore_formula(row[0]), restore_formula(row[1]), row[2]
     if not query.strip() or not docid:
         raise ValueError("query or docid is empty")
-    return source.digest_id("q", query), query, source.rated_candidate(docid, rating)
+    candidate = source.rated_candidate(docid, rating) if rating.strip() else Candidate(docid, "")
+    return source.digest_id("q", query), query, candidate
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

@@ -75,7 +75,8 @@ def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[di
         if docid in row:
             report.add(line, f"document {docid!r} appears twice for question {qid!r}")
         row[docid] = place
-    gaps = [q.qid for q in questions if run.get(q.qid, {}).keys().isdisjoint(c.id for c in q.candidates)]
+    ids = {q.qid: {c.id for c in q.candidates} for q in questions}
+    gaps = [qid for qid, own in ids.items() if own and own.isdisjoint(run.get(qid, {}))]
     if gaps:
         share = f"{len(gaps):,} of {len(questions):,} questions"
         raise BadSetting(
@@ -84,7 +85,7 @@ def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[di
         )
     scores, ties = {}, 0
     for q in questions:
-        row = run[q.qid]
+        row = run.get(q.qid, {})  # empty for a question without candidates
         values = _separate_ties(row)
         scores[q.qid] = np.array([values.get(c.id, np.nan) for c in q.candidates], dtype=np.float32)
         counts = Counter(float(np.float32(row[c.id][0])) for c in q.candidates if c.id in row)

@@ -104,7 +104,7 @@ def _join_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tupl
 def _join(above: Candidate, candidate: Candidate) -> Candidate | None:
     """With the labels of both rows, its label that of most; None where they contradict each other."""
     if not above.annotations and not candidate.annotations:
-        return above if above.label == candidate.label else None
+        return above if above.relevance == candidate.relevance else None
     if any(c.label is not None and not c.annotations for c in (above, candidate)):
         return None
     labels = dict(above.annotations)

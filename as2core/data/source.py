@@ -167,10 +167,12 @@ def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Ques
 
 def rated_candidate(docid: str, rating: str) -> Candidate:
     """A candidate with the label and grade of a written rating; above 0 is correct. Raises ValueError unless it is a
-    whole number of at most nine digits, which every database holds."""
-    if not re.fullmatch(r"[+-]?\d{1,9}", rating.strip()):
+    whole number of at most nine digits, which every database holds; "3.0" is one, as pandas writes a column with
+    gaps."""
+    match = re.fullmatch(r"([+-]?\d{1,9})(\.0*)?", rating.strip())
+    if not match:
         raise ValueError(f"rating {rating!r} is not a whole number of at most nine digits")
-    value = int(rating)
+    value = int(match[1])
     return Candidate(docid, "", int(value > 0), grade=None if value in (0, 1) else value)
 
 

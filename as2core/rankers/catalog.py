@@ -54,6 +54,7 @@ _modules = [import_module(f"{rankers.__name__}.{m.name}") for m in pkgutil.iter_
 _entries = {v.name: v for module in _modules for v in vars(module).values() if isinstance(v, Entry)}
 CATALOG = dict(sorted(_entries.items()))
 SAVED: dict[str, type[HasWeights]] = {cls.kind: cls for e in CATALOG.values() for cls in e.saved}
+INSTALLED: set[str] = set()  # the names that other packages gave
 
 
 def get(
@@ -244,6 +245,13 @@ def list_destinations(spec: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for part in list_parts(spec) for host in list_destinations(part.spec)))
 
 
+def list_installed(spec: str) -> tuple[str, ...]:
+    """The rankers of other packages that a spec names. Raises BadSetting."""
+    name = spec.partition(":")[0]
+    own = (name,) if name in INSTALLED else ()
+    return tuple(dict.fromkeys([*own, *(name for part in list_parts(spec) for name in list_installed(part.spec))]))
+
+
 def list_parts(spec: str) -> list[Part]:
     """The rankers that a spec names inside itself; none of a saved fusion's, which its directory names. Raises
     BadSetting."""
@@ -300,6 +308,7 @@ def _add_installed() -> None:
             log.warning("%s (%s) is left out: it is no Entry with a name of its own", point.value, GROUP)
             continue
         CATALOG[entry.name] = entry
+        INSTALLED.add(entry.name)
         SAVED.update({cls.kind: cls for cls in entry.saved})
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from as2core.errors import BadSetting, EndpointFailed
 from as2core.hosts import LOOPBACK
+from as2core.metrics import to_float32
 from as2core.pauses import pause
 from as2core.rankers.base import SendsTexts
 from as2core.rankers.specs import Entry
@@ -196,7 +197,7 @@ def read_scores(body: bytes, n: int) -> np.ndarray:
         scores[index] = _to_finite(score, index)
     if missing := int(np.isnan(scores).sum()):
         raise ValueError(f"{missing} of {n} documents have no score")
-    return scores.astype(np.float32)
+    return to_float32(scores)
 
 
 def _to_finite(score: int | float, index: int) -> float:

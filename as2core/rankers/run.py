@@ -34,6 +34,8 @@ class RunRanker(NeedsQuestions):
         one text that it scores otherwise."""
         (rows, ties), scores, missing = read_run_and_ties(self.file, questions), dict[str, dict[str, float]](), 0
         for q in questions:
+            if not q.candidates:
+                continue
             own, is_missing = scores.setdefault(q.text, {}), np.isnan(rows[q.qid])
             missing += int(is_missing.sum())
             values = np.where(is_missing, _find_last(rows[q.qid]), rows[q.qid])

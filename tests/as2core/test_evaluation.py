@@ -64,6 +64,16 @@ class Prepared(ChoosesEngine, Longest):
         return super().score(question, candidates)
 
 
+def test_scores_that_differ_beyond_32_bits_keep_their_order():
+    """A time stamp, as a ranker of one's own may give it: a 32-bit number has steps of 128 there."""
+    times = SimpleNamespace(name="times", score=lambda question, candidates: [1.7e9 + len(c.text) for c in candidates])
+    got, expected = evaluate(times, QUESTIONS, setting="raw"), evaluate(Longest(), QUESTIONS, setting="raw")
+    assert got.per_question == expected.per_question
+    assert {qid: order(s).tolist() for qid, s in got.scores.items()} == {
+        qid: order(s).tolist() for qid, s in expected.scores.items()
+    }
+
+
 def test_all_questions_are_scored_by_the_engine_that_was_chosen():
     assert evaluate(Prepared(), QUESTIONS).questions == 3  # clean: a, b and the partly judged
 

@@ -26,6 +26,7 @@ from as2core.metrics import (
     name_effect,
     order,
     paired_test,
+    to_float32,
     to_ranks,
     wilson_interval,
 )
@@ -405,3 +406,13 @@ def test_no_reranking_is_the_order_in_which_candidates_come():
     question = Question("q", "?", tuple(Candidate(str(i), "", label) for i, label in enumerate(labels)))
     found = measure_unranked([question])
     assert (found["RR"], found["P@1"], found["AP"]) == (0.5, 0.0, 0.5)
+
+
+@given(st.lists(st.floats(-1e30, 1e30) | st.floats(0.9999999, 1.0), max_size=8))
+def test_32_bit_numbers_have_the_order_and_the_ties_of_the_scores(values):
+    exact, narrow = np.array(values), to_float32(values)
+    assert narrow.dtype == np.float32
+    for i, j in itertools.combinations(range(len(values)), 2):
+        assert np.sign(narrow[i] - np.float64(narrow[j])) == np.sign(exact[i] - exact[j])
+    if len(set(exact.astype(np.float32))) == len(set(values)):
+        assert narrow.tolist() == exact.astype(np.float32).tolist()

@@ -29,7 +29,7 @@ from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.ui.compare import downloads, headline, names, results, setup
 from app.ui.compare import sweep as sweep_of
-from app.ui.text import WORD_JOINER
+from app.ui.text import WORD_JOINER, format_time
 from app.versions import promotion
 from app.workbench import people
 from app.worker import RUNNERS
@@ -609,6 +609,16 @@ def means_of(values, metric):
     return values.groupby("ranker")[metric].mean()
 
 
+def test_a_comparison_is_one_file_to_pass_on_that_needs_nothing_else(wb, job):
+    view = comparison.load_comparison(wb, job)
+    page = exports.export_html(replace(view, warning="Few <b>labels</b>."))
+    assert "Few &lt;b&gt;labels&lt;/b&gt;." in page and "http" not in page
+    [first, *_] = view.list_distinct_pairs("AP")
+    assert f"{abs(first.test.difference):.3f}" in page and page.count("<tr><td>bm25</td>") == 5  # 4 measures, its cost
+    assert "corrected for 6 pairs" in page and "p corrected for 6 pairs (Holm)" in page
+    assert f"{view.questions:,} of {view.data}" in page and view.finished.strftime("%Y-%m-%d") in page
+
+
 def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     view = comparison.load_comparison(wb, job)
     table = pd.read_csv(StringIO(exports.export_table(view)))
@@ -630,8 +640,9 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
             difference = means_of(values, metric)[pair["a"]] - means_of(values, metric)[pair["b"]]
             assert pair[metric]["difference"] == pytest.approx(difference)
     at = open_comparison(job)
+    assert f" · {format_time(view.finished)}" in texts(at)  # a saved page and an old result say when they were made
     assert [b.proto.label for b in at.get("download_button")] == [
-        "Table as CSV", "Values by question as CSV", "All results as JSON"]  # fmt: skip
+        "Table as CSV", "Values by question as CSV", "Report as HTML", "All results as JSON"]  # fmt: skip
 
 
 def test_the_csv_files_of_a_comparison_have_the_mark_of_utf_8(wb, job):
@@ -752,7 +763,9 @@ def test_sets_and_settings_have_names_to_read_and_the_terminal_s_names_are_in_th
     assert "`labels:NAME`" in data.help and "`--setting clean`, `no-all-neg` or `raw`" in setting.help
     at = open_comparison(job)
     [head] = [m for m in at.markdown if m.value.startswith("**Labels of things**")]
-    assert head.value.endswith("** · 18 questions with correct and incorrect candidates · 4 rankers")
+    assert head.value.endswith(
+        "** · 18 questions with correct and incorrect candidates · 4 rankers · 1 May 2024, 12:00 UTC"
+    )
     assert head.help.replace("\\", "") == "In the terminal: labels:things, with --setting clean"
 
 

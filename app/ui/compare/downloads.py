@@ -14,6 +14,8 @@ FILES = (  # title, what makes it, file name, type, what it holds
      "A row a ranker: every metric with its interval, compute and seconds"),
     ("Values by question as CSV", exports.export_values, "comparison-questions.csv", "text/csv",
      "A row a question and ranker, with every metric"),
+    ("Report as HTML", exports.export_html, "comparison.html", "text/html",
+     "One file to pass on or to print: which ranker is better, means with their intervals, and tests"),
     ("All results as JSON", exports.export_json, "comparison.json", "application/json",
      "Means, intervals, paired tests of every metric, dropped candidates and notes, named as in as2 eval with --json"),
 )  # fmt: skip

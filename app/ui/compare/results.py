@@ -17,7 +17,7 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import count, escape, plain, shorten
+from app.ui.text import count, escape, format_time, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
 from as2core.metrics import name_effect
 
@@ -30,7 +30,8 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     st.markdown(
         f"**{plain(name_dataset(view.data))}** · {count_questions(view.questions, view.setting)} · "
         f"{plain(count_rankers([r.ranker for r in view.results]))}"
-        + (" · sentences without a label count as incorrect" if view.with_unlabelled else ""),
+        + (" · sentences without a label count as incorrect" if view.with_unlabelled else "")
+        + (f" · {format_time(view.finished)}" if view.finished else ""),
         help=describe_raw_names(view.data, view.setting),
     )
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})

@@ -1,4 +1,5 @@
 import json
+from datetime import datetime
 from io import StringIO
 from itertools import combinations
 from types import SimpleNamespace
@@ -74,6 +75,15 @@ def test_a_comparison_measures_what_the_metrics_measure(wb, data):
     assert rr.figures["AP"].low <= rr.figures["AP"].value <= rr.figures["AP"].high
     assert bm25.figures["AP"].value == 1.0
     assert bm25.relative_cost is None
+
+
+def test_a_result_and_its_file_say_when_and_of_what_it_was_made(wb, data):
+    first, second = (run_comparison(wb, ["rr", f"bm25:k1={k1}"], data) for k1 in (1.2, 1.5))
+    one, other = (json.loads(exports.export_json(view)) for view in (first, second))
+    assert datetime.fromisoformat(one["finished"]) == first.finished and first.finished.tzinfo is not None
+    assert one["data_digest"] == other["data_digest"] == evaluations.hash_questions(first.by_id.values())
+    digests = [{r["ranker"]: r["digest"] for r in document["rankers"]} for document in (one, other)]
+    assert digests[0]["rr"] == digests[1]["rr"] == evaluations.hash_ranker(wb, "rr").partition("@")[2]
 
 
 def test_an_outage_of_the_database_leaves_no_ranker_out(wb, data, monkeypatch):

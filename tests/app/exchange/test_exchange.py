@@ -62,6 +62,17 @@ def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
     assert exports.export_labels(wb, done.corpus_id, "wikiqa").decode() == WIKIQA
 
 
+def test_a_list_of_results_from_many_documents_keeps_every_title(wb):
+    rows = [("star wars", f"Plot {i}.", i % 4, f"Film {i % 5}") for i in range(8)]
+    table = format_rows([("query", "text", "rating", "title"), *rows])
+    done = import_new(wb, "films.csv", table)
+    [question] = exports.load_labelled_questions(wb, done.corpus_id)
+    titles = {c.text: c.title for c in question.candidates}
+    assert titles == {text: title for _, text, _, title in rows}
+    again = imports.import_labels(wb, done.corpus_id, "films.csv", table.encode())
+    assert (again.new, again.same, again.new_sentences, again.new_documents) == (0, 8, 0, 0)
+
+
 def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
     assert exports.load_labelled_questions(wb, done.corpus_id) == QUESTIONS

@@ -48,6 +48,11 @@ def test_a_bad_rating_is_told_by_number_after_a_field_of_two_lines(bad, reason):
     assert [q.text for q in questions] == ["Who?", "Where\nto?"] and problem.startswith(f"line 5: {reason}")
 
 
+def test_a_document_that_nobody_has_rated_has_no_label():
+    [question], problems = read_all(csv_ratings.stream, b"query,docid,rating\nWho?,a,3\nWho?,b,\nWho?,c, \n")
+    assert [(c.id, c.label) for c in question.candidates] == [("a", 1), ("b", None), ("c", None)] and problems == []
+
+
 def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
     content = b'query,docid,rating\nWho?,a,1\n"caf\xe9\nor bar?",b,1\nWho?,b,0\n'
     (question,), report = read_all(csv_ratings.stream, content)

@@ -44,6 +44,15 @@ def test_a_label_may_be_a_word_a_grade_or_missing():
     ]  # fmt: skip
 
 
+def test_a_whole_number_may_be_written_with_a_point_as_pandas_does_for_a_column_with_gaps():
+    (question,), problems = read("query,text,rating\nWho?,a,3.0\nWho?,b,0.0\nWho?,c,\nWho?,d,1.\n")
+    assert [(c.label, c.grade) for c in question.candidates] == [(1, 3), (0, None), (None, None), (1, None)]
+    assert problems == []
+    (question,), problems = read("query,text,rating\nWho?,a,3\nWho?,b,2.5\nWho?,a,2\n")
+    assert [p.split(":")[0] for p in problems] == ["line 3", "line 4"]  # no average, and no second grade
+    assert [c.grade for c in question.candidates] == [3]
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

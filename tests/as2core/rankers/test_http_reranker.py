@@ -108,6 +108,14 @@ def test_results_in_any_order_and_with_more_fields_are_read():
     assert read_scores(json.dumps(body).encode(), 2).tolist() == [-2.5, 1.0]
 
 
+def test_scores_that_a_server_tells_apart_beyond_32_bits_stay_in_its_order():
+    """As ours gives them for a ranker with large scores: s / (1 + |s|)."""
+    results = [{"index": i, "relevance_score": 1 - (i + 1) * 1e-12} for i in range(4)]
+    assert order(read_scores(json.dumps({"results": results[::-1]}).encode(), 4)).tolist() == [0, 1, 2, 3]
+    results = [{"index": i, "relevance_score": 1 - (4 - i) * 1e-12} for i in range(4)]
+    assert order(read_scores(json.dumps({"results": results}).encode(), 4)).tolist() == [3, 2, 1, 0]
+
+
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_server_is_tried_again_and_waited_for_as_it_asks(status):
     replies = [Reply(status, b""), Reply(status, b"", 7.0), Reply(status, b"", 9e9), Reply(200, answer((0, 3.0)))]

@@ -213,6 +213,14 @@ def test_a_run_says_how_many_questions_it_lacks_and_which_score_is_no_number(tmp
         evaluate(get(spec), SET[:1], setting="raw")
 
 
+def test_a_question_without_candidates_has_no_line_in_a_run(tmp_path):
+    spec = write_trec(tmp_path / "a.run", [("q%201", f"d{i}", i, 9 - i) for i in range(1, 4)])
+    done = evaluate(get(spec), [SET[0], Question("empty", "of nothing ?", ())], setting="raw")
+    assert (done.questions, list(done.per_question["AP"])) == (2, [SET[0].qid])
+    spec = write_trec(tmp_path / "none.run", [])
+    assert evaluate(get(spec), [Question("empty", "of nothing ?", ())], setting="raw").questions == 1
+
+
 def test_a_document_that_a_run_has_twice_is_named_with_its_line(tmp_path):
     spec = write_trec(tmp_path / "a.run", [("q%201", "d0", 1, 3), ("q%201", "d1", 2, 2), ("q%201", "d0", 3, 1)])
     with pytest.raises(UnreadableFile, match=r"a\.run: line 3: document 'd0' appears twice for question 'q 1'"):

@@ -1,0 +1,198 @@
+"""An evaluation as one HTML file that needs nothing else: outcomes in words, tables, and intervals drawn in SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from as2core.evaluation import PairedTest, is_clear
+from as2core.gate import Check
+from as2core.metrics import MEASURES, name_effect
+from as2core.text import count, format_p
+
+WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
+STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1d2430}
+h1,p,li,dd,code{overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}dd{margin:0}
+.table{overflow-x:auto;margin:0 0 2em}table{border-collapse:collapse}
+th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #d8dde5;vertical-align:bottom}
+td{white-space:nowrap}th:first-child,td:first-child{text-align:left}.missed{color:#a3261b}.met{color:#1a6b3c}
+@media(prefers-color-scheme:dark){body{background:#14181f;color:#e4e8ee}td,th{border-color:#39414e}
+.missed{color:#ff9d92}.met{color:#7fd6a2}}"""
+NAMES = {
+    "AP": "average precision: how high all correct sentences rank",
+    "RR": "reciprocal rank: how high the first correct sentence ranks",
+    "P@1": "share of questions whose first sentence is correct",
+    "nDCG@10": "how good the first ten are",
+}
+Row = Sequence[object]
+Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pair of rankers, by measure
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContents:
+    """`facts`: a name and a value each, of the data and of how the report was made. `rankers` and `tests` are named as
+    in `as2 eval --json`; what a ranker's record lacks has no column. `unranked`: the means of the order in the data.
+    `difference`: what the tests' sample sizes are for. `outcomes`: the pairs that are told of in words, beside the
+    tables; all where there are none."""
+
+    title: str
+    facts: Sequence[tuple[str, object]]
+    rankers: Sequence[Mapping[str, Any]]
+    tests: Tests
+    unranked: Mapping[str, float]
+    difference: float
+    notes: Sequence[str] = ()
+    checks: Sequence[Check] = ()
+    outcomes: Sequence[tuple[str, str]] = ()
+
+
+def write_report(contents: ReportContents) -> str:
+    """The whole file. Every name is escaped."""
+    tests, rankers = contents.tests, contents.rankers
+    facts = "".join(f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in contents.facts)
+    parts = [f"<h1>{escape(contents.title)}</h1>", f"<dl>{facts}</dl>"]
+    parts += [f'<p class="missed">{escape(note)}</p>' for note in contents.notes]
+    if tests:
+        texts = [_describe_pair(pair, tests[pair]["AP"], "AP", len(tests)) for pair in contents.outcomes or tests]
+        parts += ["<h2>Outcome</h2><ul>", *(f"<li>{escape(text)}</li>" for text in texts), "</ul>"]
+    if contents.checks:
+        rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
+        parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
+    for measure in (m for m in MEASURES if all(m in r for r in rankers)):
+        parts += [f"<h2>{escape(measure)}</h2><p>{escape(NAMES[measure])}</p>"]
+        parts += [_table_of_means(measure, rankers, contents.unranked.get(measure)), _table_of_pairs(measure, contents)]
+    parts += ["<h2>Rankers</h2>", _table_of_rankers(rankers)]
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+    head += f"<title>{escape(contents.title)}</title><style>{STYLE}</style>"
+    return f'<!doctype html><html lang="en">{head}{"".join(parts)}</html>\n'
+
+
+class Markup(str):
+    """HTML that is not escaped again."""
+
+
+def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: str, pairs: int) -> str:
+    """Which is better, by how much, and whether that is more than chance. `pairs`: of the report, which p is corrected
+    for unless the record has a family of its own."""
+    test = PairedTest(**{name: values[name] for name in PairedTest.__dataclass_fields__})
+    a, b = pair
+    counts = f"{a} is better on {count(test.wins, 'question')}, {b} on {test.losses:,}, {test.ties:,} are the same."
+    if not test.changes:
+        return f"{a} and {b} do not differ in {measure}: all {test.ties:,} questions are the same."
+    corrected_p = values["p"] if values["holm"] is None else values["holm"]
+    p = f"p = {format_p(corrected_p)}".replace("= <", "< ")
+    family = values.get("family_size", pairs)
+    corrected = f", corrected for {family} pairs" if family > 1 else ""
+    size = f"{measure} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
+    interval = f"95 %: {test.low:+.3f} to {test.high:+.3f}"
+    if is_clear(test, corrected_p):
+        outcome = (
+            f"{a} is {'better' if test.difference > 0 else 'worse'} than {b}: {size} ({interval}; {p}{corrected})."
+        )
+    elif test.has_few_changes:
+        outcome = f"Too few questions changed to tell {a} and {b} apart: {size} ({p}{corrected})."
+    else:
+        outcome = (
+            f"No clear difference between {a} and {b}: {size} ({interval}), which could be chance ({p}{corrected})."
+        )
+    return f"{outcome} {counts}"
+
+
+def _table_of_means(measure: str, rankers: Sequence[Mapping[str, Any]], unranked: float | None) -> str:
+    rows: list[Row] = []
+    for r in rankers:
+        low, high = r["intervals"][measure]
+        mean = float(r[measure])
+        rows.append((r["ranker"], _format(mean), _format(low), _format(high), _draw(mean, low, high)))
+    if unranked is not None:
+        rows.append(("no reranking", _format(unranked), "", "", ""))
+    return _table(("ranker", "mean", "from", "to", "95 % interval"), rows)
+
+
+def _table_of_pairs(measure: str, contents: ReportContents) -> str:
+    """ "" for one ranker."""
+    if not contents.tests:
+        return ""
+    heads = (
+        "first minus second",
+        "difference",
+        "95 % interval",
+        "questions better, worse, the same",
+        "p",
+        f"p corrected for {_describe_families(measure, contents.tests)} (Holm)",
+        "effect size (standard deviations)",
+        "difference shown in 80 of 100 cases",
+        f"questions needed for {contents.difference:g}",
+    )
+    return _table(heads, [_list_cells(pair, tests[measure]) for pair, tests in contents.tests.items()])
+
+
+def _describe_families(measure: str, tests: Tests) -> str:
+    """How many pairs each p was corrected for."""
+    sizes = {by_measure[measure].get("family_size", len(tests)) for by_measure in tests.values()}
+    return count(sizes.pop(), "pair") if len(sizes) == 1 else "the pairs of its family"
+
+
+def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
+    effect = "" if t["effect"] is None else f"{t['effect']:.2f} ({name_effect(t['effect'])})"
+    return (
+        f"{pair[0]} minus {pair[1]}",
+        f"{t['difference']:+.3f}",
+        f"{t['low']:+.3f} to {t['high']:+.3f}",
+        f"{t['wins']:,}, {t['losses']:,}, {t['ties']:,}",
+        format_p(t["p"]),
+        "" if t["holm"] is None else format_p(t["holm"]),
+        effect,
+        _format(t["detectable"]),
+        _format(t["sample_size"]),
+    )
+
+
+def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
+    """What each is, and what it cost: enough to find the same one again."""
+    columns: dict[str, Callable[[Mapping[str, Any]], object]] = {
+        "ranker": lambda r: r["ranker"],
+        "version": lambda r: r["version"],
+        "SHA-256 of its weights": lambda r: r["weights"] or "none",
+        "seconds": lambda r: f"{r['seconds']:.1f}",
+        "seconds a question": lambda r: "" if r["seconds_per_question"] is None else f"{r['seconds_per_question']:.4f}",
+        "compute, of the whole model's": lambda r: _format(r["relative_cost"]),
+        "dropped at": lambda r: "; ".join(
+            f"{c['stage']}: {c['dropped']:,}, {c['correct']:,} of them correct" for c in r["cuts"]
+        ),
+    }
+    keys = ("ranker", "version", "weights", "seconds", "seconds_per_question", "relative_cost", "cuts")
+    present = [(head, make) for key, (head, make) in zip(keys, columns.items(), strict=True) if key in rankers[0]]
+    return _table([head for head, _ in present], [[make(r) for _, make in present] for r in rankers])
+
+
+def _table(heads: Sequence[str], rows: Sequence[Row]) -> str:
+    """In a box of its own, in which it scrolls on a narrow screen."""
+    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{_escape(value)}</td>' for value in row)}</tr>" for row in rows)
+    return f'<div class="table" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _escape(value: object) -> str:
+    return value if isinstance(value, Markup) else escape(str(value))
+
+
+def _format(value: object) -> str:
+    return "" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _mark(check: Check) -> Markup:
+    return Markup(f'<span class="{"met" if check.is_met else "missed"}">{escape(check.describe())}</span>')
+
+
+def _draw(mean: float, low: float, high: float) -> Markup:
+    """Between 0 and 1."""
+    x0, x, x1 = (PADDING + value * (WIDTH - 2 * PADDING) for value in (low, mean, high))
+    return Markup(
+        f'<svg width="{WIDTH}" height="14" role="img" aria-label="{low:.3f} to {high:.3f}">'
+        f'<line x1="{PADDING}" x2="{WIDTH - PADDING}" y1="7" y2="7" stroke="currentColor" opacity=".2"/>'
+        f'<line x1="{x0:.1f}" x2="{x1:.1f}" y1="7" y2="7" stroke="currentColor" stroke-width="3"/>'
+        f'<circle cx="{x:.1f}" cy="7" r="4" fill="currentColor"/></svg>'
+    )

@@ -1,0 +1,36 @@
+"""The report of an evaluation: which pairs it tells of in words, and what p is corrected for."""
+
+from dataclasses import asdict
+
+from as2core.html_report import ReportContents, write_report
+from as2core.metrics import PairedTest
+
+
+def make_report(**changes):
+    ranker = {"AP": 0.5, "intervals": {"AP": (0.4, 0.6)}, "relative_cost": None, "cuts": ()}
+    test = asdict(PairedTest(0.1, 0.05, 0.15, 0.001, 20, 3, 10))
+    other = {"holm": 0.003, "effect": 0.4, "detectable": 0.04, "sample_size": 90}
+    tests = {pair: {"AP": {**test, **other}} for pair in (("a", "b"), ("a", "b:ratio=0.3"), ("b", "b:ratio=0.3"))}
+    rankers = [{"ranker": name, **ranker} for name in ("a", "b", "b:ratio=0.3")]
+    return ReportContents("three rankers", [("date", "today & now")], rankers, tests, {}, 0.02, **changes)
+
+
+def test_the_outcome_tells_of_the_pairs_asked_for_and_the_table_of_all():
+    page = write_report(make_report(outcomes=[("a", "b")]))
+    assert page.count("<li>") == 1 and page.count(" minus ") == 4  # a heading and three rows
+    assert write_report(make_report()).count("<li>") == 3
+    assert "today &amp; now" in page
+
+
+def test_p_is_said_to_be_corrected_for_the_pairs_of_the_report_or_of_its_family():
+    assert "corrected for 3 pairs" in write_report(make_report())
+    contents = make_report()
+    contents.tests["a", "b"]["AP"]["family_size"] = 1
+    page = write_report(contents)
+    assert "a is better than b: AP is 0.100 higher (95 %: +0.050 to +0.150; p = 0.003)." in page
+    assert "p corrected for the pairs of its family (Holm)" in page
+
+
+def test_what_a_ranker_s_record_lacks_has_no_column():
+    page = write_report(make_report())
+    assert "SHA-256" not in page and "seconds" not in page and "compute, of the whole model" in page
