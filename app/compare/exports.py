@@ -56,6 +56,7 @@ def export_json(view: ComparisonView) -> str:
         "program": __version__,
         "rankers": [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results],
         "unranked": view.unranked or None,
+        "unranked_order": (view.unranked_order or "data") if view.unranked else None,
         "comparisons": _list_comparisons(view, metrics),
         "notes": [*filter(None, [view.warning]), *view.notes],
     }
