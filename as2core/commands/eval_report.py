@@ -7,7 +7,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
-from as2core.commands.eval_result import EvalResult
+from as2core.commands.eval_result import EvalResult, count_measured_questions
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
 from as2core.metrics import MEASURES, name_effect
@@ -46,6 +46,8 @@ def write_report(result: EvalResult, command: str, now: datetime) -> str:
     for measure in MEASURES:
         parts += [f"<h2>{escape(measure)}</h2><p>{escape(NAMES[measure])}</p>"]
         parts += [_table_of_means(measure, rankers, result.unranked.get(measure)), _table_of_pairs(measure, result)]
+    if result.slices:
+        parts += ["<h2>Slices</h2><p>P@1 and its 95 % interval</p>", _table_of_slices(rankers)]
     parts += ["<h2>Rankers</h2>", _table_of_rankers(rankers)]
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     head += f"<title>{escape(title)}</title><style>{STYLE}</style>"
@@ -61,9 +63,11 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> str:
 
     source = result.source
     rows: list[tuple[str, object]] = [
-        ("questions", f"{len(result.questions):,} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
+        ("questions", f"{_count_questions(result)} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
         ("sentences", "read after their documents' titles, where there are any" if source.titles else "without titles"),
     ]
+    if unlabelled := result.unlabelled_candidates:
+        rows.append(("no label", f"{count(unlabelled, 'candidate')}, counted as not correct"))
     if source.synonyms:
         rows.append(("synonyms", source.synonyms))
     if source.omissions:
@@ -74,6 +78,12 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> str:
         ("command", Markup(f"<code>{escape(command)}</code>")),
     ]
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_escape(value)}</dd>' for name, value in rows)}</dl>"
+
+
+def _count_questions(result: EvalResult) -> str:
+    """Also of how many the means are, where some have no label."""
+    number, with_label = len(result.questions), count_measured_questions(next(iter(result.results.values())))
+    return f"{number:,}" if with_label == number else f"{number:,}, {with_label:,} with a label,"
 
 
 def _describe_pair(pair: tuple[str, str], tests: Mapping[str, Mapping[str, Any]], measure: str, pairs: int) -> str:
@@ -102,14 +112,17 @@ def _describe_pair(pair: tuple[str, str], tests: Mapping[str, Mapping[str, Any]]
 
 
 def _table_of_means(measure: str, rankers: Sequence[Mapping[str, Any]], unranked: float | None) -> str:
+    has_bounds = any(measure in r.get("bounds", ()) for r in rankers)
     rows: list[Row] = []
     for r in rankers:
         low, high = r["intervals"][measure]
         mean = float(r[measure])
-        rows.append((r["ranker"], _format(mean), _format(low), _format(high), _draw(mean, low, high)))
+        bounds = (" to ".join(map(_format, r["bounds"][measure])),) if has_bounds else ()
+        rows.append((r["ranker"], _format(mean), _format(low), _format(high), *bounds, _draw(mean, low, high)))
     if unranked is not None:
-        rows.append(("no reranking", _format(unranked), "", "", ""))
-    return _table(("ranker", "mean", "from", "to", "95 % interval"), rows)
+        rows.append(("no reranking", _format(unranked), "", "", *([""] if has_bounds else ()), ""))
+    heads = ("ranker", "mean", "from", "to", *(["with all labels"] if has_bounds else ()), "95 % interval")
+    return _table(heads, rows)
 
 
 def _table_of_pairs(measure: str, result: EvalResult) -> str:
@@ -143,6 +156,20 @@ def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
         _format(t["detectable"]),
         _format(t["sample_size"]),
     )
+
+
+def _table_of_slices(rankers: Sequence[Mapping[str, Any]]) -> str:
+    """In the first ranker's order."""
+    by_name = [{f"{s['group']}: {s['name']}": s for s in r["slices"]} for r in rankers]
+    rows = [
+        (
+            name,
+            f"{first['questions']:,}",
+            *(f"{s[name]['share']:.3f} ({s[name]['low']:.3f} to {s[name]['high']:.3f})" for s in by_name),
+        )
+        for name, first in by_name[0].items()
+    ]
+    return _table(("slice", "questions", *(r["ranker"] for r in rankers)), rows)
 
 
 def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
