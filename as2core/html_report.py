@@ -63,6 +63,8 @@ def write_report(contents: ReportContents) -> str:
     for measure in (m for m in MEASURES if all(m in r for r in rankers)):
         parts += [f"<h2>{escape(measure)}</h2><p>{escape(NAMES[measure])}</p>"]
         parts += [_table_of_means(measure, rankers, contents.unranked.get(measure)), _table_of_pairs(measure, contents)]
+    if rankers[0].get("slices"):
+        parts += ["<h2>Slices</h2><p>P@1 and its 95 % interval</p>", _table_of_slices(rankers)]
     parts += ["<h2>Rankers</h2>", _table_of_rankers(rankers)]
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     head += f"<title>{escape(contents.title)}</title><style>{STYLE}</style>"
@@ -101,14 +103,17 @@ def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: st
 
 
 def _table_of_means(measure: str, rankers: Sequence[Mapping[str, Any]], unranked: float | None) -> str:
+    has_bounds = any(measure in r.get("bounds", ()) for r in rankers)
     rows: list[Row] = []
     for r in rankers:
         low, high = r["intervals"][measure]
         mean = float(r[measure])
-        rows.append((r["ranker"], _format(mean), _format(low), _format(high), _draw(mean, low, high)))
+        bounds = (" to ".join(map(_format, r["bounds"][measure])),) if has_bounds else ()
+        rows.append((r["ranker"], _format(mean), _format(low), _format(high), *bounds, _draw(mean, low, high)))
     if unranked is not None:
-        rows.append(("no reranking", _format(unranked), "", "", ""))
-    return _table(("ranker", "mean", "from", "to", "95 % interval"), rows)
+        rows.append(("no reranking", _format(unranked), "", "", *([""] if has_bounds else ()), ""))
+    heads = ("ranker", "mean", "from", "to", *(["with all labels"] if has_bounds else ()), "95 % interval")
+    return _table(heads, rows)
 
 
 def _table_of_pairs(measure: str, contents: ReportContents) -> str:
@@ -148,6 +153,20 @@ def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
         _format(t["detectable"]),
         _format(t["sample_size"]),
     )
+
+
+def _table_of_slices(rankers: Sequence[Mapping[str, Any]]) -> str:
+    """In the first ranker's order."""
+    by_name = [{f"{s['group']}: {s['name']}": s for s in r["slices"]} for r in rankers]
+    rows = [
+        (
+            name,
+            f"{first['questions']:,}",
+            *(f"{s[name]['share']:.3f} ({s[name]['low']:.3f} to {s[name]['high']:.3f})" for s in by_name),
+        )
+        for name, first in by_name[0].items()
+    ]
+    return _table(("slice", "questions", *(r["ranker"] for r in rankers)), rows)
 
 
 def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:

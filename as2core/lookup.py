@@ -55,8 +55,9 @@ def read_engine() -> str:
 
 
 def cite(spec: str) -> dict[str, str | None]:
-    """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
-    from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, split_spec
+    """`version`: the name on a trained ranker's card, else the release of the code, which may be another package's;
+    `weights`: their SHA-256."""
+    from as2core.rankers.catalog import CATALOG, INSTALLED, MODELS_DIR, find_shipped_model, split_spec
 
     if spec.partition(":")[0] in CATALOG:
         model = find_shipped_model(spec)
@@ -68,7 +69,8 @@ def cite(spec: str) -> dict[str, str | None]:
         card = json.loads((path / "card.json").read_text()) if path else {}
     except (OSError, ValueError):
         card = {}
-    return {"version": card.get("name", f"as2core {__version__}"), "weights": card.get("sha256")}
+    release = INSTALLED.get(spec.partition(":")[0], f"as2core {__version__}")
+    return {"version": card.get("name", release), "weights": card.get("sha256")}
 
 
 def list_versions() -> dict[str, Path]:

@@ -59,6 +59,7 @@ def export_json(view: ComparisonView) -> str:
         "program": __version__,
         "rankers": [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results],
         "unranked": view.unranked or None,
+        "unranked_order": (view.unranked_order or "data") if view.unranked else None,
         "comparisons": _list_comparisons(view, metrics),
         "notes": _list_notes(view),
     }
@@ -138,6 +139,7 @@ def _describe_test(pair: PairedResult, *, first: str) -> dict[str, object]:
 
 
 def _to_csv(frame: pd.DataFrame) -> str:
-    """Texts that a spreadsheet would take for a formula are defused."""
+    """Texts that a spreadsheet would take for a formula are defused; a column without any value is empty."""
     texts = frame.select_dtypes(exclude="number").columns
-    return frame.assign(**{c: [defuse_formula(str(v)) for v in frame[c]] for c in texts}).to_csv(index=False)
+    cells = {c: ["" if v is None else defuse_formula(str(v)) for v in frame[c]] for c in texts}
+    return frame.assign(**cells).to_csv(index=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from html import escape
 
-from as2core.commands.eval_result import EvalResult
+from as2core.commands.eval_result import EvalResult, count_measured_questions
 from as2core.html_report import Markup, ReportContents
 from as2core.text import count
 from as2core.version import __version__
@@ -30,9 +30,11 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tu
 
     source = result.source
     rows: list[tuple[str, object]] = [
-        ("questions", f"{len(result.questions):,} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
+        ("questions", f"{_count_questions(result)} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
         ("sentences", "read after their documents' titles, where there are any" if source.titles else "without titles"),
     ]
+    if unlabelled := result.unlabelled_candidates:
+        rows.append(("no label", f"{count(unlabelled, 'candidate')}, counted as not correct"))
     if source.synonyms:
         rows.append(("synonyms", source.synonyms))
     if source.omissions:
@@ -43,3 +45,9 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tu
         ("command", Markup(f"<code>{escape(command)}</code>")),
     ]
     return rows
+
+
+def _count_questions(result: EvalResult) -> str:
+    """Also of how many the means are, where some have no label."""
+    number, with_label = len(result.questions), count_measured_questions(next(iter(result.results.values())))
+    return f"{number:,}" if with_label == number else f"{number:,}, {with_label:,} with a label,"

@@ -54,7 +54,7 @@ _modules = [import_module(f"{rankers.__name__}.{m.name}") for m in pkgutil.iter_
 _entries = {v.name: v for module in _modules for v in vars(module).values() if isinstance(v, Entry)}
 CATALOG = dict(sorted(_entries.items()))
 SAVED: dict[str, type[HasWeights]] = {cls.kind: cls for e in CATALOG.values() for cls in e.saved}
-INSTALLED: set[str] = set()  # the names that other packages gave
+INSTALLED: dict[str, str] = {}  # the rankers of other packages: name -> package and its version
 
 
 def get(
@@ -308,7 +308,7 @@ def _add_installed() -> None:
             log.warning("%s (%s) is left out: it is no Entry with a name of its own", point.value, GROUP)
             continue
         CATALOG[entry.name] = entry
-        INSTALLED.add(entry.name)
+        INSTALLED[entry.name] = f"{point.dist.name} {point.dist.version}" if point.dist else point.module
         SAVED.update({cls.kind: cls for cls in entry.saved})
 
 

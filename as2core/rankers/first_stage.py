@@ -12,6 +12,7 @@ import numpy as np
 
 from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
 from as2core.errors import BadSetting
+from as2core.metrics import to_float32
 from as2core.rankers.base import CountsFlops, KeepsTrace, Ranker, hides_encoder
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.passage_cache import PassageCache
@@ -70,7 +71,7 @@ def run_stage(
         scores, flops = ranker.score_and_cost(question, entering)
     else:
         scores = ranker.score(question, entering)
-    scores = np.asarray(scores, dtype=np.float32)
+    scores = to_float32(scores)
     seconds = time.perf_counter() - started
     dropped = select_dropped(alive, scores, survivors)
     is_counted = not hides_encoder(ranker)

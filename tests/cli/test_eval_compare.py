@@ -242,6 +242,25 @@ def test_a_report_says_what_it_is_of_what_came_out_and_how_to_make_it_again(as2,
     )
 
 
+def test_a_report_has_the_slices_and_what_missing_labels_could_change(as2, as2_json, data, tmp_path):
+    lines = [json.loads(line) for line in data.read_text().splitlines()]
+    lines[1]["candidates"][0]["label"] = None
+    lines.append({"qid": "none", "question": RIGHT, "candidates": [{"id": "n-0", "text": "rain"}]})
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = tmp_path / "r.html"
+    document = as2_json("eval", "rr", "jaccard", data, "--setting", "raw", "--slices", "--report", report)
+    html = report.read_text()
+    assert f"<dd>7, 6 with a label, of {data}, every question (raw)</dd>" in html
+    assert "<dt>no label</dt><dd>2 candidates, counted as not correct</dd>" in html
+    for ranker in document["rankers"]:
+        low, high = ranker["bounds"]["AP"]
+        assert f"<td>{low:.3f} to {high:.3f}</td>" in html and low < high
+    shares = [{s["name"]: s["share"] for s in ranker["slices"]} for ranker in document["rankers"]]
+    rows = re.findall(r"<td>words in the answer: (.*?)</td><td>\d</td><td>(\S+) .*?</td><td>(\S+) ", html)
+    assert len(rows) == 2 and shares[0].keys() == shares[1].keys()
+    assert all((float(a), float(b)) == (shares[0][name], shares[1][name]) for name, a, b in rows)
+
+
 def test_a_p_is_never_shown_as_0(as2, as2_json, data, tmp_path):
     write_copies(data, 20)
     code, out, _ = as2("eval", "jaccard", "rr", data, "--report", tmp_path / "r.html")

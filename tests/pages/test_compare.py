@@ -634,6 +634,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     document = json.loads(exports.export_json(view))
     assert [r["ranker"] for r in document["rankers"]] == ["cascade", "starter-2", "bm25", "rr"]
     assert document["rankers"][0]["intervals"]["P@1"] == pytest.approx([figure.low, figure.high])
+    assert document["unranked_order"] == view.unranked_order == "words"
     assert len(document["comparisons"]) == 6 and document["notes"] == list(view.notes)
     for pair in document["comparisons"]:
         for metric in ("AP", "P@1", "RR", "nDCG@10"):

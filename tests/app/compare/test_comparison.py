@@ -82,6 +82,7 @@ def test_a_result_and_its_file_say_when_and_of_what_it_was_made(wb, data):
     one, other = (json.loads(exports.export_json(view)) for view in (first, second))
     assert datetime.fromisoformat(one["finished"]) == first.finished and first.finished.tzinfo is not None
     assert one["data_digest"] == other["data_digest"] == evaluations.hash_questions(first.by_id.values())
+    assert "None" not in exports.export_table(first)  # neither has a cost
     digests = [{r["ranker"]: r["digest"] for r in document["rankers"]} for document in (one, other)]
     assert digests[0]["rr"] == digests[1]["rr"] == evaluations.hash_ranker(wb, "rr").partition("@")[2]
 

@@ -12,9 +12,11 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
 from as2core.data import jsonl
+from as2core.lookup import cite
 from as2core.rankers import catalog
 from as2core.rankers.specs import Entry
 from as2core.types import Candidate, Question
+from as2core.version import __version__
 
 QUESTIONS = [
     Question(f"q{i}", f"what is {i} ?", tuple(Candidate(f"{i}-{j}", f"{i} {j} .", int(j == 3)) for j in range(4)))
@@ -43,7 +45,7 @@ def no_timing(monkeypatch):
 def ranker(monkeypatch):
     ranker = Towards()
     monkeypatch.setitem(catalog.CATALOG, "towards", Entry("towards", "one place first", "", lambda: ranker))
-    monkeypatch.setattr(catalog, "INSTALLED", {"towards"})
+    monkeypatch.setattr(catalog, "INSTALLED", {"towards": "theirs 2.1"})
     return ranker
 
 
@@ -74,6 +76,10 @@ def test_a_ranker_of_a_package_is_evaluated_each_time_and_an_older_result_stays(
     ranker.place = 1
     assert read_p1(compare(wb, data, spec)[1])[spec] == (0.0, 0.0)
     assert read_p1(comparison.load_comparison(wb, first))[spec] == (1.0, 1.0)
+
+
+def test_the_release_of_a_ranker_is_that_of_its_package(ranker):
+    assert [cite(spec)["version"] for spec in ("towards", "bm25")] == ["theirs 2.1", f"as2core {__version__}"]
 
 
 def test_an_older_result_of_a_reranker_behind_an_address_stays(wb, data):

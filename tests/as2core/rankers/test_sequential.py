@@ -1,6 +1,7 @@
 """The Sequential Reranker against the same loop written out, and against the papers' numbers."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as some
 from as2core.cost import head_flops, layer_flops, sequential_cost
 from as2core.errors import BadSetting
 from as2core.evaluation import evaluate
+from as2core.metrics import order
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
@@ -48,6 +50,13 @@ def test_three_stages_by_hand():
     assert trace.dropped_at().tolist() == [1, 0, -1, 1, -1, 0]
     assert [given[i].id for i in trace.ranking()] == ["e", "c", "d", "a", "b", "f"]
     assert [e.title for e in trace.exits] == ["given"] * 3
+
+
+def test_a_stage_whose_scores_differ_beyond_32_bits_passes_its_best_on():
+    times = SimpleNamespace(name="times", score=lambda question, given: [1.7e9 + int(c.id) for c in given])
+    trace = SequentialRanker([Stage(times, 2), Stage(constant(5))]).trace("q", candidates(5))
+    assert trace.dropped_at().tolist() == [0, 0, 0, -1, -1]
+    assert order(SequentialRanker([Stage(times)]).score("q", candidates(5))).tolist() == [4, 3, 2, 1, 0]
 
 
 @given(some.data())
