@@ -122,8 +122,9 @@ class Reranker:
         show_progress_bar: bool | None = None,
     ) -> float | np.ndarray:
         """A score for each (query, document), float64 `(n,)`, or a float for a single pair, also if that is a list. A
-        cascade drops none. A ranker that compares documents (bm25, a fusion) compares those of the same query. The last
-        two arguments are CrossEncoder's, and without effect."""
+        cascade drops none; in int8 it scores the best of a query again in float32, so that a pair alone may get another
+        score, by some 0.01. A ranker that compares documents (bm25, a fusion) compares those of the same query. The
+        last two arguments are CrossEncoder's, and without effect."""
         if not isinstance(pairs, Iterable):
             raise BadSetting(f"pairs is {pairs!r:.60}: give (query, document) pairs")
         each: list[Any] = list(pairs)
