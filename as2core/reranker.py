@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, NotRequired, TypedDict, overload
 
 import numpy as np
@@ -97,7 +98,7 @@ class Reranker:
         return_documents: bool = False,
     ) -> list[list[RankedDocument]]:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
-        if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+        if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1):
             raise BadSetting(f"top_k={top_k!r}: give 1 or more, a whole number, or leave it out for all")
         pairs = [(_read_query(query), _read_documents(documents)) for query, documents in queries]
         relevances = self._score(pairs)
@@ -121,8 +122,9 @@ class Reranker:
         show_progress_bar: bool | None = None,
     ) -> float | np.ndarray:
         """A score for each (query, document), float64 `(n,)`, or a float for a single pair, also if that is a list. A
-        cascade drops none. A ranker that compares documents (bm25, a fusion) compares those of the same query. The last
-        two arguments are CrossEncoder's, and without effect."""
+        cascade drops none; in int8 it scores the best of a query again in float32, so that a pair alone may get another
+        score, by some 0.01. A ranker that compares documents (bm25, a fusion) compares those of the same query. The
+        last two arguments are CrossEncoder's, and without effect."""
         if not isinstance(pairs, Iterable):
             raise BadSetting(f"pairs is {pairs!r:.60}: give (query, document) pairs")
         each: list[Any] = list(pairs)

@@ -102,6 +102,7 @@ class LanguageEngine:
 
     def _score_batch(self, ids: np.ndarray, passages: Sequence[PassageState]) -> np.ndarray:
         n, m = len(passages), len(ids) - 1
+        width = max(1, m)  # of a question that is its end alone one token, for the graph takes no fewer
         lengths = np.array([p.length for p in passages])
         longest = int(lengths.max())
         memory = np.zeros((n, longest, passages[0].memory.shape[-1]), dtype=np.float16)
@@ -109,16 +110,17 @@ class LanguageEngine:
             row[: p.length] = p.memory.numpy()
         first = np.stack([p.rest["first"].numpy() for p in passages])
         about = np.stack([p.rest["about"].numpy() for p in passages])
-        visible = np.zeros((n, 1, m, longest + m), dtype=bool)
+        visible = np.zeros((n, 1, width, longest + width), dtype=bool)
         visible[..., :longest] = (np.arange(longest)[None, :] < lengths[:, None])[:, None, None, :]
-        visible[..., longest:] = np.tri(m, dtype=bool)
+        visible[..., longest:] = np.tri(width, dtype=bool)
         feeds = {
-            "embedded": self.tables.sum_up(np.broadcast_to(ids[:m], (n, m)), lengths),
+            "embedded": self.tables.sum_up(np.broadcast_to(ids[:width], (n, width)), lengths),
             "memory": memory,
             "hide": np.where(visible, np.float32(0), np.float32(HIDDEN_SCORE)),
             "first": first[:, None],
         }
-        states, hidden = self.question.run(None, feeds)  # (n, m + 1, embedding width), (n, m, width)
+        states, hidden = self.question.run(None, feeds)
+        states, hidden = states[:, : m + 1], hidden[:, :m]  # (n, m + 1, embedding width), (n, m, width)
         end_term = self.end_scale * _similarity(hidden, about) + self.end_bias
         word = states @ self.tables.words[ids].T  # (n, m + 1, m + 1)
         word = np.diagonal(word, axis1=1, axis2=2) + self.bias[ids]
@@ -131,7 +133,7 @@ class LanguageEngine:
 
 def _similarity(hidden: np.ndarray, about: np.ndarray) -> np.ndarray:
     """The cosine of the question's states so far and the passage's: (n, m, width), (n, width) -> (n, m + 1)."""
-    so_far = np.concatenate([np.zeros_like(hidden[:, :1]), hidden], 1).cumsum(1)
+    so_far = np.concatenate([np.zeros_like(about)[:, None], hidden], 1).cumsum(1)
     sizes = np.linalg.norm(so_far, axis=2) * np.linalg.norm(about, axis=1)[:, None]
     return np.einsum("nmw,nw->nm", so_far, about) / np.maximum(sizes, 1e-8)
 

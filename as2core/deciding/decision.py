@@ -29,15 +29,17 @@ from as2core.deciding.differences import (
     weigh_items,
 )
 from as2core.deciding.draws import Draw, plan_probabilities, weigh_draws
-from as2core.deciding.powered import MIN_LABELS, PoweredMean, estimate_powered_mean
+from as2core.deciding.powered import MIN_QUESTIONS, PoweredMean, estimate_powered_mean
 from as2core.deciding.proxy import RankProxy
 from as2core.deciding.reading import SLACK, Reading, predict_change
 from as2core.errors import BadSetting
+from as2core.metrics import bound_mean
 
 A, B, EQUAL, OPEN = "a", "b", "equal", "open"
 SAMPLES = 48  # of a question's missing labels, to predict its difference
 RELEARN = 1.25  # the predictions are made anew when so many times as many questions are known
 MIN_FORECAST_DRAWS = 4
+MIN_DRAWS = 2  # for an estimate of other questions
 STEP = 0.01  # between the means that are tested
 SETTLED = 1e-9
 
@@ -108,7 +110,6 @@ class Decision:
     probabilities: np.ndarray
     predictions: np.ndarray
     deviations: np.ndarray
-    first_predictions: np.ndarray
     bets: Bets
     learned_from: int
     draws: tuple[tuple[Draw, float], ...] = ()
@@ -141,11 +142,10 @@ class Decision:
         bounds = np.array([bound_difference(p, settings.measure) for p in pairs])
         costs = np.array([_count_needed(p, settings.measure) for p in pairs])
         decision = cls(
-            settings, tuple(pairs), proxy, offsets, uniforms, bounds, costs, np.zeros(offsets[-1]), zeros, zeros, zeros,
+            settings, tuple(pairs), proxy, offsets, uniforms, bounds, costs, np.zeros(offsets[-1]), zeros, zeros,
             Bets.start(means), 0,
         )  # fmt: skip
-        decision = decision._learn()
-        return replace(decision, first_predictions=decision.predictions)._draw()
+        return decision._learn()._draw()
 
     @property
     def item(self) -> Item | None:
@@ -326,26 +326,18 @@ class Decision:
         return float(weights @ [draw.estimate(value) for draw, value in self.draws])
 
     def estimate_for_others(self) -> PoweredMean | None:
-        """The mean difference over questions like these, with a prediction-powered interval for one look; None of fewer
-        than two draws."""
-        if len(self.draws) < MIN_LABELS:
+        """The mean difference over questions like these, with an interval for one look: of the known differences where
+        all are, else a prediction-powered one; None of fewer than two draws, or questions."""
+        if len(self.draws) < MIN_DRAWS or len(self.pairs) < MIN_QUESTIONS:
             return None
-        draws, values = zip(*self.draws, strict=True)
-        share = draws[0].pool / len(self.pairs)
-        places = [draw.place for draw in draws]
-        weights = np.array([1 / (draw.probability * draw.pool) for draw in draws])
-        others = np.where(self._was_known_before, self.bounds[:, 0], self.first_predictions)
-        return estimate_powered_mean(
-            share * np.array(values), share * self.first_predictions[places], others, level=self.settings.level,
-            weights=weights,
-        )  # fmt: skip
-
-    @property
-    def _was_known_before(self) -> np.ndarray:
-        """Which questions no draw could bring."""
-        flags = self.is_known.copy()
-        flags[[draw.place for draw, _ in self.draws]] = False
-        return flags
+        level, predictions = self.settings.level, np.clip(self.predictions, self.bounds[:, 0], self.bounds[:, 1])
+        if self.is_known.all():
+            return PoweredMean(self.estimate(), *bound_mean(predictions, limits=(-1.0, 1.0), level=level))
+        draws = [draw for draw, _ in self.draws]
+        corrections = np.array([draw.estimate(value) - draw.base for draw, value in self.draws])
+        deviations = np.where(self.is_known, 0.0, self.deviations)
+        weights = weigh_draws([draw.pool for draw in draws])
+        return estimate_powered_mean(self.estimate(), corrections, weights, predictions, deviations, level=level)
 
     def _find_kind(self, least: float, most: float) -> tuple[str, float, bool]:
         tolerance, level = self.settings.tolerance, self.settings.level

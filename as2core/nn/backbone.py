@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from as2core.cost import EncoderShape
 from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
-from as2core.nn.hub import NO_CODE, split_revision
+from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase
@@ -156,11 +156,12 @@ class Backbone(nn.Module):
 
     def _truncate_question(self, question: str) -> tuple[str, int]:
         """The question, at most QUESTION_TOKENS long, and its number of tokens."""
-        spans = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        tokens = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True, **_IDS_ONLY)
+        spans = tokens["offset_mapping"]
         if len(spans) <= QUESTION_TOKENS:
             return question, len(spans)
         cut = question[: spans[QUESTION_TOKENS - 1][1]]
-        return cut, len(self.tokenizer(cut, add_special_tokens=False)["input_ids"])
+        return cut, len(self.tokenizer(cut, add_special_tokens=False, **_IDS_ONLY)["input_ids"])
 
     def pad(self, packed: Packed, rows: list[int]) -> tuple[Tensor, Tensor, Tensor]:
         """The given rows as ids, mask of real tokens, and mask of the second text's tokens, each (rows, longest)."""
@@ -233,7 +234,7 @@ def load_backbone(name: str | None = None, *, segments: bool | None = None) -> B
         model = AutoModel.from_pretrained(
             source, revision=revision, attn_implementation="sdpa", dtype=torch.float32, **NO_CODE
         )
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
     except (OSError, ValueError) as e:
         raise DamagedModel(
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "

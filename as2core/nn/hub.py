@@ -12,6 +12,8 @@ import re
 from as2core.data.source import is_folder
 
 NEWEST = "main"
+# a "[SEP]" that somebody wrote is a text's; as the special token it would divide question and candidate
+PLAIN_TEXT = {"split_special_tokens": True}
 NO_CODE = {"trust_remote_code": False}  # or transformers asks on the terminal whether to run a checkpoint's own Python
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 

@@ -142,16 +142,15 @@ class BiEncoderRanker(CountsFlops, HasNetwork):
 
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self.backbone, self.max_length)
-        by_text = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
-        new = [t for t in dict.fromkeys(texts) if t not in by_text]
+        states = cache.get(self._fingerprint, texts)
+        new = [t for t in dict.fromkeys(texts) if t not in states]
         if new:
-            vectors = self.embed(new)
-            cache.put(
-                self._fingerprint,
-                {t: PassageState(torch.from_numpy(v)[None], {}) for t, v in zip(new, vectors, strict=True)},
-            )
-            by_text.update(zip(new, vectors, strict=True))
-        return np.stack([by_text[t] for t in texts]), new
+            vectors = torch.from_numpy(self.embed(new))
+            # as the cache will give them back
+            own = {t: PassageState(v[None].half(), {}) for t, v in zip(new, vectors, strict=True)}
+            cache.put(self._fingerprint, own)
+            states |= own
+        return np.stack([states[t].memory[0].float().numpy() for t in texts]), new
 
 
 def build(*, backbone: str | None = None, max_length: int | None = None) -> BiEncoderRanker:

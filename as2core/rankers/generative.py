@@ -190,7 +190,7 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         from as2core.nn.backbone import QUESTION_TOKENS
 
         tok = self.module.tokenizer
-        places = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        places = tok(question, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
         places = places[:QUESTION_TOKENS]
         log_p = self._question_log_p(question, list(texts))  # (n, tokens), with the end behind those of the question
         words, columns = [], []
@@ -266,7 +266,7 @@ def load_question_lm(
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED, hide_progress_bars, load_backbone
-    from as2core.nn.hub import NO_CODE, split_revision
+    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
     from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, CausalLM, PrefixLM, Seq2SeqLM
 
     if (name is None or name == DEFAULT_BACKBONE) and not as_paper:
@@ -293,7 +293,7 @@ def load_question_lm(
     for kinds, loader, lm in ((SEQ2SEQ, AutoModelForSeq2SeqLM, Seq2SeqLM), (CAUSAL, AutoModelForCausalLM, CausalLM)):
         if kind in kinds:
             model = loader.from_pretrained(source, revision=revision, dtype=torch.float32, **NO_CODE)
-            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
+            tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
             return lm(model, tokenizer, max_length=max_length, as_paper=as_paper)
     raise UnsupportedBackbone(
         f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "

@@ -126,21 +126,33 @@ def _load_tokenizer(folder: Path, max_length: int | None) -> Any:
     """The fast tokenizer, which cuts and does not pad."""
     from transformers import PreTrainedTokenizerFast
 
+    config = _read_config(folder)
     if max_length is None:
-        max_length = min(_read_max_length(folder), MAX_TOKENS)
+        max_length = min(_read_max_length(config), MAX_TOKENS)
     if max_length < 8:
         raise BadSetting(f"max_length={max_length}: give 8 tokens or more, two texts have to fit")
-    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER)).backend_tokenizer
+    is_plain = bool(config.get("split_special_tokens"))  # which the other file does not say
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / TOKENIZER), split_special_tokens=is_plain
+    ).backend_tokenizer
     tokenizer.enable_truncation(max_length, strategy="longest_first")
     tokenizer.no_padding()
     return tokenizer
 
 
-def _read_max_length(folder: Path) -> int:
+def _read_config(folder: Path) -> dict:
+    """What transformers stores beside a tokenizer; {} where it is missing or damaged."""
     try:
         config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _read_max_length(config: dict) -> int:
+    try:
         return int(config["model_max_length"])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return MAX_TOKENS
 
 

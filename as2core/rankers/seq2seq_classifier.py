@@ -73,7 +73,7 @@ def load_seq2seq_classifier(name: str, *, max_length: int = 128) -> Seq2SeqClass
     from transformers import AutoModel, AutoTokenizer
 
     from as2core.nn.backbone import hide_progress_bars
-    from as2core.nn.hub import NO_CODE, split_revision
+    from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
     from as2core.nn.question_lm import SEQ2SEQ
     from as2core.nn.seq2seq_classifier import Seq2SeqClassifier
 
@@ -82,5 +82,5 @@ def load_seq2seq_classifier(name: str, *, max_length: int = 128) -> Seq2SeqClass
     hide_progress_bars()
     source, revision = split_revision(name)
     model = AutoModel.from_pretrained(source, revision=revision, dtype=torch.float32, **NO_CODE)
-    tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **NO_CODE)
+    tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, **PLAIN_TEXT, **NO_CODE)
     return Seq2SeqClassifier(model, tokenizer, name, max_length=max_length)

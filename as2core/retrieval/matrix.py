@@ -50,7 +50,7 @@ class VectorMatrix:
             self._names.append(name)
             self._place[n] = at
         else:
-            self._documents[self._names[at][1]].discard(n)
+            self._forget(n, self._names[at][1])
         self._documents.setdefault(name[1], set()).add(n)
         self._rows[at], self._numbers[at], self._names[at] = vector, n, name
 
@@ -59,11 +59,18 @@ class VectorMatrix:
         self._last = None
         for n in [n for n in self._place if n not in numbers]:
             at, last = self._place.pop(n), len(self) - 1
-            self._documents[self._names[at][1]].discard(n)
+            self._forget(n, self._names[at][1])
             name = self._names.pop()
             if at != last:
                 self._rows[at], self._numbers[at], self._names[at] = self._rows[last], self._numbers[last], name
                 self._place[int(self._numbers[at])] = at
+
+    def _forget(self, n: int, document: str) -> None:
+        """Row `n` is none of the document's any more."""
+        numbers = self._documents[document]
+        numbers.discard(n)
+        if not numbers:
+            del self._documents[document]
 
     def nearest(self, vector: np.ndarray, k: int, documents: Iterable[str] | None = None) -> list[ScoredRow]:
         """The `k` rows with the largest inner product with `vector` `(d,)`, best first, equal ones by number; only of

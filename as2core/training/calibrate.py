@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.logit_cache import with_cache
 from as2core.cascade.schedule import DropSchedule
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.nn.heads import ExitHead
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.base import Query
@@ -44,7 +44,7 @@ def calibrate(
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
     all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays. The
     probabilities of answers are fitted on questions as they are, unless `fits_answers` is False; they stay without
-    right and wrong answers among them.
+    right and wrong answers among them. Raises NotEnoughLabels where no candidate has a label.
     """
     logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
@@ -65,9 +65,11 @@ def calibrate(
             answers.append((last, label == 1))
         if has_label.all() and 0 < q.positives < len(q.candidates):
             best.append((float(last[~labels[-1]].max()), False, number))
+    if not labels:
+        raise NotEnoughLabels("no sentence is labelled: probabilities are fitted on labels, so give some first")
     y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
     fold = np.repeat(np.arange(len(labels)), [len(rows) for rows in labels]) % FOLDS
-    ranker.calibration = tuple(platt(x, y) for x in exits)
+    ranker.calibration = tuple(fit_probability(x, y) for x in exits)
     ranker.is_calibrated = True
     best_logit, answerable, numbers = (np.array(column) for column in zip(*best, strict=True))
     top = ranker.probability(best_logit)
@@ -145,10 +147,10 @@ def _fold_masks(fold: np.ndarray, positive: np.ndarray) -> Iterator[tuple[np.nda
 
 
 def _held_out_probabilities(logits: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """P(correct) `(n,)`, each by Platt's fit on the other folds."""
+    """P(correct) `(n,)`, each by the fit on the other folds."""
     p = np.empty(len(y))
     for fit, held_out in _fold_masks(fold, y):
-        scale, shift = platt(logits[fit], y[fit])
+        scale, shift = fit_probability(logits[fit], y[fit])
         p[held_out] = expit(scale * logits[held_out].astype(float) + shift)
     return p
 
@@ -227,14 +229,27 @@ def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
         module.end_bias.fill_(shift - float(np.median(rest)))
 
 
+def fit_probability(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """`platt`, but a higher logit never makes a lower probability: where the labels, few or wrong, say so, the scale is
+    0, the best that is left, and every candidate has the probability of them all."""
+    scale, shift = platt(logits, labels)
+    return (scale, shift) if scale >= 0 else (0.0, round(float(logit(smooth_labels(labels).mean())), 6))
+
+
+def smooth_labels(labels: np.ndarray) -> np.ndarray:
+    """Platt's targets `(n,)`: what a fit is to give a correct candidate, and an incorrect one, so that separable data
+    does not send the scale to infinity."""
+    positive = labels.sum()
+    return np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2))
+
+
 def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """(scale, shift) that minimise the cross-entropy of sigmoid(scale * logit + shift), `(n,)` and `(n,)`.
 
-    Targets are Platt's smoothed ones, so that separable data does not send the scale to infinity. It is fitted to
-    standardised logits: far from zero scale and shift hang together, and the search would stop on the way.
+    Targets are Platt's, `smooth_labels`. It is fitted to standardised logits: far from zero scale and shift hang
+    together, and the search would stop on the way.
     """
-    positive = labels.sum()
-    target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2))
+    target = smooth_labels(labels)
     middle, spread = logits.mean(dtype=float), logits.std(dtype=float) if np.ptp(logits) else 1.0
     x = np.stack([(logits - middle) / spread, np.ones(len(logits))], axis=1)  # (n, 2)
 

@@ -41,8 +41,10 @@ class TrainSettings:
     `schedule` of the rate: "triangular" climbs over `warmup`, a share of the steps, then falls in a line to 0;
     (`warmup_updates`, if not 0, are a number of them instead);
     "slanted-triangular" goes between a 32nd of the rate and the rate (Howard and Ruder, 2018); "linear" falls from the
-    first step; "constant" stays, once climbed. `frozen_layers` counts from the bottom. `patience`: evaluations without
-    a better dev AP before stopping. `bf16`: half precision where the processor has instructions for it, else float32.
+    first step; "constant" stays, once climbed. A rate that climbs begins at 0, so the first step has no effect, but for
+    the slanted triangle's. Gradients are clipped at a norm of 1, the Trainer's default. `frozen_layers` counts from the
+    bottom. `patience`: evaluations without a better dev AP before stopping. `bf16`: half precision where the processor
+    has instructions for it, else float32.
     """
 
     epochs: int = 1

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from as2core.errors import NotEnoughLabels
 from as2core.rankers.base import share_out
 from as2core.rankers.catalog import get
+from as2core.relevance import score_relevance
 from as2core.training.calibrate import (
     best_threshold,
     calibrate,
@@ -76,6 +78,26 @@ def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):
     assert (report["candidates"], report["correct"]) == (3, 1)
     assert len(ranker.calibration) == 5
     assert ranker.is_calibrated
+
+
+def test_labels_that_contradict_the_scores_turn_no_probability_round(tiny):
+    ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
+    texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
+    candidates = [Candidate(str(i), text) for i, text in enumerate(texts)]
+    question, lowest = "where is the tower ?", int(ranker.score("where is the tower ?", candidates).argmin())
+    labelled = [replace(c, label=int(i == lowest)) for i, c in enumerate(candidates)]
+    calibrate(ranker, [Question(f"q{i}", question, tuple(labelled)) for i in range(6)])
+    share = (6 * 7 / 8 + 24 / 26) / 30  # Platt's targets: 6 x 7/8 and 24 x 1/26
+    assert ranker.calibration[-1] == (0.0, pytest.approx(np.log(share / (1 - share)), abs=1e-6))
+    assert all(scale >= 0 for scale, _ in ranker.calibration)
+    assert [ranker.probability(np.array(x)) for x in (-1.0, 1.0)] == pytest.approx([share, share])
+    values = score_relevance(ranker, [(question, candidates)])[0].values
+    assert values == pytest.approx(np.full(5, share))
+
+
+def test_without_a_label_there_is_nothing_to_calibrate_by(tiny):
+    with pytest.raises(NotEnoughLabels, match="no sentence is labelled"):
+        calibrate(get(f"cascade:backbone={tiny()}"), [Question("a", "where ?", (Candidate("0", "iron"),))])
 
 
 def test_what_is_told_of_a_calibration_was_not_fitted_on_what_it_is_told_of(tiny):

@@ -30,6 +30,7 @@ def test_documents_are_ranked_best_first():
     best, second = as2core.Reranker("bm25").rank(QUERY, TEXTS, top_k=2, return_documents=True)
     assert (best["corpus_id"], best["text"]) == (1, TEXTS[1]) and 0 < second["score"] < best["score"] < 1
     assert [sorted(r) for r in as2core.Reranker("bm25").rank(QUERY, TEXTS)] == [["corpus_id", "score"]] * 3
+    assert len(as2core.Reranker("bm25").rank(QUERY, TEXTS, top_k=np.int64(2))) == 2
 
 
 def test_active_is_the_workbenchs_version_or_else_the_shipped_cascade(monkeypatch):
@@ -131,6 +132,7 @@ def _with(ranker):
         (lambda r: r.rank("q", ["a", "b"], top_k=0), "top_k=0: give 1 or more"),
         (lambda r: r.rank("q", ["a", "b"], top_k=-1), "top_k=-1: give 1 or more"),
         (lambda r: r.rank("q", ["a", "b"], top_k=1.5), "top_k=1.5: give 1 or more"),
+        (lambda r: r.rank("q", ["a", "b"], top_k=True), "top_k=True: give 1 or more"),
         (lambda r: r.rank("q", {"a", "b"}), "give a list of texts"),
         (lambda r: r.rank("q", {"a": 1}), "give a list of texts"),
         (lambda r: r.rank("q", [{"title": "a"}]), "document 0 is "),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from as2core.errors import UnreadableFile
 from as2core.retrieval.index import list_content_words
+from as2core.retrieval.matrix import VectorMatrix
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex, build_match_expression
 from as2core.types import Hit, Passage
@@ -144,6 +145,17 @@ def test_dense_search_follows_every_change_two_users_of_the_file_make(tmp_path, 
             assert user.count_vectors() == len(expected)
     for user in users:
         user.close()
+
+
+def test_vectors_that_were_removed_leave_nothing_in_memory():
+    matrix, vector = VectorMatrix(), np.ones(2, dtype=np.float32)
+    matrix.put(1, ("passage", "document-1"), vector)
+    matrix.put(2, ("passage", "document-1"), vector)
+    matrix.put(1, ("passage", "document-2"), vector)  # it moved
+    matrix.retain({1})
+    assert [row.name[1] for row in matrix.nearest(vector, 9, ["document-1", "document-2"])] == ["document-2"]
+    matrix.retain(set())
+    assert "document" not in str(list(vars(matrix).values()))
 
 
 def test_what_another_process_writes_is_found_at_once(index):

@@ -69,80 +69,55 @@ def test_a_question_is_drawn_by_its_deviation_and_its_range():
 
 
 def test_a_powered_mean_worked_by_hand():
-    # predictions 1, 1, 0, 0 mean .5; errors 0, 1 on two labelled mean .5, variance .5
-    found = estimate_powered_mean([1, 1], [1, 0], [1, 1, 0, 0])
-    error = (0.5 / 2 + (1 / 3) / 4) ** 0.5
-    assert (found.mean, found.low) == pytest.approx((1.0, 1.0 - 1.959964 * error))
+    # draws: .6^2 .5^2 + .4^2 1^2 = .25; questions: variance 1/4 and mean square .09 / 2, over 4 - 1
+    mean = estimate_powered_mean(
+        0.2, np.array([0.5, -1.0]), np.array([0.6, 0.4]), np.array([0, 0, 1, 1]), np.array([0, 0, 0.3, 0.3])
+    )
+    margin = 1.959964 * (0.25 + (0.25 + 0.045) / 3) ** 0.5
+    assert (mean.mean, mean.low, mean.high) == pytest.approx((0.2, 0.2 - margin, 0.2 + margin))
 
 
-ANSWERS, FORECASTS = [1, 0, 1, 1, 0, 1, 0, 1], [0.9, 0.2, 0.6, 0.8, 0.3, 0.4, 0.1, 0.7]
-REST, WEIGHTS = [0.5, 0.9, 0.1, 0.3, 0.8, 0.7, 0.2, 0.6], [2, 0.5, 1, 1, 0.5, 1, 1.5, 0.5]
-
-
-@pytest.mark.parametrize(
-    ("settings", "low", "high"),
-    [
-        ({"power": 1.0}, 0.3620843032610693, 0.9129156967389307),
-        ({"power": 0.5}, 0.3549164183723149, 0.907583581627685),
-        ({"power": 0.0}, 0.28952609805303303, 0.960473901946967),
-        ({"weights": np.array(WEIGHTS)}, 0.39918708, 0.91331292),
-    ],
-)
-def test_a_powered_interval_is_that_of_the_authors_package(settings, low, high):
-    """`ppi_mean_ci(ANSWERS, FORECASTS, REST, alpha=0.05, lam=..., w=...)` of ppi-python 0.2.3. It divides squares by
-    n and we by n - 1, so with 8 of each its intervals are shorter by the root of 7/8."""
-    found = estimate_powered_mean(ANSWERS, FORECASTS, REST, **settings)
-    assert found.mean == pytest.approx((low + high) / 2)
-    assert (found.high - found.low) * (7 / 8) ** 0.5 == pytest.approx(high - low)
-
-
-def test_the_power_that_is_chosen_makes_the_variance_least():
-    y, f, rest = (np.array(x, dtype=float) for x in (ANSWERS, FORECASTS, REST[:5]))
-    spread, n, count = np.concatenate([f, rest]).var(ddof=1), len(y), len(rest)
-    covariance = np.cov(y, f)[0, 1]
-    grid = np.linspace(
-        -1, 2, 300_001
-    )  # PPI++, of lambda: (var y - 2 lambda cov + lambda^2 var f) / n + lambda^2 var f / N
-    variance = (y.var(ddof=1) - 2 * grid * covariance + grid**2 * spread) / n + grid**2 * spread / count
-    best = grid[variance.argmin()]
-    chosen, fixed = (estimate_powered_mean(y, f, rest, power=power) for power in (None, best))
-    assert (chosen.mean, chosen.low) == pytest.approx((fixed.mean, fixed.low), abs=1e-5)
-
-
-def test_weighted_intervals_hold_the_mean_of_what_the_draws_were_not_made_by():
-    """Half of the questions are of one kind, of which four fifths of the draws are."""
-    rng, runs, held = np.random.default_rng(1), 1000, 0
-    for _ in range(runs):
-        kind, rest = (rng.random(80) < 0.8).astype(float), (rng.random(600) < 0.5).astype(float)
-        values = 0.4 * kind + rng.normal(0.1, 0.3, 80)  # 0.3 on average
-        weights = np.where(kind == 1, 0.5 / 0.8, 0.5 / 0.2)
-        found = estimate_powered_mean(values, 0.5 * kind, 0.5 * rest, weights=weights)
-        held += found.low <= 0.3 <= found.high
-    assert 0.93 <= held / runs <= 0.97
-
-
-def test_without_power_it_is_the_mean_of_the_labelled():
-    values = np.array([0.2, 0.9, 0.4, 0.4])
-    found = estimate_powered_mean(values, values[::-1], np.ones(9), power=0.0)
+def test_of_known_questions_it_is_the_interval_of_their_mean():
+    values, none = np.array([0.2, 0.9, 0.4, 0.4]), np.zeros(3)
+    mean = estimate_powered_mean(float(values.mean()), none, np.full(3, 1 / 3), values, np.zeros(4))
     margin = 1.959964 * values.std(ddof=1) / 2
-    assert (found.low, found.high) == pytest.approx((values.mean() - margin, values.mean() + margin))
+    assert (mean.low, mean.high) == pytest.approx((values.mean() - margin, values.mean() + margin))
 
 
-@pytest.mark.parametrize(("noise", "power"), [(0.1, 1.0), (0.1, None), (9.0, None)])
-def test_powered_intervals_hold_the_mean_and_are_shorter_for_good_predictions(noise, power):
-    rng = np.random.default_rng(0)
-    held, widths, plain = 0, [], []
-    for _ in range(1000):
-        truth = rng.normal(0.3, 1, 600)
-        predictions = truth + rng.normal(0.5, noise, 600)
-        found = estimate_powered_mean(truth[:60], predictions[:60], predictions[60:], power=power)
-        held += found.low <= 0.3 <= found.high
-        widths.append(found.high - found.low)
-        plain.append(2 * 1.96 * truth[:60].std(ddof=1) / 60**0.5)
-    assert 0.93 <= held / 1000 <= 0.97
-    assert np.mean(widths) < (0.5 if noise < 1 else 1.02) * np.mean(plain)
+def draw_some(rng, values, predictions, deviation, count):
+    """The estimate of other questions' mean from `count` of these, drawn one after another by unequal probabilities."""
+    sizes, known = rng.uniform(0.5, 1.5, len(values)), np.zeros(len(values), dtype=bool)
+    draws = []
+    for _ in range(count):
+        base, left = float(np.where(known, values, predictions).mean()), np.flatnonzero(~known)
+        q = sizes[left] / sizes[left].sum()
+        i = rng.choice(len(left), p=q)
+        place = int(left[i])
+        draws.append(Draw(place, q[i], predictions[place], base, len(left), len(values), -9, 9))
+        known[place] = True
+    weights = weigh_draws([d.pool for d in draws])
+    estimates = np.array([d.estimate(values[d.place]) for d in draws])
+    return estimate_powered_mean(
+        float(weights @ estimates), estimates - [d.base for d in draws], weights, np.where(known, values, predictions),
+        np.where(known, 0.0, deviation),
+    )  # fmt: skip
 
 
-def test_too_few_labelled_questions_are_refused():
-    with pytest.raises(BadSetting, match=r"1 labelled and 3 other"):
-        estimate_powered_mean([1], [1], [1, 1, 1])
+@pytest.mark.parametrize(("noise", "count"), [(0.3, 15), (0.3, 39), (1.0, 15), (1.0, 39)])
+def test_powered_intervals_hold_the_mean_and_are_shorter_for_good_predictions(noise, count):
+    """Predictions are right on average, and off by the `noise`; 15 of 40 questions are known, or 39."""
+    rng, runs = np.random.default_rng(2), 400
+    held, widths = 0, []
+    for _ in range(runs):
+        predictions = rng.normal(0.3, 1, 40)
+        mean = draw_some(rng, predictions + rng.normal(0, noise, 40), predictions, noise, count)
+        held += mean.low <= 0.3 <= mean.high
+        widths.append(mean.high - mean.low)
+    assert 0.93 <= held / runs <= 0.97
+    of_known = 2 * 1.96 * ((1 + noise**2) / count) ** 0.5  # of the known questions alone
+    assert np.mean(widths) < (0.7 if noise < 1 and count == 15 else 1.02) * of_known
+
+
+def test_one_question_tells_nothing_about_others():
+    with pytest.raises(BadSetting, match="1 questions: two at least"):
+        estimate_powered_mean(0.5, np.zeros(2), np.full(2, 0.5), np.array([0.5]), np.zeros(1))

@@ -7,6 +7,7 @@ from as2core.deciding.decision import OPEN, A, B, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair, bound_difference
 from as2core.deciding.draws import Draw
 from as2core.deciding.reading import Reading
+from as2core.metrics import bound_mean
 
 DRAW = Draw(place=0, probability=0.5, prediction=0.1, base=0.0, pool=3, questions=4, low=-9, high=9)
 CHANGE, CLOSING = (-0.2, 0.6), (0.3, 0.3)  # bounds of the difference: after two labels, and at the end
@@ -103,3 +104,21 @@ def test_asked_after_every_label_the_interval_holds_as_often_as_it_says(measure)
         settings = DecisionSettings(measure, level=0.8, tolerance=0.0, seed=seed)
         wrong += run([*pairs, *swapped], labels, settings).judge().outcome in (A, B)
     assert wrong / runs <= 0.2 + 2 * (0.2 * 0.8 / runs) ** 0.5
+
+
+@pytest.mark.parametrize("measure", ["P@1", "RR"])
+def test_other_questions_are_estimated_as_these_and_once_all_are_known_by_their_mean(measure):
+    pairs, labels = make(12, 6, seed=4)
+    decision = Decision.start(pairs, DecisionSettings(measure=measure, tolerance=0.0))
+    looks = 0
+    while item := decision.item:
+        decision = decision.give(int(labels[item.qid][item.candidate]))
+        if others := decision.estimate_for_others():
+            assert others.mean == pytest.approx(decision.estimate())
+            looks += 1
+    known = [pair.with_label(slice(None), labels[pair.qid]) for pair in pairs]
+    differences = [bound_difference(pair, measure)[0] for pair in known]
+    others = decision.estimate_for_others()
+    assert looks > 5 and others.mean == pytest.approx(np.mean(differences))
+    assert (others.low, others.high) == bound_mean(decision.bounds[:, 0], limits=(-1, 1))
+    assert decision.bounds[:, 0] == pytest.approx(differences)

@@ -17,6 +17,7 @@ from as2core.export import export_ranker, import_ranker
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.onnx import load_onnx
 from as2core.rankers.word_overlap import WordOverlapRanker
 from as2core.reranker import Reranker
 from as2core.types import Candidate
@@ -81,6 +82,19 @@ def test_a_hugging_face_directory_gives_the_same_logits(cascade, tmp_path):
     with torch.inference_mode():
         got = model(**batch).logits[:, 0].numpy()
     np.testing.assert_allclose(got, last_exit(cascade), atol=1e-4)
+
+
+def test_a_special_token_in_a_text_gives_the_same_logit_in_every_form(earlier_exit):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    question, text = "when [SEP] was the tower built", "the [SEP] tower [CLS]"
+    cascade, folder = earlier_exit("bert", "hf")
+    logit = cascade.trace(question, [Candidate("0", text)]).exits[1].scores
+    model = AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True).eval()
+    with torch.inference_mode():
+        exported = model(**AutoTokenizer.from_pretrained(folder)([question], [text], return_tensors="pt")).logits[:, 0]
+    of_file = load_onnx(earlier_exit("bert", "onnx")[1]).score(question, [Candidate("0", text)])
+    np.testing.assert_allclose([exported.numpy(), of_file], [logit, logit], atol=1e-4)
 
 
 @pytest.mark.parametrize(

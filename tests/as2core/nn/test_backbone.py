@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, tokenization_utils_base
 
 from as2core.errors import BadSetting
 from as2core.nn.backbone import load_backbone, token_ids
-from as2core.nn.question_lm import Seq2SeqLM
+from as2core.nn.question_lm import PrefixLM, Seq2SeqLM
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.seq2seq_classifier import load_seq2seq_classifier
 
@@ -47,6 +47,24 @@ def test_texts_and_pairs_are_cut_where_the_tokenizer_would_cut_them(kind, limit,
     asked = [QUESTION] * len(texts)
     theirs = plain(asked, texts, truncation="only_second", max_length=limit)["input_ids"]
     assert backbone.encode(asked, texts, max_length=limit).ids == theirs
+
+
+@pytest.mark.parametrize("load", [load_backbone, load_question_lm, load_seq2seq_classifier])
+def test_a_special_token_that_somebody_typed_is_text(load, tiny):
+    tokenizer = load(tiny("bart" if load is load_seq2seq_classifier else "bert")).tokenizer
+    ids = tokenizer("iron [SEP] the [MASK]", "[CLS]")["input_ids"]
+    specials = [i for i in ids if i in tokenizer.all_special_ids and i != tokenizer.unk_token_id]
+    assert specials == [tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.sep_token_id]
+
+
+def test_a_long_text_is_cut_without_a_warning(tiny, monkeypatch):
+    warnings = []
+    monkeypatch.setattr(tokenization_utils_base.logger, "warning", lambda *message: warnings.append(message))
+    backbone = load_backbone(tiny())
+    backbone.tokenizer.model_max_length = 100
+    backbone.encode([LONG], [LONG])
+    GenerativeRanker(PrefixLM(backbone)).explain(LONG, [LONG])
+    assert not warnings
 
 
 def test_a_question_that_leaves_its_candidate_no_room_is_cut_too(backbone):

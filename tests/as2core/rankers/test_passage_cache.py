@@ -7,6 +7,7 @@ import torch
 
 from as2core.nn import kept_passages
 from as2core.nn.kept_passages import PassageState
+from as2core.rankers.catalog import get
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate
@@ -37,6 +38,13 @@ def test_a_score_from_the_cache_is_the_score_without(kind, tiny, cache):
         expected = plain.score(question, CANDIDATES)
         np.testing.assert_allclose(kept.score(question, CANDIDATES), expected, atol=1e-3)  # stored as float16
     assert kept.score("why ?", []).shape == (0,)
+
+
+def test_a_vector_that_is_made_and_stored_gives_the_score_that_it_gives_from_the_cache(tiny, cache):
+    ranker = get(f"bi-encoder:backbone={tiny()}")
+    ranker.cache = cache
+    first, second = (ranker.score("when was the tower built ?", CANDIDATES) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_a_passage_is_read_once_also_by_the_next_process(tiny, cache, monkeypatch):
