@@ -101,7 +101,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = candidate_ids.make_unique_candidate_ids(s, candidates)
+        ids = candidate_ids.make_unique_candidate_ids(s, corpus_id)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):

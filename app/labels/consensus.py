@@ -155,10 +155,10 @@ def load_questions(
     one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them.
     `with_unlabelled`: with all others that were ranked, but for those that a document lost since."""
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=with_unlabelled)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
-        ids = make_unique_candidate_ids(s, candidates)
+        ids = make_unique_candidate_ids(s, corpus_id)
         hidden = find_reader(s, corpus_id, by, may_label=False).find_hidden_pairs(labels)
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}
