@@ -85,6 +85,12 @@ def find_outcomes(
     return {pair: resolve_label(of_pair, verdicts.get(pair)) for pair, of_pair in votes.items()}
 
 
+def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
+    """A value that changes whenever an outcome of the corpus may have changed, to cache by what was made of them."""
+    with wb.read() as s:
+        return label_rows.mark_outcomes(s, corpus_id)
+
+
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
     votes: dict[int, list[Row]] = {}
     for row in rows:

@@ -36,6 +36,7 @@ from db.models import (
     Run,
     Score,
     Sentence,
+    Verdict,
     text_key,
 )
 from db.repositories.pairs import Pair, is_same_pair
@@ -374,13 +375,19 @@ def _get_file_id() -> ColumnElement[str]:
     return func.coalesce(Candidate.external_id, Sentence.external_id)
 
 
-def list_candidate_rows(session: Session, corpus_id: int, *, with_unlabelled: bool = True) -> list[Row]:
+def list_candidate_rows(
+    session: Session, corpus_id: int, *, with_unlabelled: bool = True, only_with_answers: bool = False
+) -> list[Row]:
     """A row for every question of the corpus and each of its candidates, by question, then in their order; exports and
     snapshots are made of these. Without the unlabelled ones, which may be most by far, those that came from outside
-    stay."""
+    stay; `only_with_answers`: the unlabelled ones of questions to which somebody calls a candidate correct."""
     is_of_question = Candidate.question_id == Question.id
     if not with_unlabelled:
         is_of_question &= is_listed()
+    elif only_with_answers:
+        with_answer = select(CurrentLabel.question_id).where(CurrentLabel.label == CORRECT)
+        with_verdict = select(Verdict.question_id).where(Verdict.label == CORRECT)
+        is_of_question &= or_(is_listed(), Question.id.in_(with_answer), Question.id.in_(with_verdict))
     statement = (
         select(
             Question.id.label("question_id"),
