@@ -6,9 +6,10 @@ incorrect counts; a tie is a dispute, and "unsure" counts for neither side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
@@ -28,6 +29,8 @@ from db.repositories.questions import IMPORTED
 BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error
+CACHE_SECONDS = 60.0  # PostgreSQL may commit an event after a newer one, which changes no mark
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,17 @@ def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
     """A value that changes whenever an outcome of the corpus may have changed, to cache by what was made of them."""
     with wb.read() as s:
         return label_rows.mark_outcomes(s, corpus_id)
+
+
+def load_summary(wb: Workbench, mark: tuple[object, ...], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    """What `make` gives, or gave earlier for this key if the mark is the same: pages ask with every run for what is
+    made of all labels of a corpus. `mark`: of `mark_outcomes`, read before. `key`: what is made, of which corpus."""
+    entry = wb.label_summaries.get(key)
+    if entry is None or entry[0] != mark:
+        entry = mark, make()
+        wb.label_summaries.put(key, entry, CACHE_SECONDS)
+    value: T = entry[1]
+    return value
 
 
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:

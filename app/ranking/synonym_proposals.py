@@ -1,13 +1,14 @@
 """Synonyms that the labels of a corpus suggest, for a person to take over."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
 from app.corpora.synonyms import read_synonyms
-from app.labels.consensus import mark_outcomes
+from app.labels.consensus import load_summary, mark_outcomes
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
@@ -18,7 +19,6 @@ from db.repositories import labels as label_rows
 
 SENTENCES_BEFORE = 2  # of the correct one, which often names its subject by a pronoun
 MAX_SENTENCES = 10_000  # read in the documents that have the answers
-CACHE_SECONDS = 3600.0
 
 
 def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
@@ -26,14 +26,12 @@ def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
     dismissed are left out. Pages ask with every run, so they are made again only after a label, a document or a synonym
     has changed."""
     synonyms = read_synonyms(wb, corpus_id)
-    mark = (str(synonyms), *mark_outcomes(wb, corpus_id))
-    entry = wb.synonym_proposals.get(corpus_id)
-    if entry is None or entry[0] != mark:
-        entry = mark, _propose(wb, corpus_id, synonyms)
-        wb.synonym_proposals.put(corpus_id, entry, CACHE_SECONDS)
+    key = ("synonyms", corpus_id, str(synonyms))
+    make = partial(_propose, wb, corpus_id, synonyms)
+    proposals = load_summary(wb, mark_outcomes(wb, corpus_id), key, make)
     with wb.read() as s:
         dismissed_words = _list_dismissed(s, corpus_id)
-    return [p for p in entry[1] if p.word.casefold() not in dismissed_words]
+    return [p for p in proposals if p.word.casefold() not in dismissed_words]
 
 
 def _propose(wb: Workbench, corpus_id: int, synonyms: Synonyms) -> list[SynonymProposal]:

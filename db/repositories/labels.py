@@ -141,11 +141,12 @@ def find_newest_event_id(session: Session) -> int:
 
 
 def mark_outcomes(session: Session, corpus_id: int) -> tuple[object, ...]:
-    """Changes whenever what a pair of the corpus comes to may have changed, or which sentences and questions it has:
-    found at once, where reading all labels takes a while."""
+    """Changes whenever what a pair of the corpus comes to may have changed, or which sentences and questions it has, by
+    split: found at once, where reading all labels takes a while."""
     newest = [session.scalar(select(func.max(table.id))) for table in (LabelEvent, Verdict, Question)]
-    count = session.scalar(select(func.count()).where(Question.corpus_id == corpus_id))
-    return *newest, count, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
+    splits = select(Question.split, func.count()).where(Question.corpus_id == corpus_id).group_by(Question.split)
+    counts = tuple(sorted((split, number) for split, number in session.execute(splits)))
+    return *newest, counts, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
 
 
 def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:
