@@ -179,7 +179,7 @@ def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pai
     that the job read before it made room for another."""
     wb = job.wb
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False)
         outcomes = find_outcomes(s, corpus_id=corpus_id)
     label_of = {pair: label for pair, label in outcomes.items() if label in BINARY}
     usable = [r for r in candidates if (r.question_id, r.sentence_id) in label_of]

@@ -5,7 +5,7 @@ A selection is stored with the job, the snapshot and the card, so that a version
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from itertools import groupby
@@ -96,12 +96,18 @@ def _parse_day(text: str) -> datetime:
         raise BadSetting(f"{text!r} is not a day: write it as 2024-05-01") from None
 
 
-def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[consensus.LabelledQuestion]:
-    """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
+def load(
+    wb: Workbench, corpus_id: int, selection: LabelSelection, *, seed: int | None = None
+) -> list[consensus.LabelledQuestion]:
+    """All questions of the corpus with their selected labels, and the unlabelled candidates beside them; with a `seed`
+    only those that `presume_incorrect` draws: the others may be most by far."""
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        is_whole = seed is None
+        candidates = question_rows.list_candidate_rows(
+            s, corpus_id, with_unlabelled=is_whole or selection.presumed > 0, only_with_answers=not is_whole
+        )
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = candidate_ids.make_unique_candidate_ids(s, candidates)
+        ids = candidate_ids.make_unique_candidate_ids(s, corpus_id)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):
@@ -113,11 +119,20 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
         pairs, conflicts = consensus.group_by_sentence(own), selection.conflicts
         labels = {i: consensus.resolve_label(v, v[0].verdict, conflicts) for i, v in pairs.items()}
         values = {i: selection.values.get(label or "") for i, label in labels.items()}
-        candidates = tuple(
-            Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
+        usable = [
+            r
             for r in group
             if r.sentence_id is not None
             and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
+        ]
+        if seed is not None:
+            open_indices = [i for i, r in enumerate(usable) if values.get(r.sentence_id) is None]
+            number = selection.presumed if 1 in values.values() else 0
+            sample = _draw_negatives(group[0].qid, open_indices, number, seed)
+            usable = [r for i, r in enumerate(usable) if i in sample or values.get(r.sentence_id) is not None]
+        candidates = tuple(
+            Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
+            for r in usable
         )
         return consensus.LabelledQuestion.build(group[0], candidates, own, labels)
 
@@ -154,10 +169,14 @@ def presume_incorrect(question: Question, number: int, seed: int = 0) -> Questio
     if not number or not question.positives:
         return consensus.drop_unlabelled(question)
     open_indices = [i for i, c in enumerate(question.candidates) if c.label is None]
-    sample = set(random.Random(f"{seed}:{question.qid}").sample(open_indices, min(number, len(open_indices))))
+    sample = _draw_negatives(question.qid, open_indices, number, seed)
     candidates = tuple(
         replace(c, label=0) if i in sample else c
         for i, c in enumerate(question.candidates)
         if c.label is not None or i in sample
     )
     return replace(question, candidates=candidates)
+
+
+def _draw_negatives(qid: str, open_indices: Sequence[int], number: int, seed: int) -> set[int]:
+    return set(random.Random(f"{seed}:{qid}").sample(open_indices, min(number, len(open_indices))))

@@ -24,7 +24,6 @@ from app.workbench import people
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error, NotEnoughLabels
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
-from db.repositories import labels as label_rows
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
@@ -143,7 +142,7 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     where there are so many labels that counting is slow."""
     with wb.read() as s:
         (outcomes, _), _ = progress.count_cached(
-            wb, ("outcomes", corpus_id), 0, lambda: label_rows.count_outcomes(s, corpus_id)
+            wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
         )
     rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)

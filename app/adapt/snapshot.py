@@ -89,7 +89,7 @@ def compose(
 ) -> Composition:
     """`trained_on`: questions that the base or its ancestors were trained on. A `preview` embeds nothing."""
     starter, benchmarks = load_starter(wb, "train"), load_benchmarks(wb).values()
-    questions = label_selection.load(wb, corpus_id, settings.choice)
+    questions = label_selection.load(wb, corpus_id, settings.choice, seed=settings.seed)
     parts = splitting.split(
         questions,
         embed=partial(embed_questions, wb, known_only=preview, on_progress=on_progress),

@@ -285,6 +285,9 @@ class _Ranks(Mapping[str, "pd.DataFrame"]):
         ranks = {name: to_ranks(np.array(s[qid])) for name, s in self.scores.items() if qid in s}
         return pd.DataFrame({"candidate": [c.text for c in question.candidates], "label": labels, **ranks})
 
+    def __contains__(self, qid: object) -> bool:
+        return qid in self.questions  # a mapping's own would make the ranks to tell
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.questions)
 

@@ -38,7 +38,8 @@ class Loss:
 
 def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss, ...]:
     """Every question in one of them, in the order of the module's text."""
-    precisions, missing = _list_precisions(view, ranker), _find_missing(wb, view)
+    precisions = _list_precisions(view, ranker)
+    missing = _find_missing(wb, view, [qid for qid, precision in precisions.items() if precision != 1])
     cuts = next((r.cuts for r in view.results if r.ranker == ranker), ())
     by_drop = {qid for cut in cuts for qid in cut.lost}
     kinds: dict[str, list[str]] = {kind: [] for kind in (UNKNOWN, SEARCH, DROP, RANKER, ANSWERED)}
@@ -55,22 +56,21 @@ def find_losses(wb: Workbench, view: ComparisonView, ranker: str) -> tuple[Loss,
     return tuple(Loss(kind, tuple(qids)) for kind, qids in kinds.items())
 
 
-def _find_missing(wb: Workbench, view: ComparisonView) -> frozenset[str]:
-    """Those of a corpus's questions that were searched for, and none of whose correct sentences the search found."""
+def _find_missing(wb: Workbench, view: ComparisonView, qids: Iterable[str]) -> frozenset[str]:
+    """Those of these questions of a corpus that were searched for, and none of whose correct sentences the search
+    found."""
     corpus = find_own_corpus(wb, view.data)
     if corpus is None:
         return frozenset()
-    texts = _map_texts(view)
+    all_texts = _map_texts(view)
+    texts = {qid: all_texts[qid] for qid in qids}
+    correct = {qid: {c.text for c in view.by_id[qid].candidates if c.label == 1} for qid in texts}
     with wb.read() as s:
-        rows = question_rows.list_retrieval_ranks(s, corpus.id, list(texts.values()))
+        rows = question_rows.list_hits(s, corpus.id, list(texts.values()), set().union(*correct.values()))
     texts_of: dict[str, set[str]] = {}
     for row in rows:
         texts_of.setdefault(row.question, set()).add(row.text)
-    return frozenset(
-        qid
-        for qid, text in texts.items()
-        if text in texts_of and not texts_of[text] & {c.text for c in view.by_id[qid].candidates if c.label == 1}
-    )
+    return frozenset(qid for qid, text in texts.items() if text in texts_of and not texts_of[text] & correct[qid])
 
 
 def load_slice_rules(wb: Workbench) -> tuple[SliceRule, ...]:

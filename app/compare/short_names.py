@@ -64,6 +64,9 @@ class _Changed(Mapping[str, T], Generic[T]):
     def __getitem__(self, key: str) -> T:
         return self.change(self.source[key])
 
+    def __contains__(self, key: object) -> bool:
+        return key in self.source
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.source)
 

@@ -84,20 +84,28 @@ def _find(s: Session, corpus_id: int) -> Corpus:
 
 
 def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
-    """Every page shows them, so the labels are counted again only after one of them or a question has changed."""
+    """Every page shows them, so the labels are counted again only after one of them or a question has changed: not
+    after a label of another corpus."""
     contents = rows.count_contents(s, corpus_id)
     mark = (contents.questions, *rows.mark_labels(s))
-    entry = wb.label_counts.get(corpus_id)
-    if entry is None or entry[0] != mark:
-        entry = mark, rows.count_labels(s, corpus_id)
-        wb.label_counts.put(corpus_id, entry, COUNT_SECONDS)
+    then, labels = wb.label_counts.get(corpus_id) or ((), 0)
+    if then != mark:
+        labels = rows.count_labels(s, corpus_id) if _has_changed(s, corpus_id, then, mark) else labels
+        wb.label_counts.put(corpus_id, (mark, labels), COUNT_SECONDS)
     return _Counts(
         documents=contents.documents,
         sentences=contents.sentences,
         questions=contents.questions,
-        labels=entry[1],
+        labels=labels,
         changed=contents.changed,
     )
+
+
+def _has_changed(s: Session, corpus_id: int, then: tuple, now: tuple) -> bool:
+    """Whether a corpus may have other labels at one mark than at the other; () for a mark that there is not."""
+    if not then or (then[0], then[2]) != (now[0], now[2]):
+        return True
+    return rows.has_events_since(s, corpus_id, then[1] or 0)
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:

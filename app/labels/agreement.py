@@ -19,7 +19,7 @@ import numpy as np
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.consensus import BINARY, check_label, tidy_note
+from app.labels.consensus import BINARY, check_label, load_summary, mark_outcomes, tidy_note
 from app.labels.guidelines import EditConflict
 from app.labels.visibility import can_see_all
 from app.workbench.people import ADMIN, Gone, require
@@ -226,8 +226,16 @@ def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
 def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
     """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
     counts until it is taken back. Of everyone for whoever sees all labels; others find those they labelled."""
+    make = partial(_collect_conflicts, wb, corpus_id)
+    conflicts = load_summary(wb, mark_outcomes(wb, corpus_id), ("conflicts", corpus_id), make)
     with wb.read() as s:
         finds_all = can_see_all(s, annotator_id)
+    return tuple(conflict for conflict, people in conflicts if finds_all or annotator_id in people)
+
+
+def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView, frozenset[int]]]:
+    """Each with who labelled it, the open ones first."""
+    with wb.read() as s:
         verdicts: dict[tuple[int, int], list[Row]] = {}
         for row in reviews.list_signed_verdicts(s, corpus_id):
             verdicts.setdefault((row.question_id, row.sentence_id), []).append(row)
@@ -238,13 +246,14 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
         history = verdicts.get((first.question_id, first.sentence_id), [])
         ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
-        if (is_open or ruling) and (finds_all or any(r.annotator_id == annotator_id for r in group)):
+        if is_open or ruling:
             pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
             place = first.document_id, first.position
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
             verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
-            conflicts.append(ConflictView(*pair, *place, labels, earlier, *verdict))
-    return tuple(sorted(conflicts, key=lambda c: bool(c.verdict)))
+            view = ConflictView(*pair, *place, labels, earlier, *verdict)
+            conflicts.append((view, frozenset(r.annotator_id for r in group)))
+    return sorted(conflicts, key=lambda c: bool(c[0].verdict))
 
 
 def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:

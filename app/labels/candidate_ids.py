@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
+from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 
 
@@ -25,9 +24,7 @@ def map_candidate_ids(s: Session, question_ids: Sequence[int]) -> dict[int, dict
     return by_question
 
 
-def make_unique_candidate_ids(s: Session, rows: Iterable[Row]) -> dict[Pair, str]:
-    """(question id, sentence id) -> the candidate's id, of those questions in whose rows (question_id, sentence_id,
-    candidate) an id stands twice."""
-    times = Counter((row.question_id, row.candidate) for row in rows if row.sentence_id is not None)
-    twice = sorted({question_id for (question_id, _), n in times.items() if n > 1})
+def make_unique_candidate_ids(s: Session, corpus_id: int) -> dict[Pair, str]:
+    """(question id, sentence id) -> the candidate's id, of those questions of which two candidates have the same."""
+    twice = question_rows.list_repeated_ids(s, corpus_id)
     return {(q, sentence.id): i for q, of_one in map_candidate_ids(s, twice).items() for i, sentence in of_one.items()}

@@ -6,9 +6,10 @@ incorrect counts; a tie is a dispute, and "unsure" counts for neither side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
@@ -28,6 +29,8 @@ from db.repositories.questions import IMPORTED
 BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error
+CACHE_SECONDS = 60.0  # PostgreSQL may commit an event after a newer one, which changes no mark
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,23 @@ def find_outcomes(
     for row in labels:
         votes.setdefault((row.question_id, row.sentence_id), []).append(row)
     return {pair: resolve_label(of_pair, verdicts.get(pair)) for pair, of_pair in votes.items()}
+
+
+def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
+    """A value that changes whenever an outcome of the corpus may have changed, to cache by what was made of them."""
+    with wb.read() as s:
+        return label_rows.mark_outcomes(s, corpus_id)
+
+
+def load_summary(wb: Workbench, mark: tuple[object, ...], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    """What `make` gives, or gave earlier for this key if the mark is the same: pages ask with every run for what is
+    made of all labels of a corpus. `mark`: of `mark_outcomes`, read before. `key`: what is made, of which corpus."""
+    entry = wb.label_summaries.get(key)
+    if entry is None or entry[0] != mark:
+        entry = mark, make()
+        wb.label_summaries.put(key, entry, CACHE_SECONDS)
+    value: T = entry[1]
+    return value
 
 
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -155,10 +175,10 @@ def load_questions(
     one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them.
     `with_unlabelled`: with all others that were ranked, but for those that a document lost since."""
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=with_unlabelled)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
-        ids = make_unique_candidate_ids(s, candidates)
+        ids = make_unique_candidate_ids(s, corpus_id)
         hidden = find_reader(s, corpus_id, by, may_label=False).find_hidden_pairs(labels)
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}

@@ -11,7 +11,9 @@ from itertools import pairwise, takewhile
 from typing import TypeVar
 
 from sqlalchemy import Row
+from sqlalchemy.orm import Session
 
+from app.labels.consensus import load_summary
 from app.labels.queues import Seat, request_queue
 from app.labels.rules import find_rules
 from app.labels.strategies import RANDOM, REVIEWS, TOPS, UNLABELLED
@@ -63,7 +65,7 @@ def measure_progress(
     with wb.read() as s:
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         rules = find_rules(s, corpus_id)
-        tally = partial(rows.count_outcomes, s, corpus_id)
+        tally = partial(count_outcomes, wb, s, corpus_id)
         (per_label, question_count), more = count_cached(wb, (corpus_id, annotator_id), mine, tally)
         request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool), questions=questions), rules)
         count = partial(queues.count_open, s, request, now)
@@ -100,12 +102,20 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
     return fresh, 0
 
 
+def count_outcomes(wb: Workbench, s: Session, corpus_id: int) -> tuple[dict[str, int], int]:
+    """As `rows.count_outcomes`; read once for all who ask before the labels change."""
+    mark = rows.mark_outcomes(s, corpus_id)
+    return load_summary(wb, mark, ("outcomes", corpus_id), partial(rows.count_outcomes, s, corpus_id))
+
+
 def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collection[str] = ()) -> list[Row]:
     """Rows (question_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
-    Cached for some seconds where counting is slow."""
+    Cached until the labels change, and for some seconds where counting is slow."""
     with wb.read() as s:
         key = ("kinds", corpus_id, *sorted(but_splits))
-        kinds, _ = count_cached(wb, key, 0, lambda: rows.count_outcomes_by_question(s, corpus_id, but_splits))
+        mark = rows.mark_outcomes(s, corpus_id)
+        make = partial(rows.count_outcomes_by_question, s, corpus_id, but_splits)
+        kinds, _ = count_cached(wb, key, 0, partial(load_summary, wb, mark, key, make))
     return kinds
 
 

@@ -63,5 +63,5 @@ def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tup
     with wb.read() as s:
         reader = find_reader(s, corpus_id, by, may_label=False)
         hidden = set() if reader.sees_all else reader.find_hidden_pairs(label_rows.list_labels_of_corpus(s, corpus_id))
-        pairs = question_rows.list_candidate_rows(s, corpus_id) if hidden else ()
+        pairs = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False) if hidden else ()
         return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in hidden}

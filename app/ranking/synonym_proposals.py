@@ -1,15 +1,18 @@
 """Synonyms that the labels of a corpus suggest, for a person to take over."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
 from app.corpora.synonyms import read_synonyms
+from app.labels.consensus import load_summary, mark_outcomes
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
+from as2core.synonyms import Synonyms
 from db.models import Corpus, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
@@ -20,20 +23,29 @@ MAX_SENTENCES = 10_000  # read in the documents that have the answers
 
 def propose_from_labels(wb: Workbench, corpus_id: int) -> list[SynonymProposal]:
     """From the sentences labelled correct, those of test questions aside. Words that have a meaning already or were
-    dismissed are left out."""
+    dismissed are left out. Pages ask with every run, so they are made again only after a label, a document or a synonym
+    has changed."""
     synonyms = read_synonyms(wb, corpus_id)
+    key = ("synonyms", corpus_id, str(synonyms))
+    make = partial(_propose, wb, corpus_id, synonyms)
+    proposals = load_summary(wb, mark_outcomes(wb, corpus_id), key, make)
+    with wb.read() as s:
+        dismissed_words = _list_dismissed(s, corpus_id)
+    return [p for p in proposals if p.word.casefold() not in dismissed_words]
+
+
+def _propose(wb: Workbench, corpus_id: int, synonyms: Synonyms) -> list[SynonymProposal]:
     with wb.read() as s:
         pairs = label_rows.list_correct_pairs(s, corpus_id, ["test"])
         places = {row.id: row for row in corpus_rows.load_placed_sentences(s, [pair.sentence_id for pair in pairs])}
         by_document = _load_documents(s, (place.document_id for place in places.values()))
-        dismissed_words = _list_dismissed(s, corpus_id)
     questions = [
         AnsweredQuestion(pair.question, _list_context(place, by_document[place.document_id]))
         for pair in pairs
         if (place := places.get(pair.sentence_id)) and place.document_id in by_document
     ]
     sentences = {x.text for of_document in by_document.values() for x in of_document}
-    return [p for p in propose_synonyms(questions, sentences, synonyms) if p.word.casefold() not in dismissed_words]
+    return propose_synonyms(questions, sentences, synonyms)
 
 
 def dismiss_proposals(wb: Workbench, corpus_id: int, words: Iterable[str], *, by: int | None) -> None:

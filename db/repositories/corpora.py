@@ -76,6 +76,12 @@ def mark_labels(session: Session) -> tuple[int | None, int | None]:
     return session.scalar(newest_event), session.scalar(newest_question)
 
 
+def has_events_since(session: Session, corpus_id: int, event_id: int) -> bool:
+    """Whether a label of the corpus was given or taken back after that event."""
+    events = select(LabelEvent.id).join(Question).where(Question.corpus_id == corpus_id, LabelEvent.id > event_id)
+    return bool(session.scalar(select(events.exists())))
+
+
 def has_documents(session: Session, corpus_id: int) -> bool:
     return bool(session.scalar(select(select(Document.id).where(_is_present(corpus_id)).exists())))
 

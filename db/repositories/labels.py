@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from as2core.types import CORRECT, INCORRECT
-from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
+from db.models import WITHDRAWN, Annotator, Corpus, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED, KEPT_APART
@@ -138,6 +138,15 @@ def list_labels_of_questions(session: Session, question_ids: Sequence[int]) -> l
 def find_newest_event_id(session: Session) -> int:
     """Of all corpora; 0 without one."""
     return session.scalar(select(func.max(LabelEvent.id))) or 0
+
+
+def mark_outcomes(session: Session, corpus_id: int) -> tuple[object, ...]:
+    """Changes whenever what a pair of the corpus comes to may have changed, or which sentences and questions it has, by
+    split: found at once, where reading all labels takes a while."""
+    newest = [session.scalar(select(func.max(table.id))) for table in (LabelEvent, Verdict, Question)]
+    splits = select(Question.split, func.count()).where(Question.corpus_id == corpus_id).group_by(Question.split)
+    counts = tuple(sorted((split, number) for split, number in session.execute(splits)))
+    return *newest, counts, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
 
 
 def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:

@@ -7,7 +7,20 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, SQLColumnExpression, and_, case, false, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    SQLColumnExpression,
+    and_,
+    case,
+    false,
+    func,
+    null,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from as2core.types import CORRECT
@@ -23,6 +36,7 @@ from db.models import (
     Run,
     Score,
     Sentence,
+    Verdict,
     text_key,
 )
 from db.repositories.pairs import Pair, is_same_pair
@@ -309,27 +323,71 @@ def list_retrieval_ranks(session: Session, corpus_id: int, texts: Sequence[str])
     return [r for some in split_batches(texts) for r in session.execute(statement.where(Question.text.in_(some)))]
 
 
+def list_hits(session: Session, corpus_id: int, texts: Sequence[str], sentences: Collection[str]) -> list[Row]:
+    """Rows (question, text): for each of these questions that has a retrieved candidate one whose `text` is None, and
+    one for each of these sentences that was retrieved for one. No row is made of the other candidates, which are most
+    by far."""
+    is_retrieved = and_(Candidate.question_id == Question.id, Candidate.retrieval_rank.is_not(None))
+    questions = select(Question.text.label("question")).where(Question.corpus_id == corpus_id)
+    with_any = questions.add_columns(null().label("text")).where(select(Candidate.id).where(is_retrieved).exists())
+    hits = questions.add_columns(Sentence.text).join_from(Question, Candidate, is_retrieved)
+    hits = hits.join(Sentence, Sentence.id == Candidate.sentence_id)
+    of_sentences = [hits.where(Sentence.text_key.in_(keys)) for keys in split_batches(map(text_key, sentences))]
+    statements = [
+        statement.where(Question.text.in_(some))
+        for some in split_batches(texts)
+        for statement in (with_any, *of_sentences)
+    ]
+    return [row for statement in statements for row in session.execute(statement)]
+
+
+def is_listed() -> ColumnElement[bool]:
+    """Whether a candidate came from outside or carries a label."""
+    has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
+    return or_(Candidate.origin == IMPORTED, has_label)
+
+
 def count_candidates(session: Session, corpus_id: int, *, with_unlabelled: bool) -> dict[str, int]:
     """External id -> how many candidates the question has that came from outside or carry a label; `with_unlabelled`:
     with all others that were ranked, but for those that a document lost since."""
-    is_listed = (Candidate.origin == IMPORTED) | select(CurrentLabel.id).where(
-        is_same_pair(CurrentLabel, Candidate)
-    ).exists()
+    is_counted = is_listed()
     if with_unlabelled:
-        is_listed |= Sentence.retired.is_(False)
+        is_counted |= Sentence.retired.is_(False)
     statement = (
         select(Question.external_id, func.count())
         .join_from(Question, Candidate)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
-        .where(Question.corpus_id == corpus_id, is_listed)
+        .where(Question.corpus_id == corpus_id, is_counted)
         .group_by(Question.id, Question.external_id)
     )
     return {row[0]: row[1] for row in session.execute(statement)}
 
 
-def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
-    """A row for every candidate of the corpus, by question, then in their order; exports and snapshots are made of
-    these."""
+def list_repeated_ids(session: Session, corpus_id: int) -> list[int]:
+    """Ids of the questions of which two candidates have the same id in files."""
+    by_id = (Candidate.question_id, _get_file_id())
+    ids = select(Candidate.question_id).join(Question).join(Sentence, Sentence.id == Candidate.sentence_id)
+    repeats = ids.where(Question.corpus_id == corpus_id).group_by(*by_id).having(func.count() > 1)
+    return list(session.scalars(repeats.distinct().order_by(Candidate.question_id)))
+
+
+def _get_file_id() -> ColumnElement[str]:
+    return func.coalesce(Candidate.external_id, Sentence.external_id)
+
+
+def list_candidate_rows(
+    session: Session, corpus_id: int, *, with_unlabelled: bool = True, only_with_answers: bool = False
+) -> list[Row]:
+    """A row for every question of the corpus and each of its candidates, by question, then in their order; exports and
+    snapshots are made of these. Without the unlabelled ones, which may be most by far, those that came from outside
+    stay; `only_with_answers`: the unlabelled ones of questions to which somebody calls a candidate correct."""
+    is_of_question = Candidate.question_id == Question.id
+    if not with_unlabelled:
+        is_of_question &= is_listed()
+    elif only_with_answers:
+        with_answer = select(CurrentLabel.question_id).where(CurrentLabel.label == CORRECT)
+        with_verdict = select(Verdict.question_id).where(Verdict.label == CORRECT)
+        is_of_question &= or_(is_listed(), Question.id.in_(with_answer), Question.id.in_(with_verdict))
     statement = (
         select(
             Question.id.label("question_id"),
@@ -340,14 +398,14 @@ def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
             Question.split,
             Question.queued,
             Candidate.sentence_id,
-            func.coalesce(Candidate.external_id, Sentence.external_id).label("candidate"),
+            _get_file_id().label("candidate"),
             Candidate.origin.label("candidate_origin"),
             Candidate.grade,
             Sentence.text,
             Sentence.retired,
             Document.title,
         )
-        .join_from(Question, Candidate, isouter=True)
+        .join_from(Question, Candidate, is_of_question, isouter=True)
         .outerjoin(Sentence, Sentence.id == Candidate.sentence_id)
         .outerjoin(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id)

@@ -4,12 +4,13 @@ import json
 import statistics
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 import stored
 from app_pages import find_place, find_popover, markup, open_page, texts
-from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job
+from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job, put_version
 
 from app.adapt import schedule
 from app.adapt.label_selection import LabelSelection
@@ -547,6 +548,14 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it(clock):
         ("a", 1),
         ("c", 2),
     ]
+
+
+def test_a_long_chain_of_versions_leaves_room_for_their_names(wb):
+    names = ["cascade", *(f"week-{n}" for n in range(1, 6))]
+    for parent, name in pairwise(names):
+        put_version(wb, name, parent=parent)
+    lines = [m.value for m in open_adapt().markdown if "**week" in m.value]
+    assert lines == [f"{'↳ ' * arrows}**week-{n}**" for n, arrows in enumerate((1, 2, 3, 3, 3), 1)]
 
 
 @pytest.mark.parametrize("first", ["It rained.", "The tower was finished in 1889.", None])

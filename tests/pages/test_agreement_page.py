@@ -12,6 +12,7 @@ from app.ui.agreement import figures
 from app.ui.text import escape
 from app.workbench import people
 from db.models import Sentence
+from db.repositories import labels as label_rows
 from db.repositories import reviews
 
 TOWER, COST = 1, 2  # questions, of the same six sentences
@@ -58,6 +59,15 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
     assert people_of["Two people"].tolist() == ["ann and bob"]
     [chart] = at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")
     assert chart.proto.alt
+
+
+def test_a_run_of_the_page_reads_the_labels_of_the_figures_no_second_time(wb, monkeypatch):
+    calls = []
+    for name in ("list_labels_with_arm", "list_assigned_labels"):
+        read = getattr(label_rows, name)
+        monkeypatch.setattr(label_rows, name, lambda *args, name=name, read=read: calls.append(name) or read(*args))
+    open_page("agreement").run()
+    assert sorted(calls) == ["list_assigned_labels", "list_labels_with_arm"]
 
 
 def test_what_seeing_the_scores_does_is_told_with_both_shares(wb, ann):

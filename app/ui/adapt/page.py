@@ -13,6 +13,7 @@ from app.corpora.corpora import get_corpus
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
+from app.labels.consensus import mark_outcomes
 from app.ui import errors, url
 from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
 from app.ui.job import draw_live, draw_retrain, load_job_of_link
@@ -62,7 +63,8 @@ def _draw_form(frame: Frame) -> None:
     """The labels, and the start of a retrain from them."""
     settings = readiness.read_settings(frame)
     settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
-    view = _check_readiness(frame.wb, frame.corpus.id, frame.corpus.labels, settings)
+    mark = mark_outcomes(frame.wb, frame.corpus.id)
+    view = _check_readiness(frame.wb, frame.corpus.id, mark, settings)
     st.header("Labels", anchor=False)
     prepared.draw(frame)
     readiness.draw_labels(view)
@@ -71,9 +73,10 @@ def _draw_form(frame: Frame) -> None:
     readiness.draw_start(frame, view)
 
 
-@st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
-def _check_readiness(_wb: Workbench, corpus_id: int, labels: int, settings: RetrainSettings) -> Readiness:
-    """Dividing thousands of labels takes a while. A change of the number of labels is seen at once, others in 10 s."""
+@st.cache_data(ttl=60, show_spinner=False)  # a spinner that comes and goes would close the expander below
+def _check_readiness(_wb: Workbench, corpus_id: int, mark: tuple[object, ...], settings: RetrainSettings) -> Readiness:
+    """Dividing thousands of labels takes seconds. A change of the labels, which the `mark` tells of, is seen at once,
+    others, such as of what was ranked, in a minute."""
     return check_readiness(_wb, corpus_id, settings)
 
 

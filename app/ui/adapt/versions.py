@@ -28,6 +28,7 @@ BADGES: dict[str, tuple[Colour, str]] = {
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 CARD_CLICKS = "_adapt_card_clicks"
+MAX_ARROWS = 3  # before a name: a chain of retrains gets one longer with each, and every version names its parent
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
 UNMEASURED = "not measured on this corpus"
@@ -172,7 +173,7 @@ def _draw_version(
     why = frame.explain_refusal("change versions")
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
+            st.markdown(f"{'↳ ' * min(depth, MAX_ARROWS)}**{plain(version.name)}**", width="stretch")
             colour, icon = BADGES[version.state]
             st.badge(name_version_state(version.state), color=colour, icon=icon)
             st.button("Card", key=f"adapt_card_{version.id}", on_click=_open_card, args=(version.name,),

@@ -35,7 +35,7 @@ def draw(frame: Frame) -> None:
             icon=":material/group:",
         )
     _draw_shares(_estimate_prevalence(wb, corpus_id))
-    _draw_anchoring(agreement.measure_anchoring(wb, corpus_id))
+    _draw_anchoring(_measure_anchoring(wb, corpus_id))
     _draw_second_looks(wb, corpus_id, frame.annotator.id)
 
 
@@ -47,6 +47,11 @@ def _measure_agreement(_wb: Workbench, corpus_id: int) -> AgreementView:
 @st.cache_resource(ttl=60, show_spinner=False)
 def _estimate_prevalence(_wb: Workbench, corpus_id: int) -> PrevalenceView:
     return prevalence.estimate_prevalence(_wb, corpus_id)
+
+
+@st.cache_resource(ttl=60, show_spinner=False)
+def _measure_anchoring(_wb: Workbench, corpus_id: int) -> AnchoringView:
+    return agreement.measure_anchoring(_wb, corpus_id)
 
 
 def _draw_summary(view: AgreementView, open_conflicts: Sequence[ConflictView]) -> None:

@@ -156,6 +156,25 @@ def test_annotators_kinds_and_days_narrow_what_goes_in(wb, corpus_id, ann, bob, 
     assert counts(label_selection.load(wb, corpus_id, LabelSelection(since=later))) == (0, 0)
 
 
+def test_a_retrain_reads_only_the_unlabelled_sentences_that_it_presumes_incorrect(wb, corpus_id, ann):
+    asked = [
+        asking.ask(wb, corpus_id, text)
+        for text in (QUESTIONS[0].text, "what sentence of height is it?", "what sentence of depth is it?")
+    ]
+    for question, label in zip(asked[1:], ("correct", "incorrect"), strict=True):
+        pair = {"question_id": question.question_id, "sentence_id": question.candidates[3].sentence_id}
+        annotation.give_label(wb, **pair, annotator_id=ann.id, label=label)
+    for choice in (LabelSelection(presumed=3), LabelSelection(presumed=0)):
+        every, sample = (
+            {x.id: x.question for x in label_selection.load(wb, corpus_id, choice, seed=seed)} for seed in (None, 7)
+        )
+        for question_id, whole in every.items():
+            part = presume_incorrect(sample[question_id], choice.presumed, seed=7)
+            assert part == presume_incorrect(whole, choice.presumed, seed=7)
+            assert {c.id for c in part.candidates} == {c.id for c in sample[question_id].candidates}
+        assert any(len(whole.candidates) > 10 for whole in every.values())
+
+
 def test_what_somebody_labelled_is_never_presumed_wrong_though_their_labels_were_left_out(wb, corpus_id, ann):
     label_one(wb, corpus_id, ann, QUESTIONS[0], "unsure")
     found = label_selection.load(wb, corpus_id, LabelSelection(annotators=("nobody",)))

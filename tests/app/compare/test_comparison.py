@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from itertools import combinations
@@ -15,6 +16,7 @@ from app.adapt import readiness
 from app.ask import asking
 from app.compare import comparison, comparison_job, exports, pairs, question_sets
 from app.compare.rankers import list_rankers
+from app.compare.short_names import shorten_view
 from app.compare.sweeps import adjust_p_values
 from app.compare.timing import time_in_turns
 from app.corpora import corpora
@@ -249,6 +251,15 @@ def test_ranks_and_measures_are_there_question_by_question(wb, data):
     assert len(per) == 12
     assert set(per.columns) >= {"qid", "question", "ranker", "AP", "RR", "P@1", "nDCG@10"}
     assert per[(per.qid == "q0") & (per.ranker == "rr")].AP.item() == 0.5
+
+
+def test_whether_a_question_has_ranks_is_told_without_making_them(wb, data, monkeypatch):
+    view = run_comparison(wb, ["rr", "bm25"], data)
+    first, second = view.results
+    short = shorten_view(replace(view, results=(replace(first, ranker="/models/rr"), second)))
+    monkeypatch.setattr(comparison, "to_ranks", None)
+    assert short.full_names
+    assert all("q2" in ranks and "q99" not in ranks for ranks in (view.ranks, short.ranks))
 
 
 def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):

@@ -13,6 +13,7 @@ from as2core.data import jsonl
 from as2core.types import Candidate, Question
 from db.models import Candidate as CandidateRow
 from db.models import Question as QuestionRow
+from db.repositories.questions import list_hits
 
 RIGHT, TOP, LOW, NONE = "Who made the tower?", "When did it open?", "When was the bridge made?", "Why?"
 
@@ -50,6 +51,9 @@ def test_each_question_is_lost_by_the_first_thing_that_went_wrong(wb, view):
             ids = [sorted(rows)[i] for i in ordinals]
             s.execute(update(CandidateRow).where(CandidateRow.id.in_(ids)).values(retrieval_rank=1))
     assert lose(wb, view, SPECS[2]) == none | {SEARCH: {TOP}, DROP: {LOW}, RANKER: set()}
+    with wb.read() as s:  # of the retrieved candidates only those that are asked for become rows
+        rows = list_hits(s, find_corpus(wb, "things").id, [RIGHT, TOP, LOW], {"b text 1.", "c text 2."})
+    assert {(r.question, r.text) for r in rows} == {(TOP, None), (LOW, None), (LOW, "c text 2.")}
 
 
 def test_of_a_ranker_that_was_not_compared_nothing_is_said(wb, view):

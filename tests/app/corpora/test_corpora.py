@@ -21,6 +21,7 @@ from app.ranking import retrieval
 from app.workbench import audit_log, people
 from as2core.errors import As2Error
 from as2core.types import Progress
+from db.repositories import corpora as corpus_rows
 
 MANY = "\n".join(
     json.dumps({"id": f"d{i}", "title": f"T{i}", "text": f"Fact number {i}. It is odd."}) for i in range(900)
@@ -67,6 +68,24 @@ def test_a_slower_ingest_leaves_no_older_text_in_the_index(wb, towers, monkeypat
     assert wb.index(towers.id).search_words("millet", 10) == []
     found = asking.ask(wb, towers.id, "Where does rye grow?")
     assert found.candidates[found.best].text == "Rye grows in Poland."
+
+
+def test_the_labels_of_a_corpus_are_counted_again_after_its_own_changes_only(wb, towers, ann, monkeypatch):
+    corpora.create_corpus(wb, "other")
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": ann.id}
+    calls, count_labels = [], corpus_rows.count_labels
+    monkeypatch.setattr(corpus_rows, "count_labels", lambda s, i: calls.append(i) or count_labels(s, i))
+    labels = []
+    for _ in range(2):
+        labels.append([c.labels for c in corpora.list_corpora(wb) if c.name in ("towers", "other")])
+        calls.clear()
+        annotation.give_label(wb, **pair, label="correct")
+    labels.append([c.labels for c in corpora.list_corpora(wb) if c.name in ("towers", "other")])
+    assert labels == [[0, 0], [1, 0], [1, 0]] and calls == []
+    annotation.withdraw(wb, **pair)
+    assert corpora.get_corpus(wb, towers.id).labels == 0
+    assert [c.labels for c in corpora.list_corpora(wb)] and calls == [towers.id]
 
 
 def test_labels_survive_a_change_of_their_document(wb, towers, ann):

@@ -601,6 +601,24 @@ def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers,
         exports.export_labels(wb, towers.id, "csv")
 
 
+def test_an_export_reads_no_sentence_that_nobody_labelled(wb, towers, ann, monkeypatch):
+    """A corpus may have a hundred of them for each that somebody labelled."""
+    asked = [asking.ask(wb, towers.id, f"When was the {thing} finished?") for thing in ("tower", "bridge")]
+    sentence_id = asked[0].candidates[1].sentence_id
+    pair = {"question_id": asked[0].question_id, "sentence_id": sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    calls, list_rows = [], question_rows.list_candidate_rows
+
+    def note_rows(*args, **kwargs):
+        calls.append(list_rows(*args, **kwargs))
+        return calls[-1]
+
+    monkeypatch.setattr(question_rows, "list_candidate_rows", note_rows)
+    exports.export_labels(wb, towers.id, "jsonl")
+    pairs = [(asked[0].question_id, sentence_id), (asked[1].question_id, None)]
+    assert [[(r.question_id, r.sentence_id) for r in rows] for rows in calls] == [pairs]
+
+
 @pytest.mark.parametrize("fmt", ["jsonl", "csv"])
 def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever_exports(wb, towers, ann, bob, fmt):
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)

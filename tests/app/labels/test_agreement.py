@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, event
 
-from app.adapt import label_noise
+from app.adapt import label_noise, readiness
 from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, consensus, progress, queues
+from app.labels import agreement, annotation, consensus, progress, queues, rules
 from app.labels import consensus as labels
 from app.labels.agreement import AC1, compute_ac1, compute_alpha, compute_kappa, infer_question_kind
 from app.labels.annotation import Presentation
@@ -18,6 +18,7 @@ from app.ranking.synonyms import write_synonyms
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
+from db.repositories import labels as label_rows
 from db.repositories import reviews
 
 
@@ -139,6 +140,33 @@ def settled_pair(wb, towers, asked, give_signs, ann, bob):
     agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
     give_signs(ann, "-")
     return pair
+
+
+def test_conflicts_and_counts_are_read_again_only_after_a_label_or_a_verdict(wb, towers, ann, bob, monkeypatch):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    calls = []
+    for module, name in ((reviews, "list_comparable_labels"), (label_rows, "count_outcomes")):
+        read = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, name=name, read=read: calls.append(name) or read(*args))
+
+    def look():
+        """At the page Agreement and at the figures beside Label, two people, twice."""
+        calls.clear()
+        for who in (ann, bob) * 2:
+            number = len([c for c in agreement.list_conflicts(wb, towers.id, who.id) if not c.verdict])
+            progress.measure_progress(wb, towers.id, who.id)
+            readiness.count_labels(wb, towers.id)
+        return number, sorted(calls)
+
+    once = ["count_outcomes", "list_comparable_labels"]
+    assert [look(), look()] == [(0, once), (0, [])]
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    for who, label in ((ann, "correct"), (bob, "incorrect")):
+        annotation.give_label(wb, **pair, annotator_id=who.id, label=label)
+    assert [look(), look()] == [(1, once), (1, [])]
+    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
+    assert [look(), look()] == [(0, once), (0, [])]
 
 
 def count_labels(wb, corpus, who):

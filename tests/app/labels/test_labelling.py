@@ -261,6 +261,7 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
     n = progress.measure_progress(wb, towers.id, ann.id).remaining
     wb.progress_counts.clear()
+    wb.label_summaries.clear()
     counted.clear()
 
     def read_progress(who):
@@ -277,6 +278,7 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     give(ann, 2, "unsure")
     assert read_progress(bob) == (0, 0, 2, n - 2)
     wb.progress_counts.clear()  # the seconds are over
+    wb.label_summaries.clear()
     assert read_progress(ann) == (2, 2, 2, n - 2)
     assert len(counted) == 3
 

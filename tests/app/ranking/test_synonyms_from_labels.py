@@ -1,9 +1,10 @@
 import pytest
 
+from app.ask import question_management
 from app.corpora import corpora, documents
 from app.corpora.synonyms import read_synonyms
 from app.exchange import imports
-from app.labels import annotation
+from app.labels import agreement, annotation
 from app.ranking.synonym_proposals import SENTENCES_BEFORE, dismiss_proposals, propose_from_labels
 from app.ranking.synonyms import write_synonyms
 from app.workbench import people
@@ -66,6 +67,35 @@ def test_a_label_that_is_incorrect_now_suggests_nothing(wb, machines, ann):
         place = {"question_id": pair.question_id, "sentence_id": pair.sentence_id}
         annotation.give_label(wb, **place, annotator_id=ann.id, label="incorrect")
     assert "whale" not in propose(wb, machines)
+
+
+def test_they_are_made_again_only_after_something_has_changed(wb, machines, ann, clock, monkeypatch):
+    calls, list_pairs = [], label_rows.list_correct_pairs
+    monkeypatch.setattr(label_rows, "list_correct_pairs", lambda *args: calls.append(args) or list_pairs(*args))
+
+    def count_calls():
+        calls.clear()
+        propose(wb, machines)
+        propose(wb, machines)
+        return len(calls)
+
+    assert (count_calls(), count_calls()) == (1, 0)
+    with wb.read() as s:
+        pair = list_pairs(s, machines, [])[0]
+    place = {"question_id": pair.question_id, "sentence_id": pair.sentence_id}
+    annotation.give_label(wb, **place, annotator_id=ann.id, label="incorrect")
+    assert count_calls() == 1
+    agreement.adjudicate(wb, **place, annotator_id=ann.id, label="correct")
+    assert count_calls() == 1
+    clock.advance(seconds=1)
+    documents.ingest(wb, machines, [("new.txt", b"The WZ-1 is new.")])
+    assert count_calls() == 1
+    write_synonyms(wb, machines, "whale => VX-90", by=ann.id)
+    assert count_calls() == 1
+    question_management.delete_question(wb, pair.question_id, labels=len(PARTS), by=ann.id)
+    assert count_calls() == 1
+    dismiss_proposals(wb, machines, ["clerk"], by=ann.id)
+    assert count_calls() == 0 and "clerk" not in propose(wb, machines)
 
 
 def test_test_questions_suggest_nothing(wb):
