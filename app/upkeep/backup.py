@@ -39,6 +39,8 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+SUFFIXES = ("", "-wal", "-shm", "-journal")  # of a database's file and those that SQLite has beside it
 
 
 class NoBackup(As2Error):
@@ -130,8 +132,9 @@ def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = 
 
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
-    `as2.db.before-restore`. Nothing is changed unless the backup is whole and fits this program. Versions that the
-    backup does not know stay in their folder, as do jobs, and no job's number is given again.
+    `as2.db.before-restore`, or that with a number. Nothing is changed unless the backup is whole, fits this program
+    and has room on the disk. Versions that the backup does not know stay in their folder, as do jobs, and no job's
+    number is given again.
 
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
     IndexUnavailable where the index server does not answer.
@@ -149,9 +152,11 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
             raise_job_counter(settings, copy)
+            _check_room(database, copy)
+            is_damaged = not _keep_database(database)
             empty_unfinished(settings, copy)
             _replace_folders(settings, Path(folder))
-            _replace_database(database, copy)
+            _replace_database(database, copy, is_damaged=is_damaged)
             for corpus_id in former:  # of other documents; built anew by the next question
                 indexes.delete(corpus_id)
     except (OSError, sqlite3.Error) as e:
@@ -275,18 +280,48 @@ def _replace_folders(settings: Settings, folder: Path) -> None:
             file.replace(settings.home / file.name)
 
 
-def _replace_database(database: Path, copy: Path) -> None:
-    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away."""
-    before = database.with_name(f"{database.name}.before-restore")
-    if database.exists():
-        try:
-            before.unlink(missing_ok=True)
-            _copy_database(database, before)
-            _copy_database(copy, database)
-            return
-        except sqlite3.DatabaseError:
-            database.replace(before)
-            for suffix in ("-wal", "-shm"):
-                database.with_name(database.name + suffix).unlink(missing_ok=True)
+def _check_room(database: Path, copy: Path) -> None:
+    """Raises NoBackup where the disk could fill up halfway. What is restored is written twice, to SQLite's log and then
+    to the file, and the present database is copied."""
     database.parent.mkdir(parents=True, exist_ok=True)
+    present = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
+    need = 2 * copy.stat().st_size + sum(path.stat().st_size for path in present if path.is_file())
+    if (free := shutil.disk_usage(database.parent).free) < need:
+        raise NoBackup(
+            f"the restore needs {need / 1e6:,.0f} MB more for a moment, and {free / 1e6:,.0f} MB are free in "
+            f"{database.parent}: nothing was restored; free some space and try again"
+        )
+
+
+def _keep_database(database: Path) -> bool:
+    """Copy the present one beside itself, as a whole or not at all. False, and no copy, where it is damaged."""
+    if not database.exists():
+        return True
+    copy = _find_free(database)
+    try:
+        _copy_database(database, copy)
+    except (OSError, sqlite3.Error) as e:
+        for suffix in SUFFIXES:
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+        if getattr(e, "sqlite_errorcode", 0) & 0xFF in DAMAGE:
+            return False
+        raise
+    return True
+
+
+def _find_free(database: Path) -> Path:
+    """Where to keep it: no database that an earlier restore kept is overwritten."""
+    name = f"{database.name}.before-restore"
+    names = (name, *(f"{name}-{i}" for i in range(2, len(list(database.parent.glob(f"{name}*"))) + 3)))
+    return next(path for n in names if not (path := database.with_name(n)).exists())
+
+
+def _replace_database(database: Path, copy: Path, *, is_damaged: bool) -> None:
+    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away, with what
+    SQLite keeps beside it, from which something may be recovered."""
+    if is_damaged:
+        away = _find_free(database)
+        for suffix in SUFFIXES:
+            with suppress(FileNotFoundError):
+                database.with_name(database.name + suffix).replace(away.with_name(away.name + suffix))
     _copy_database(copy, database)

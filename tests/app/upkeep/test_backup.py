@@ -1,6 +1,8 @@
 """A home as one file, and back."""
 
 import io
+import shutil
+import sqlite3
 import tarfile
 import threading
 from contextlib import contextmanager
@@ -272,8 +274,6 @@ def test_a_backup_while_people_label_holds_every_label_that_was_confirmed_before
         stop.set()
         thread.join()
     restore(wb.settings.model_copy(update={"home": tmp_path / "elsewhere"}), tmp_path / "busy.tar")
-    import sqlite3
-
     with sqlite3.connect(tmp_path / "elsewhere" / "as2.db") as s:
         assert s.execute("SELECT count(*) FROM label_event").fetchone()[0] >= before
         assert s.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -289,6 +289,59 @@ def test_a_damaged_database_is_moved_away_by_a_restore(wb, towers, settings, tmp
     assert [c.name for c in corpora.list_corpora(again)] == ["towers"]
     again.close()
     assert (settings.home / "as2.db.before-restore").read_bytes() == b"\xff" * 10_000
+
+
+def fail_to_copy(monkeypatch, code, *, into):
+    """Have SQLite end the copy of a database into a file of that name with an error."""
+    copy_database = backup._copy_database
+
+    def fail(source, target, on_progress=None):
+        if target.name.startswith(into):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = code
+            raise error
+        copy_database(source, target, on_progress)
+
+    monkeypatch.setattr(backup, "_copy_database", fail)
+
+
+def test_a_restore_that_cannot_keep_the_present_database_changes_nothing(
+    wb, towers, asked, ann, settings, tmp_path, monkeypatch
+):
+    back_up(wb, tmp_path / "monday.tar")
+    job = settings.jobs_dir / str(queue.enqueue(wb, "compare", {}).id) / "result.json"
+    job.parent.mkdir(parents=True)
+    job.touch()
+    label_all(wb, asked, ann, "correct")
+    fail_to_copy(monkeypatch, sqlite3.SQLITE_FULL, into="as2.db.before-restore")
+    with pytest.raises(NoBackup, match="disk is full"):
+        restore(settings, tmp_path / "monday.tar")
+    assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
+    with sqlite3.connect(settings.home / "as2.db") as s:  # as whoever opens it next
+        assert s.execute("SELECT count(*) FROM label_event").fetchone() == (5,)
+    assert job.exists() and not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_restore_without_room_for_both_databases_changes_nothing(wb, towers, settings, tmp_path, monkeypatch):
+    back_up(wb, tmp_path / "monday.tar")
+    corpora.create_corpus(wb, "later")
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 1000))
+    with pytest.raises(NoBackup, match="free some space"):
+        restore(settings, tmp_path / "monday.tar")
+    assert "later" in {c.name for c in corpora.list_corpora(wb)}
+    assert not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_second_restore_keeps_what_the_first_one_kept(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    corpora.create_corpus(wb, "later")
+    restore(settings, tmp_path / "monday.tar")
+    restore(settings, tmp_path / "monday.tar")
+    counts = []
+    for file in sorted(settings.home.glob("as2.db.before-restore*")):
+        with sqlite3.connect(file) as s:
+            counts.append((file.name, *s.execute("SELECT count(*) FROM corpus").fetchone()))
+    assert counts == [("as2.db.before-restore", 2), ("as2.db.before-restore-2", 1)]
 
 
 def make_tar(*members):
