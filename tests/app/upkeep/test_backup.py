@@ -192,6 +192,28 @@ def test_after_a_restore_no_number_of_a_job_is_given_again(wb, towers, settings,
         assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == 51
 
 
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_new_database_in_a_home_that_lost_its_own_gives_no_number_of_a_job_again(
+    settings, models, clock, caplog, is_empty
+):
+    with opened(settings, models, clock) as first:
+        towers = corpora.create_corpus(first, "towers")
+        assert queue.enqueue(first, "score", {}, corpus_id=towers.id).id == 1
+        assert not caplog.messages
+    (settings.jobs_dir / "40").mkdir(parents=True)
+    for file in settings.home.glob("as2.db*"):
+        file.unlink()
+    if is_empty:
+        settings.database_file.touch()
+    with opened(settings, models, clock) as other:
+        towers = corpora.create_corpus(other, "towers")
+        assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == 41
+    assert "if that was lost, put it back" in caplog.text
+    caplog.clear()
+    with opened(settings, models, clock):
+        assert not caplog.messages
+
+
 def test_after_a_restore_a_job_without_a_folder_keeps_its_number_too(wb, towers, settings, tmp_path):
     back_up(wb, tmp_path / "monday.tar")
     later = [queue.enqueue(wb, "score", {}, corpus_id=towers.id) for _ in range(3)]
