@@ -1,6 +1,7 @@
 """What is damaged is found, and named with its remedy."""
 
 import os
+import shutil
 
 import pytest
 from fake_models import write_version
@@ -92,21 +93,54 @@ def test_a_version_that_was_changed_or_lost_is_found(wb, towers):
     with wb.write() as s:
         registry.add_candidate(s, wb, "spring", folder)
     assert "not the one that its card describes" in find_problems(wb)["version spring"].problem
+    (folder / "card.json").write_text("{}")  # of an older program, without hashes
+    (folder / "config.json").write_text("")
+    assert "is not JSON" in find_problems(wb)["version spring"].problem
     (folder / "config.json").unlink()
     assert "config.json missing" in find_problems(wb)["version spring"].problem
 
 
-def test_the_folder_of_an_import_that_was_killed_is_named_once_it_is_old(wb, towers, clock):
-    imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
-    known = write_version(imports / "ours-1a2b3c4d")
+@pytest.mark.parametrize("parent", ["", registry.IMPORTS_FOLDER])
+def test_the_folder_of_no_version_is_named_once_it_is_old(wb, towers, clock, parent):
+    """An import was killed, or an older backup restored."""
+    versions = wb.settings.versions_dir / parent
+    known = write_version(versions / "ours-1a2b3c4d")
     with wb.write() as s:
         registry.add_candidate(s, wb, "ours", known)
-    left = write_version(imports / "spring-5e6f7a8b")
+    left = write_version(versions / "spring-5e6f7a8b")
+    then = (clock().timestamp(),) * 2
     for folder in (known, left):
-        os.utime(folder, times=(clock().timestamp(),) * 2)
+        os.utime(folder, times=then)
     assert "versions" not in find_problems(wb)
     clock.advance(hours=2)
-    assert find_problems(wb)["versions"].problem == f"{left} belongs to no version: its import was killed"
+    finding = find_problems(wb)["versions"]
+    assert finding.problem == f"{left} belongs to no version in the database"
+    assert f"as2 versions import '{left}'" in finding.remedy
+    (left / "model.safetensors").unlink()
+    os.utime(left, times=then)
+    assert find_problems(wb)["versions"].remedy == "delete the folder"
+
+
+def test_a_version_of_another_home_is_to_be_copied_into_this_one(wb, towers, tmp_path, settings, models):
+    """A home that was copied without its versions, while the first is still there."""
+    folder = write_version(tmp_path / "first" / "versions" / "spring")
+    with wb.write() as s:
+        registry.add_candidate(s, wb, "spring", folder)
+    finding = find_problems(wb)["version spring"]
+    assert finding.problem == f"its directory {folder} is outside this home, and in no backup of it"
+    here = wb.settings.versions_dir / "spring"
+    assert finding.remedy == f"copy it to {here}"
+    shutil.copytree(folder, here)
+    bootstrap.open(settings, models).close()
+    assert "version spring" not in find_problems(wb)
+
+
+def test_a_home_without_a_model_to_answer_with_is_not_sound(tmp_path):
+    settings = Settings(home=tmp_path / "home", models_dir=tmp_path / "none", corpora_dir=tmp_path / "none")
+    wb = bootstrap.open(settings)
+    assert "AS2_MODELS_DIR" in find_problems(wb)["version cascade"].remedy
+    assert "version generative" in find_problems(wb)
+    wb.close()
 
 
 def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
