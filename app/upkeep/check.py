@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app.corpora import corpora
+from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
 from app.jobs.process import is_running, read_failure
 from app.versions import registry
@@ -133,6 +134,8 @@ def _check_indexes(wb: Workbench) -> Iterator[Finding]:
             continue
         try:
             problem = wb.index(corpus.id).find_damage()
+            if not problem and (problem := find_gap(wb, corpus.id)):
+                remedy = f"`as2 reindex --corpus {corpus.name!r}`"
         except DamagedIndex as e:
             problem = str(e)
         except As2Error as e:

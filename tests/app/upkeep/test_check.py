@@ -10,6 +10,8 @@ from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
+from app.corpora import documents
+from app.corpora.indexing import reindex
 from app.jobs import process, queue
 from app.upkeep.check import CORRECT, RESTORE, check_closed, check_home
 from app.versions import registry
@@ -58,6 +60,22 @@ def test_an_index_that_is_damaged_in_the_middle_is_built_anew(wb, towers, asked)
     assert "no such table" in find_problems(wb)["index of towers"].problem
     again = asking.ask(wb, towers.id, QUESTIONS[0])
     assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
+
+
+def test_an_index_that_is_older_than_the_database_is_to_be_built_anew(wb, towers):
+    """It was copied from elsewhere, or a copy of the home ended halfway."""
+    file = wb.settings.index_file(towers.id)
+    wb.indexes.close()
+    older = file.read_bytes()
+    documents.ingest(wb, towers.id, [("long.txt", b"A tower stands. " * 12)])
+    assert "index of towers" not in find_problems(wb)
+    wb.indexes.close()
+    file.write_bytes(older)
+    finding = find_problems(wb)["index of towers"]
+    assert "passages: some documents are not found" in finding.problem
+    assert finding.remedy == "`as2 reindex --corpus 'towers'`"
+    reindex(wb, towers.id)
+    assert "index of towers" not in find_problems(wb)
 
 
 def test_an_index_that_cannot_be_opened_is_not_to_be_built_anew(wb, towers, asked):
