@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 
 from app.jobs.kinds import JobKind
 from app.upkeep.job_numbers import raise_job_counter
@@ -36,8 +37,7 @@ def open(
         try:
             prepare_home(settings)
         except OSError as e:
-            variable = "AS2_HOME" if e.filename == str(settings.home) else "AS2_LOCAL_DIR"
-            raise DatabaseTrouble(f"cannot make the folder {e.filename}: {e.strerror}; set {variable}") from e
+            raise _explain_folder(e, settings) from e
         database = _open_database(settings)
     models = models or LoadedModels.from_settings(settings)
     wb = Workbench(settings, database, models, open_indexes(settings), clock, list_renames=list_renames)
@@ -45,6 +45,14 @@ def open(
     startup.update_paths(wb)
     startup.register_shipped(wb)
     return wb
+
+
+def _explain_folder(error: OSError, settings: Settings) -> DatabaseTrouble:
+    path, home = Path(error.filename), settings.home
+    is_of_home = path.is_relative_to(home) or home.is_relative_to(path)  # or a folder that it lies in
+    variable = "AS2_HOME" if settings.local_dir is None or is_of_home else "AS2_LOCAL_DIR"
+    owner = "run this as the owner of the folder, or " if isinstance(error, PermissionError) else ""
+    return DatabaseTrouble(f"cannot use the folder {path}: {error.strerror}; {owner}set {variable}")
 
 
 def _open_database(settings: Settings) -> Database:

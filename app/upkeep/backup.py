@@ -166,14 +166,18 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
 
 
 def _find_replaceable(settings: Settings) -> Path:
-    """The database, if a restore may replace it now. Raises BadSetting."""
+    """The database, if a restore may replace it now. Raises BadSetting, NoBackup for a home of somebody else."""
     database = settings.database_file
     if database is None:
         raise BadSetting(
             "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
             "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
         )
-    if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
+    try:
+        has_worker = settings.home.is_dir() and is_running(settings)
+    except sqlite3.Error as e:  # its lock is a file of the home
+        raise NoBackup(f"{settings.home} cannot be written ({e}): run this as the owner of the folder") from e
+    if has_worker and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
     return database
 

@@ -447,6 +447,14 @@ def test_a_home_with_a_running_job_is_not_restored(wb, towers, settings, tmp_pat
             restore(settings, tmp_path / "monday.tar")
 
 
+def test_a_home_that_cannot_be_written_is_to_be_restored_by_its_owner(wb, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    settings.worker_lock.unlink(missing_ok=True)
+    settings.worker_lock.mkdir()  # as a file in a folder of somebody else, it cannot be opened
+    with pytest.raises(NoBackup, match=r"cannot be written .*: run this as the owner"):
+        backup.check_restore(settings, tmp_path / "monday.tar")
+
+
 def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path):
     database = Database("postgresql+psycopg://ada:secret@db:5433/as2?sslmode=require")
     with pytest.raises(BadSetting) as error:
