@@ -22,10 +22,10 @@ from sqlalchemy import URL
 
 import as2core
 from app.jobs.process import is_running
-from app.upkeep.job_numbers import empty_unfinished, raise_job_counter
+from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
-from app.workbench.settings import Settings
+from app.workbench.settings import Settings, to_sqlite_url
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
@@ -184,14 +184,14 @@ def _find_replaceable(settings: Settings) -> Path:
 
 def _list_corpora(database: Path) -> set[int]:
     """Their ids; none where the database cannot say."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    with suppress(sqlite3.Error), closing(open_to_read(database)) as connection:
         return {i for (i,) in connection.execute("SELECT id FROM corpus")}
     return set()
 
 
 def _has_running_job(database: Path) -> bool:
     """False also where the database cannot say."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    with suppress(sqlite3.Error), closing(open_to_read(database)) as connection:
         return bool(connection.execute("SELECT 1 FROM job WHERE state = 'running'").fetchone())
     return False
 
@@ -265,7 +265,7 @@ def _check_database(file: Path, backup: Path) -> None:
         if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             raise UnreadableFile(f"{backup}: its database is damaged")
     with translate_errors():
-        open_database(f"sqlite:///{file}").close()
+        open_database(to_sqlite_url(file)).close()
 
 
 def _replace_folders(settings: Settings, folder: Path) -> None:

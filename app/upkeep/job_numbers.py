@@ -37,7 +37,7 @@ def raise_job_counter(settings: Settings, file: Path) -> int:
 
 def _list_numbers(settings: Settings) -> Iterator[int]:
     if settings.database_file is not None:  # one that cannot be read is replaced all the same
-        with suppress(sqlite3.Error), closing(_open_to_read(settings.database_file)) as connection:
+        with suppress(sqlite3.Error), closing(open_to_read(settings.database_file)) as connection:
             yield from (seq for (seq,) in connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'job'"))
     yield from (int(path.name) for path in settings.jobs_dir.glob("*") if NUMBER.fullmatch(path.name))
     for path in settings.versions_dir.glob("*-*"):
@@ -49,11 +49,11 @@ def _list_numbers(settings: Settings) -> Iterator[int]:
 
 def empty_unfinished(settings: Settings, copy: Path) -> None:
     """Delete the folders of the jobs that the database in the file `copy` has as not done. Raises sqlite3.Error."""
-    with closing(_open_to_read(copy)) as connection:
+    with closing(open_to_read(copy)) as connection:
         unfinished = [i for (i,) in connection.execute("SELECT id FROM job WHERE state != 'done'")]
     for job_id in unfinished:
         shutil.rmtree(settings.jobs_dir / str(job_id), ignore_errors=True)
 
 
-def _open_to_read(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+def open_to_read(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)

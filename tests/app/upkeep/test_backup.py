@@ -89,6 +89,18 @@ def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
         assert other.settings.removed_mark("handbook").exists()
 
 
+@pytest.mark.parametrize("name", ["Q&A #1", "what?", "50%25 more"])
+def test_a_home_may_have_any_name(wb, towers, settings, models, clock, tmp_path, name):
+    back_up(wb, tmp_path / "monday.tar")
+    elsewhere = settings.model_copy(update={"home": tmp_path / "homes" / name})
+    restore(elsewhere, tmp_path / "monday.tar")
+    restore(elsewhere, tmp_path / "monday.tar")
+    with opened(elsewhere, models, clock) as other:
+        assert [c.name for c in corpora.list_corpora(other)] == ["towers"]
+    assert elsewhere.database_file == elsewhere.home / "as2.db" and elsewhere.database_file.is_file()
+    assert [path.name for path in (tmp_path / "homes").iterdir()] == [name]
+
+
 def test_checkpoints_of_a_training_are_left_out(wb, tmp_path):
     work = wb.settings.jobs_dir / "7" / "work"
     for file in (work / "run.json", work / "checkpoint-5" / "model.bin", work / "folds" / "0" / "checkpoint-9" / "x"):
