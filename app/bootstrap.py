@@ -1,9 +1,12 @@
 """Opening the workbench: settings, database with its migrations, the versions in the home."""
 
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 
 from app.jobs.kinds import JobKind
+from app.upkeep.job_numbers import raise_job_counter
 from app.versions import startup
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
@@ -12,9 +15,10 @@ from app.workbench.people import note_login
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Rename, Workbench, translate_errors, utc_now
 from as2core.telemetry import remove_queue
-from db.session import open_database
+from db.session import Database, open_database
 
 __all__ = ["DatabaseTrouble", "Workbench", "open"]
+log = logging.getLogger(__name__)
 
 
 def open(
@@ -33,15 +37,36 @@ def open(
         try:
             prepare_home(settings)
         except OSError as e:
-            variable = "AS2_HOME" if e.filename == str(settings.home) else "AS2_LOCAL_DIR"
-            raise DatabaseTrouble(f"cannot make the folder {e.filename}: {e.strerror}; set {variable}") from e
-        database = open_database(settings.database)
+            raise _explain_folder(e, settings) from e
+        database = _open_database(settings)
     models = models or LoadedModels.from_settings(settings)
     wb = Workbench(settings, database, models, open_indexes(settings), clock, list_renames=list_renames)
     note_login(wb)
     startup.update_paths(wb)
     startup.register_shipped(wb)
     return wb
+
+
+def _explain_folder(error: OSError, settings: Settings) -> DatabaseTrouble:
+    path, home = Path(error.filename), settings.home
+    is_of_home = path.is_relative_to(home) or home.is_relative_to(path)  # or a folder that it lies in
+    variable = "AS2_HOME" if settings.local_dir is None or is_of_home else "AS2_LOCAL_DIR"
+    owner = "run this as the owner of the folder, or " if isinstance(error, PermissionError) else ""
+    return DatabaseTrouble(f"cannot use the folder {path}: {error.strerror}; {owner}set {variable}")
+
+
+def _open_database(settings: Settings) -> Database:
+    """A new one in a home whose former database is gone does not give that one's jobs' numbers again."""
+    file = settings.database_file
+    is_new = file is not None and not (file.is_file() and file.stat().st_size)
+    database = open_database(settings.database)
+    if file is not None and is_new and raise_job_counter(settings, file):
+        log.warning(
+            "%s is new, but this home has jobs or versions of another database: if that was lost, put it back or "
+            "restore a backup (`as2 restore FILE`)",
+            file,
+        )
+    return database
 
 
 def list_renames() -> Mapping[str, Rename]:

@@ -54,7 +54,7 @@ def restore(
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Put the home back as it was in a backup. The present database is kept as as2.db.before-restore."""
+    """Put the home back as it was in a backup. The present database is kept beside it."""
     from app.upkeep.backup import check_restore
     from app.upkeep.backup import restore as restore_home
     from app.workbench.settings import get_settings

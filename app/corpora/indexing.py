@@ -19,7 +19,7 @@ from app.jobs.kinds import JobKind
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
-from as2core.retrieval.passages import split_passages
+from as2core.retrieval.passages import count_passages, split_passages
 from as2core.retrieval.vector_file import VectorFile
 from as2core.types import OnProgress, Passage, Progress
 from db.repositories import corpora as rows
@@ -103,6 +103,17 @@ def _index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None
         if on_progress:
             on_progress(Progress(indexed, total, "building the search index"))
     return indexed
+
+
+def find_gap(wb: Workbench, corpus_id: int) -> str:
+    """What an index lacks of documents that are noted as indexed: it is older than the database where one of them was
+    copied from elsewhere. "" if nothing."""
+    with wb.read() as s:
+        if rows.count_unindexed(s, corpus_id):
+            return ""
+        expected = sum(map(count_passages, rows.count_sentences_by_document(s, corpus_id)))
+    count = wb.index(corpus_id).count()
+    return f"it has {count:,} of {expected:,} passages: some documents are not found" if count < expected else ""
 
 
 def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:

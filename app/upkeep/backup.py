@@ -22,10 +22,10 @@ from sqlalchemy import URL
 
 import as2core
 from app.jobs.process import is_running
-from app.upkeep.job_numbers import empty_unfinished, raise_job_counter
+from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
-from app.workbench.settings import Settings
+from app.workbench.settings import Settings, to_sqlite_url
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
@@ -39,6 +39,8 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+SUFFIXES = ("", "-wal", "-shm", "-journal")  # of a database's file and those that SQLite has beside it
 
 
 class NoBackup(As2Error):
@@ -130,8 +132,9 @@ def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = 
 
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
-    `as2.db.before-restore`. Nothing is changed unless the backup is whole and fits this program. Versions that the
-    backup does not know stay in their folder, as do jobs, and no job's number is given again.
+    `as2.db.before-restore`, or that with a number. Nothing is changed unless the backup is whole, fits this program
+    and has room on the disk. Versions that the backup does not know stay in their folder, as do jobs, and no job's
+    number is given again.
 
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
     IndexUnavailable where the index server does not answer.
@@ -149,9 +152,11 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
             raise_job_counter(settings, copy)
+            _check_room(database, copy)
+            is_damaged = not _keep_database(database)
             empty_unfinished(settings, copy)
             _replace_folders(settings, Path(folder))
-            _replace_database(database, copy)
+            _replace_database(database, copy, is_damaged=is_damaged)
             for corpus_id in former:  # of other documents; built anew by the next question
                 indexes.delete(corpus_id)
     except (OSError, sqlite3.Error) as e:
@@ -161,28 +166,32 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
 
 
 def _find_replaceable(settings: Settings) -> Path:
-    """The database, if a restore may replace it now. Raises BadSetting."""
+    """The database, if a restore may replace it now. Raises BadSetting, NoBackup for a home of somebody else."""
     database = settings.database_file
     if database is None:
         raise BadSetting(
             "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
             "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
         )
-    if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
+    try:
+        has_worker = settings.home.is_dir() and is_running(settings)
+    except sqlite3.Error as e:  # its lock is a file of the home
+        raise NoBackup(f"{settings.home} cannot be written ({e}): run this as the owner of the folder") from e
+    if has_worker and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
     return database
 
 
 def _list_corpora(database: Path) -> set[int]:
     """Their ids; none where the database cannot say."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    with suppress(sqlite3.Error), closing(open_to_read(database)) as connection:
         return {i for (i,) in connection.execute("SELECT id FROM corpus")}
     return set()
 
 
 def _has_running_job(database: Path) -> bool:
     """False also where the database cannot say."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    with suppress(sqlite3.Error), closing(open_to_read(database)) as connection:
         return bool(connection.execute("SELECT 1 FROM job WHERE state = 'running'").fetchone())
     return False
 
@@ -256,7 +265,7 @@ def _check_database(file: Path, backup: Path) -> None:
         if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             raise UnreadableFile(f"{backup}: its database is damaged")
     with translate_errors():
-        open_database(f"sqlite:///{file}").close()
+        open_database(to_sqlite_url(file)).close()
 
 
 def _replace_folders(settings: Settings, folder: Path) -> None:
@@ -275,18 +284,48 @@ def _replace_folders(settings: Settings, folder: Path) -> None:
             file.replace(settings.home / file.name)
 
 
-def _replace_database(database: Path, copy: Path) -> None:
-    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away."""
-    before = database.with_name(f"{database.name}.before-restore")
-    if database.exists():
-        try:
-            before.unlink(missing_ok=True)
-            _copy_database(database, before)
-            _copy_database(copy, database)
-            return
-        except sqlite3.DatabaseError:
-            database.replace(before)
-            for suffix in ("-wal", "-shm"):
-                database.with_name(database.name + suffix).unlink(missing_ok=True)
+def _check_room(database: Path, copy: Path) -> None:
+    """Raises NoBackup where the disk could fill up halfway. What is restored is written twice, to SQLite's log and then
+    to the file, and the present database is copied."""
     database.parent.mkdir(parents=True, exist_ok=True)
+    present = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
+    need = 2 * copy.stat().st_size + sum(path.stat().st_size for path in present if path.is_file())
+    if (free := shutil.disk_usage(database.parent).free) < need:
+        raise NoBackup(
+            f"the restore needs {need / 1e6:,.0f} MB more for a moment, and {free / 1e6:,.0f} MB are free in "
+            f"{database.parent}: nothing was restored; free some space and try again"
+        )
+
+
+def _keep_database(database: Path) -> bool:
+    """Copy the present one beside itself, as a whole or not at all. False, and no copy, where it is damaged."""
+    if not database.exists():
+        return True
+    copy = _find_free(database)
+    try:
+        _copy_database(database, copy)
+    except (OSError, sqlite3.Error) as e:
+        for suffix in SUFFIXES:
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+        if getattr(e, "sqlite_errorcode", 0) & 0xFF in DAMAGE:
+            return False
+        raise
+    return True
+
+
+def _find_free(database: Path) -> Path:
+    """Where to keep it: no database that an earlier restore kept is overwritten."""
+    name = f"{database.name}.before-restore"
+    names = (name, *(f"{name}-{i}" for i in range(2, len(list(database.parent.glob(f"{name}*"))) + 3)))
+    return next(path for n in names if not (path := database.with_name(n)).exists())
+
+
+def _replace_database(database: Path, copy: Path, *, is_damaged: bool) -> None:
+    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away, with what
+    SQLite keeps beside it, from which something may be recovered."""
+    if is_damaged:
+        away = _find_free(database)
+        for suffix in SUFFIXES:
+            with suppress(FileNotFoundError):
+                database.with_name(database.name + suffix).replace(away.with_name(away.name + suffix))
     _copy_database(copy, database)

@@ -8,15 +8,18 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app.corpora import corpora
+from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
 from app.jobs.process import is_running, read_failure
 from app.versions import registry
+from app.versions.directory import find_problem
 from app.versions.management import is_shipped
+from app.versions.startup import is_in_home, name_in_home
 from app.workbench.settings import Settings
 from app.workbench.workbench import DatabaseDamage, Workbench, translate_errors
 from as2core.data.source import sha256
 from as2core.errors import As2Error
-from as2core.rankers.versions import CONFIG, WEIGHTS, read_card
+from as2core.rankers.versions import CONFIG, WEIGHTS, read_card, read_kind
 from as2core.retrieval.index import DamagedIndex
 
 LOW_DISK_BYTES = 1_000_000_000
@@ -40,7 +43,7 @@ def check_home(wb: Workbench) -> list[Finding]:
         *check_disk(wb.settings),
         *_check_database(wb),
         *_check_versions(wb),
-        *_check_imports(wb),
+        *_check_folders(wb),
         *_check_indexes(wb),
         *_check_queue(wb),
     ]
@@ -75,31 +78,43 @@ def _check_database(wb: Workbench) -> Iterator[Finding]:
 
 
 def _check_versions(wb: Workbench) -> Iterator[Finding]:
-    for version in registry.list_versions(wb, None):
-        part = f"version {version.name}"
-        problem = version.problem or _find_damage(Path(version.path))
-        if not problem:
-            yield Finding(part)
-        elif is_shipped(wb, version):
-            yield Finding(part, problem, "install the program again, or `git checkout -- models` in a clone")
+    versions = registry.list_versions(wb, None)
+    for version in versions:
+        part, path = f"version {version.name}", Path(version.path)
+        problem = version.problem or _find_damage(path)
+        if is_shipped(wb, version):
+            remedy = "install the program again, or `git checkout -- models` in a clone"
+        elif not problem and not is_in_home(wb, path):  # of the home that this one was copied from
+            problem = f"its directory {path} is outside this home, and in no backup of it"
+            remedy = f"copy it to {name_in_home(wb, version.path)}"
         else:
             what = "restore a backup, or promote another version" if version.state == "active" else "delete it"
-            yield Finding(part, problem, f"{what} (`as2 versions`)")
+            remedy = f"{what} (`as2 versions`)"
+        yield Finding(part, problem, remedy) if problem else Finding(part)
+    for kind in registry.ANSWERING:
+        if kind not in {v.kind for v in versions}:
+            problem = f"there is none in {wb.settings.models_dir}"
+            yield Finding(f"version {kind}", problem, "correct AS2_MODELS_DIR, or install the program again")
 
 
-def _check_imports(wb: Workbench) -> Iterator[Finding]:
-    """Folders of imports that were killed; not those that may still be written."""
+def _check_folders(wb: Workbench) -> Iterator[Finding]:
+    """Directories of no version: left by an import that was killed, or of a version that came after the backup that was
+    restored, or before a database that was lost. Not those that may still be written."""
     in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
-    for folder in sorted((wb.settings.versions_dir / registry.IMPORTS_FOLDER).glob("*")):
-        if folder not in in_use and folder.stat().st_mtime < before:
-            yield Finding("versions", f"{folder} belongs to no version: its import was killed", "delete the folder")
+    imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
+    for folder in sorted([*wb.settings.versions_dir.glob("[!.@]*"), *imports.glob("*")]):
+        if folder.is_dir() and folder not in in_use and folder.stat().st_mtime < before:
+            remedy = "delete the folder"
+            if not find_problem(folder):
+                remedy = f"to keep it, `as2 versions import '{folder}'`, which makes a copy; then delete the folder"
+            yield Finding("versions", f"{folder} belongs to no version in the database", remedy)
 
 
 def _find_damage(folder: Path) -> str:
     """What differs from the version's card; "" if nothing does."""
     try:
-        card = read_card(folder)
+        card, _ = read_card(folder), read_kind(folder)
         for file, key in ((WEIGHTS, "sha256"), (CONFIG, "config_sha256")):
             if key in card and sha256(folder / file) != card[key]:
                 return f"{file} is not the one that its card describes"
@@ -119,6 +134,8 @@ def _check_indexes(wb: Workbench) -> Iterator[Finding]:
             continue
         try:
             problem = wb.index(corpus.id).find_damage()
+            if not problem and (problem := find_gap(wb, corpus.id)):
+                remedy = f"`as2 reindex --corpus {corpus.name!r}`"
         except DamagedIndex as e:
             problem = str(e)
         except As2Error as e:

@@ -52,9 +52,14 @@ def _find_moved(wb: Workbench, versions: Sequence[ModelVersion]) -> dict[str, st
 def find_in_home(wb: Workbench, path: str) -> str:
     """The directory of a version made here, whose stored path may be from before the home was moved; `path` itself
     where there is none of its name."""
-    folder = wb.settings.versions_dir
-    here = folder / path.rpartition(f"/{folder.name}/")[2]
+    here = name_in_home(wb, path)
     return str(here) if here.is_dir() else path
+
+
+def name_in_home(wb: Workbench, path: str) -> Path:
+    """Where this home has the directory of a version made here, or would have it."""
+    folder = wb.settings.versions_dir
+    return folder / path.rpartition(f"/{folder.name}/")[2]
 
 
 def is_in_home(wb: Workbench, path: Path) -> bool:

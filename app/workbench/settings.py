@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from socket import gethostname
 from typing import Literal
+from urllib.parse import unquote
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -70,13 +71,13 @@ class Settings(BaseSettings):
 
     @property
     def database(self) -> str:
-        return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
+        return self.database_url or to_sqlite_url(self.home / "as2.db")
 
     @property
     def database_file(self) -> Path | None:
         """SQLite's; None where the database is on a server."""
         kind, _, file = self.database.partition(":///")
-        return Path(file.partition("?")[0]) if kind.startswith("sqlite") else None
+        return Path(unquote(file.partition("?")[0])) if kind.startswith("sqlite") else None
 
     @property
     def has_database(self) -> bool:
@@ -160,6 +161,11 @@ class Settings(BaseSettings):
 
     def index_file(self, corpus_id: int) -> Path:
         return self.index_dir / f"{corpus_id}.db"
+
+
+def to_sqlite_url(file: Path) -> str:
+    """A URL of SQLAlchemy, whatever is in the file's path."""
+    return f"sqlite:///{str(file).replace('%', '%25').replace('?', '%3F')}"
 
 
 @cache

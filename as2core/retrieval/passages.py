@@ -37,6 +37,11 @@ def split_passages(
     return passages
 
 
+def count_passages(sentences: int) -> int:
+    """How many `split_passages` makes of a document of that many sentences, as it does by default."""
+    return len(range(0, max(1, sentences - 1), PASSAGE_SENTENCES - 1)) if sentences else 0
+
+
 def find_first_sentence(passage_id: str) -> int:
     """The place in the document of a passage's first sentence, which its id has."""
     return int(passage_id.rsplit(":", 2)[1])

@@ -281,6 +281,11 @@ def count_unindexed(session: Session, corpus_id: int) -> int:
     return session.scalar(unindexed) or 0
 
 
+def count_sentences_by_document(session: Session, corpus_id: int) -> list[int]:
+    """One number a document."""
+    return list(session.scalars(select(Document.sentences).filter_by(corpus_id=corpus_id)))
+
+
 def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> int:
     """`documents`: (id, digest) as indexed. One that changed since then is unindexed, also where another process has
     indexed the change: it was replaced by what is in the index now. Returns how many of them are unindexed."""

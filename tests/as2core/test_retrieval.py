@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting
-from as2core.retrieval.passages import find_first_sentence, split_passages
+from as2core.retrieval.passages import count_passages, find_first_sentence, split_passages
 from as2core.retrieval.ranks import fuse_ranks, top_documents
 from as2core.types import Hit, Sentence
 
@@ -29,6 +29,10 @@ def test_a_tenth_sentence_needs_a_third_passage():
 @pytest.mark.parametrize(("count", "expected"), [(0, []), (1, [(0, 0)]), (5, [(0, 4)]), (6, [(0, 4), (4, 5)])])
 def test_few_sentences_make_few_passages(count, expected):
     assert [(p.first, p.last) for p in split_passages("doc", ["x"] * count)] == expected
+
+
+def test_passages_are_counted_without_the_texts():
+    assert all(count_passages(n) == len(split_passages("doc", ["x"] * n)) for n in range(30))
 
 
 @given(st.integers(0, 40), st.integers(1, 7), st.data())

@@ -1,6 +1,8 @@
 """A home as one file, and back."""
 
 import io
+import shutil
+import sqlite3
 import tarfile
 import threading
 from contextlib import contextmanager
@@ -85,6 +87,18 @@ def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
         again = asking.ask(other, towers.id, QUESTIONS[0])
         assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
         assert other.settings.removed_mark("handbook").exists()
+
+
+@pytest.mark.parametrize("name", ["Q&A #1", "what?", "50%25 more"])
+def test_a_home_may_have_any_name(wb, towers, settings, models, clock, tmp_path, name):
+    back_up(wb, tmp_path / "monday.tar")
+    elsewhere = settings.model_copy(update={"home": tmp_path / "homes" / name})
+    restore(elsewhere, tmp_path / "monday.tar")
+    restore(elsewhere, tmp_path / "monday.tar")
+    with opened(elsewhere, models, clock) as other:
+        assert [c.name for c in corpora.list_corpora(other)] == ["towers"]
+    assert elsewhere.database_file == elsewhere.home / "as2.db" and elsewhere.database_file.is_file()
+    assert [path.name for path in (tmp_path / "homes").iterdir()] == [name]
 
 
 def test_checkpoints_of_a_training_are_left_out(wb, tmp_path):
@@ -190,6 +204,28 @@ def test_after_a_restore_no_number_of_a_job_is_given_again(wb, towers, settings,
         assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == 51
 
 
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_new_database_in_a_home_that_lost_its_own_gives_no_number_of_a_job_again(
+    settings, models, clock, caplog, is_empty
+):
+    with opened(settings, models, clock) as first:
+        towers = corpora.create_corpus(first, "towers")
+        assert queue.enqueue(first, "score", {}, corpus_id=towers.id).id == 1
+        assert not caplog.messages
+    (settings.jobs_dir / "40").mkdir(parents=True)
+    for file in settings.home.glob("as2.db*"):
+        file.unlink()
+    if is_empty:
+        settings.database_file.touch()
+    with opened(settings, models, clock) as other:
+        towers = corpora.create_corpus(other, "towers")
+        assert queue.enqueue(other, "score", {}, corpus_id=towers.id).id == 41
+    assert "if that was lost, put it back" in caplog.text
+    caplog.clear()
+    with opened(settings, models, clock):
+        assert not caplog.messages
+
+
 def test_after_a_restore_a_job_without_a_folder_keeps_its_number_too(wb, towers, settings, tmp_path):
     back_up(wb, tmp_path / "monday.tar")
     later = [queue.enqueue(wb, "score", {}, corpus_id=towers.id) for _ in range(3)]
@@ -272,8 +308,6 @@ def test_a_backup_while_people_label_holds_every_label_that_was_confirmed_before
         stop.set()
         thread.join()
     restore(wb.settings.model_copy(update={"home": tmp_path / "elsewhere"}), tmp_path / "busy.tar")
-    import sqlite3
-
     with sqlite3.connect(tmp_path / "elsewhere" / "as2.db") as s:
         assert s.execute("SELECT count(*) FROM label_event").fetchone()[0] >= before
         assert s.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -289,6 +323,59 @@ def test_a_damaged_database_is_moved_away_by_a_restore(wb, towers, settings, tmp
     assert [c.name for c in corpora.list_corpora(again)] == ["towers"]
     again.close()
     assert (settings.home / "as2.db.before-restore").read_bytes() == b"\xff" * 10_000
+
+
+def fail_to_copy(monkeypatch, code, *, into):
+    """Have SQLite end the copy of a database into a file of that name with an error."""
+    copy_database = backup._copy_database
+
+    def fail(source, target, on_progress=None):
+        if target.name.startswith(into):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = code
+            raise error
+        copy_database(source, target, on_progress)
+
+    monkeypatch.setattr(backup, "_copy_database", fail)
+
+
+def test_a_restore_that_cannot_keep_the_present_database_changes_nothing(
+    wb, towers, asked, ann, settings, tmp_path, monkeypatch
+):
+    back_up(wb, tmp_path / "monday.tar")
+    job = settings.jobs_dir / str(queue.enqueue(wb, "compare", {}).id) / "result.json"
+    job.parent.mkdir(parents=True)
+    job.touch()
+    label_all(wb, asked, ann, "correct")
+    fail_to_copy(monkeypatch, sqlite3.SQLITE_FULL, into="as2.db.before-restore")
+    with pytest.raises(NoBackup, match="disk is full"):
+        restore(settings, tmp_path / "monday.tar")
+    assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
+    with sqlite3.connect(settings.home / "as2.db") as s:  # as whoever opens it next
+        assert s.execute("SELECT count(*) FROM label_event").fetchone() == (5,)
+    assert job.exists() and not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_restore_without_room_for_both_databases_changes_nothing(wb, towers, settings, tmp_path, monkeypatch):
+    back_up(wb, tmp_path / "monday.tar")
+    corpora.create_corpus(wb, "later")
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 1000))
+    with pytest.raises(NoBackup, match="free some space"):
+        restore(settings, tmp_path / "monday.tar")
+    assert "later" in {c.name for c in corpora.list_corpora(wb)}
+    assert not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_second_restore_keeps_what_the_first_one_kept(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    corpora.create_corpus(wb, "later")
+    restore(settings, tmp_path / "monday.tar")
+    restore(settings, tmp_path / "monday.tar")
+    counts = []
+    for file in sorted(settings.home.glob("as2.db.before-restore*")):
+        with sqlite3.connect(file) as s:
+            counts.append((file.name, *s.execute("SELECT count(*) FROM corpus").fetchone()))
+    assert counts == [("as2.db.before-restore", 2), ("as2.db.before-restore-2", 1)]
 
 
 def make_tar(*members):
@@ -370,6 +457,14 @@ def test_a_home_with_a_running_job_is_not_restored(wb, towers, settings, tmp_pat
             s.execute(text("UPDATE job SET state = 'running'"))
         with pytest.raises(BadSetting, match="a job runs"):
             restore(settings, tmp_path / "monday.tar")
+
+
+def test_a_home_that_cannot_be_written_is_to_be_restored_by_its_owner(wb, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    settings.worker_lock.unlink(missing_ok=True)
+    settings.worker_lock.mkdir()  # as a file in a folder of somebody else, it cannot be opened
+    with pytest.raises(NoBackup, match=r"cannot be written .*: run this as the owner"):
+        backup.check_restore(settings, tmp_path / "monday.tar")
 
 
 def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path):

@@ -1,6 +1,7 @@
 """What is damaged is found, and named with its remedy."""
 
 import os
+import shutil
 
 import pytest
 from fake_models import write_version
@@ -9,6 +10,8 @@ from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
+from app.corpora import documents
+from app.corpora.indexing import reindex
 from app.jobs import process, queue
 from app.upkeep.check import CORRECT, RESTORE, check_closed, check_home
 from app.versions import registry
@@ -59,6 +62,22 @@ def test_an_index_that_is_damaged_in_the_middle_is_built_anew(wb, towers, asked)
     assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
 
 
+def test_an_index_that_is_older_than_the_database_is_to_be_built_anew(wb, towers):
+    """It was copied from elsewhere, or a copy of the home ended halfway."""
+    file = wb.settings.index_file(towers.id)
+    wb.indexes.close()
+    older = file.read_bytes()
+    documents.ingest(wb, towers.id, [("long.txt", b"A tower stands. " * 12)])
+    assert "index of towers" not in find_problems(wb)
+    wb.indexes.close()
+    file.write_bytes(older)
+    finding = find_problems(wb)["index of towers"]
+    assert "passages: some documents are not found" in finding.problem
+    assert finding.remedy == "`as2 reindex --corpus 'towers'`"
+    reindex(wb, towers.id)
+    assert "index of towers" not in find_problems(wb)
+
+
 def test_an_index_that_cannot_be_opened_is_not_to_be_built_anew(wb, towers, asked):
     file = wb.settings.index_file(towers.id)
     wb.indexes.close()
@@ -92,21 +111,54 @@ def test_a_version_that_was_changed_or_lost_is_found(wb, towers):
     with wb.write() as s:
         registry.add_candidate(s, wb, "spring", folder)
     assert "not the one that its card describes" in find_problems(wb)["version spring"].problem
+    (folder / "card.json").write_text("{}")  # of an older program, without hashes
+    (folder / "config.json").write_text("")
+    assert "is not JSON" in find_problems(wb)["version spring"].problem
     (folder / "config.json").unlink()
     assert "config.json missing" in find_problems(wb)["version spring"].problem
 
 
-def test_the_folder_of_an_import_that_was_killed_is_named_once_it_is_old(wb, towers, clock):
-    imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
-    known = write_version(imports / "ours-1a2b3c4d")
+@pytest.mark.parametrize("parent", ["", registry.IMPORTS_FOLDER])
+def test_the_folder_of_no_version_is_named_once_it_is_old(wb, towers, clock, parent):
+    """An import was killed, or an older backup restored."""
+    versions = wb.settings.versions_dir / parent
+    known = write_version(versions / "ours-1a2b3c4d")
     with wb.write() as s:
         registry.add_candidate(s, wb, "ours", known)
-    left = write_version(imports / "spring-5e6f7a8b")
+    left = write_version(versions / "spring-5e6f7a8b")
+    then = (clock().timestamp(),) * 2
     for folder in (known, left):
-        os.utime(folder, times=(clock().timestamp(),) * 2)
+        os.utime(folder, times=then)
     assert "versions" not in find_problems(wb)
     clock.advance(hours=2)
-    assert find_problems(wb)["versions"].problem == f"{left} belongs to no version: its import was killed"
+    finding = find_problems(wb)["versions"]
+    assert finding.problem == f"{left} belongs to no version in the database"
+    assert f"as2 versions import '{left}'" in finding.remedy
+    (left / "model.safetensors").unlink()
+    os.utime(left, times=then)
+    assert find_problems(wb)["versions"].remedy == "delete the folder"
+
+
+def test_a_version_of_another_home_is_to_be_copied_into_this_one(wb, towers, tmp_path, settings, models):
+    """A home that was copied without its versions, while the first is still there."""
+    folder = write_version(tmp_path / "first" / "versions" / "spring")
+    with wb.write() as s:
+        registry.add_candidate(s, wb, "spring", folder)
+    finding = find_problems(wb)["version spring"]
+    assert finding.problem == f"its directory {folder} is outside this home, and in no backup of it"
+    here = wb.settings.versions_dir / "spring"
+    assert finding.remedy == f"copy it to {here}"
+    shutil.copytree(folder, here)
+    bootstrap.open(settings, models).close()
+    assert "version spring" not in find_problems(wb)
+
+
+def test_a_home_without_a_model_to_answer_with_is_not_sound(tmp_path):
+    settings = Settings(home=tmp_path / "home", models_dir=tmp_path / "none", corpora_dir=tmp_path / "none")
+    wb = bootstrap.open(settings)
+    assert "AS2_MODELS_DIR" in find_problems(wb)["version cascade"].remedy
+    assert "version generative" in find_problems(wb)
+    wb.close()
 
 
 def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):

@@ -62,5 +62,16 @@ def test_with_sqlite_one_worker_serves_the_home_and_with_postgresql_one_a_folder
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_variable(settings, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DatabaseTrouble, match=r"cannot make the folder .*/file.*set AS2_LOCAL_DIR"):
+    with pytest.raises(DatabaseTrouble, match=r"cannot use the folder .*/file.*set AS2_LOCAL_DIR"):
         bootstrap.open(settings.model_copy(update={"local_dir": tmp_path / "file"}))
+    with pytest.raises(DatabaseTrouble, match=r"cannot use the folder .*/file/in.*set AS2_HOME"):
+        bootstrap.open(settings.model_copy(update={"home": tmp_path / "file" / "in" / "it", "local_dir": None}))
+
+
+def test_a_home_of_somebody_else_is_to_be_opened_by_its_owner(settings, monkeypatch):
+    def refuse(_settings):
+        raise PermissionError(13, "Permission denied", str(settings.versions_dir))
+
+    monkeypatch.setattr(bootstrap, "prepare_home", refuse)
+    with pytest.raises(DatabaseTrouble, match=r"/versions: Permission denied; run this as the owner .* set AS2_HOME$"):
+        bootstrap.open(settings)
