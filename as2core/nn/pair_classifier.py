@@ -40,6 +40,15 @@ class PairClassifier(nn.Module):
         has_several = getattr(model.config, "type_vocab_size", 2) != 1
         self.has_types = "token_type_ids" in tokenizer.model_input_names and has_several
         self.tokenizer = _copy_tokenizer(tokenizer, self.max_length)
+        self._set_plain(tokenizer.split_special_tokens)
+
+    def _set_plain(self, is_plain: bool) -> None:
+        """Whether "[SEP]" in a text is the text's, which no copy of a tokenizer keeps."""
+        self.is_plain = self.tokenizer.encode_special_tokens = is_plain
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_plain(self.is_plain)
 
     def encode(self, questions: Sequence[str], texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """The token ids and types of each pair."""

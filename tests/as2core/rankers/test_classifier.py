@@ -1,5 +1,6 @@
 """Checkpoints of others score as in the libraries they are from."""
 
+import copy
 import json
 
 import numpy as np
@@ -65,6 +66,19 @@ def test_a_directory_scores_with_its_own_head_as_transformers_does(kind, labels,
     expected = logits[:, 0] if labels == 1 else torch.log(logits.softmax(1)[:, 1] / logits.softmax(1)[:, 0])
     np.testing.assert_allclose(ranker.score(QUESTION, CANDIDATES), expected.numpy(), atol=1e-4)
     assert ranker.is_trained and ranker.module.max_length == 64
+
+
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_a_special_token_in_a_text_is_what_the_checkpoint_s_tokenizer_says_also_in_a_copy(is_plain, tiny, tmp_path):
+    folder = make_checkpoint("bert", 1, tmp_path / "theirs", tiny)
+    tokenizer = AutoTokenizer.from_pretrained(folder, split_special_tokens=is_plain)
+    tokenizer.save_pretrained(folder)
+    ids = tokenizer("where [SEP] was it", "the [MASK] tower")["input_ids"]
+    assert ids.count(tokenizer.sep_token_id) == (2 if is_plain else 3)
+    assert (tokenizer.mask_token_id in ids) != is_plain
+    module = get(folder).module
+    for reader in (module, copy.deepcopy(module)):
+        assert reader.encode(["where [SEP] was it"], ["the [MASK] tower"])[0][0] == ids
 
 
 def test_the_answer_s_label_can_be_said_and_has_to_be_where_there_are_more_than_two(tiny, tmp_path):
