@@ -337,7 +337,8 @@ class Decision:
         corrections = np.array([draw.estimate(value) - draw.base for draw, value in self.draws])
         deviations = np.where(self.is_known, 0.0, self.deviations)
         weights = weigh_draws([draw.pool for draw in draws])
-        return estimate_powered_mean(self.estimate(), corrections, weights, predictions, deviations, level=level)
+        others = estimate_powered_mean(self.estimate(), corrections, weights, predictions, deviations, level=level)
+        return PoweredMean(*(min(max(x, -1.0), 1.0) for x in (others.mean, others.low, others.high)))
 
     def _find_kind(self, least: float, most: float) -> tuple[str, float, bool]:
         tolerance, level = self.settings.tolerance, self.settings.level

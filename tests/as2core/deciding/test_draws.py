@@ -84,10 +84,9 @@ def test_of_known_questions_it_is_the_interval_of_their_mean():
     assert (mean.low, mean.high) == pytest.approx((values.mean() - margin, values.mean() + margin))
 
 
-def draw_some(rng, values, predictions, deviation, count):
-    """The estimate of other questions' mean from `count` of these, drawn one after another by unequal probabilities."""
-    sizes, known = rng.uniform(0.5, 1.5, len(values)), np.zeros(len(values), dtype=bool)
-    draws = []
+def draw_some(rng, values, predictions, deviation, count, sizes):
+    """The estimate of other questions' mean from `count` of these, drawn one after another by the `sizes`."""
+    known, draws = np.zeros(len(values), dtype=bool), []
     for _ in range(count):
         base, left = float(np.where(known, values, predictions).mean()), np.flatnonzero(~known)
         q = sizes[left] / sizes[left].sum()
@@ -110,12 +109,28 @@ def test_powered_intervals_hold_the_mean_and_are_shorter_for_good_predictions(no
     held, widths = 0, []
     for _ in range(runs):
         predictions = rng.normal(0.3, 1, 40)
-        mean = draw_some(rng, predictions + rng.normal(0, noise, 40), predictions, noise, count)
+        values, sizes = predictions + rng.normal(0, noise, 40), rng.uniform(0.5, 1.5, 40)
+        mean = draw_some(rng, values, predictions, noise, count, sizes)
         held += mean.low <= 0.3 <= mean.high
         widths.append(mean.high - mean.low)
     assert 0.93 <= held / runs <= 0.97
     of_known = 2 * 1.96 * ((1 + noise**2) / count) ** 0.5  # of the known questions alone
     assert np.mean(widths) < (0.7 if noise < 1 and count == 15 else 1.02) * of_known
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3])
+def test_powered_intervals_hold_the_mean_of_what_the_draws_were_not_made_by(offset):
+    """Half of the questions are of a kind with larger values, which is drawn four times as often. Predictions say half
+    of it, and are off by the `offset` beside."""
+    rng, runs, held, means = np.random.default_rng(1), 400, 0, []
+    for _ in range(runs):
+        kind = (rng.random(40) < 0.5).astype(float)
+        values = 0.4 * kind + rng.normal(0.1, 0.3, 40)  # 0.3 on average
+        mean = draw_some(rng, values, 0.2 * kind + offset, 0.3, 15, np.where(kind == 1, 0.8, 0.2))
+        held += mean.low <= 0.3 <= mean.high
+        means.append(mean.mean)
+    assert held / runs >= 0.93
+    assert np.mean(means) == pytest.approx(0.3, abs=4 * np.std(means) / runs**0.5)
 
 
 def test_one_question_tells_nothing_about_others():
