@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from app.compare.comparison import ComparisonView, RankerResult
 from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
 from app.compare.sweeps import parse_ratio
+from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
 from as2core.data.spreadsheet import defuse_formula
 from as2core.metrics import MEASURES
@@ -21,6 +22,8 @@ from as2core.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ORDERS = {RETRIEVAL: "the order of retrieval", WORDS: "BM25's order", "": "the order in the data"}
 
 
 def export_table(view: ComparisonView) -> str:
@@ -76,6 +79,8 @@ def export_html(view: ComparisonView) -> str:
         facts.append(("unlabelled", "sentences without a label count as incorrect"))
     if view.finished:
         facts.append(("date", view.finished.strftime("%Y-%m-%d %H:%M UTC")))
+    if view.unranked:
+        facts.append(("no reranking", ORDERS[view.unranked_order]))
     facts.append(("program", f"as2core {__version__}"))
     rankers = [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results]
     tests = {(c["a"], c["b"]): {m: c[m] for m in metrics} for c in _list_comparisons(view, metrics)}

@@ -4,6 +4,7 @@ import json
 from codecs import BOM_UTF8
 from dataclasses import replace
 from datetime import timedelta
+from html import escape
 from io import StringIO
 from urllib.parse import parse_qsl
 
@@ -617,6 +618,10 @@ def test_a_comparison_is_one_file_to_pass_on_that_needs_nothing_else(wb, job):
     assert f"{abs(first.test.difference):.3f}" in page and page.count("<tr><td>bm25</td>") == 5  # 4 measures, its cost
     assert "corrected for 6 pairs" in page and "p corrected for 6 pairs (Holm)" in page
     assert f"{view.questions:,} of {view.data}" in page and view.finished.strftime("%Y-%m-%d") in page
+    orders = {"": "the order in the data", "retrieval": "the order of retrieval", "words": "BM25's order"}
+    for order, text in orders.items():
+        page = exports.export_html(replace(view, unranked={"AP": 0.5}, unranked_order=order))
+        assert f"<dt>no reranking</dt><dd>{escape(text)}</dd>" in page
 
 
 def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
