@@ -38,14 +38,14 @@ def to_float32(scores: np.ndarray) -> np.ndarray:
     """Scores as 32-bit numbers in the same order: of two that differ, and would be equal, the lower becomes the next
     number below. `(n,)` -> float32 `(n,)`."""
     exact = np.asarray(scores, dtype=np.float64)
-    rounded = exact.astype(np.float32)
-    if len(np.unique(rounded)) < len(np.unique(exact)):
+    narrow = exact.astype(np.float32)
+    if len(np.unique(narrow)) < len(np.unique(exact)):
         for above, below in pairwise(order(exact).tolist()):
             if exact[below] == exact[above]:
-                rounded[below] = rounded[above]
-            elif rounded[below] >= rounded[above]:
-                rounded[below] = np.nextafter(rounded[above], np.float32(-np.inf))
-    return rounded
+                narrow[below] = narrow[above]
+            elif narrow[below] >= narrow[above]:
+                narrow[below] = np.nextafter(narrow[above], np.float32(-np.inf))
+    return narrow
 
 
 def to_ranks(scores: np.ndarray) -> np.ndarray:

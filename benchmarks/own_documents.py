@@ -69,9 +69,9 @@ def load_medquad() -> Corpus:
     require_files("medquad/qa.jsonl")
     file = DATA / "medquad" / "qa.jsonl"
     sets = medquad(file, POOL, DEV)
-    read = {c.text for q in (*sets.questions, *sets.dev) for c in q.candidates}
+    candidates = {c.text for q in (*sets.questions, *sets.dev) for c in q.candidates}
     documents = [
-        [_list_sentences(answer)[0] for answer, opening in answers if opening in read]
+        [_list_sentences(answer)[0] for answer, opening in answers if opening in candidates]
         for answers in list_answers(file).values()
     ]
     return Corpus([d for d in documents if d], sets.questions, sets.dev)
@@ -189,13 +189,13 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             ranker = self.base
             if way in MAKERS:
-                made = MAKERS[way](self.corpus.documents, self.examples, seed)
-                print(f"{self.name}: {len(made)} {way}, such as {made[0].text!r}", flush=True)
-                ranker = learn(ranker, made, Path(folder) / "documents", seed=seed)
+                questions = MAKERS[way](self.corpus.documents, self.examples, seed)
+                print(f"{self.name}: {len(questions)} {way}, such as {questions[0].text!r}", flush=True)
+                ranker = learn(ranker, questions, Path(folder) / "documents", seed=seed)
             if labels:
                 pool = self.corpus.pool
-                read = read_lists(pool, score_by_last_exit(ranker, pool), labels, seed)
-                ranker = retrain(ranker, read, "now", seed, Path(folder) / "labels")
+                lists = read_lists(pool, score_by_last_exit(ranker, pool), labels, seed)
+                ranker = retrain(ranker, lists, "now", seed, Path(folder) / "labels")
             return ranker
 
 

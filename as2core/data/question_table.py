@@ -89,16 +89,16 @@ def _label(cell: str) -> Candidate:
 
 def _join_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tuple[int, Row]]:
     """One row for each sentence of a question, where it came first; one that contradicts those above is a problem."""
-    joined: dict[tuple[str, str], tuple[int, Row]] = {}
+    by_sentence: dict[tuple[str, str], tuple[int, Row]] = {}
     for number, (qid, question, candidate) in rows:
         key = qid, candidate.id
-        first, (_, _, above) = joined.get(key, (number, (qid, question, candidate)))
+        first, (_, _, above) = by_sentence.get(key, (number, (qid, question, candidate)))
         both = _join(above, candidate)
         if both is None:
             report.add(number, "the sentence has another label above, for the same question")
         else:
-            joined[key] = first, (qid, question, both)
-    yield from joined.values()
+            by_sentence[key] = first, (qid, question, both)
+    yield from by_sentence.values()
 
 
 def _join(above: Candidate, candidate: Candidate) -> Candidate | None:
