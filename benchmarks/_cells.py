@@ -40,8 +40,10 @@ class Cells:
         return self.get_all([key], lambda: [measure()])[0]
 
     def get_all(self, keys: Sequence[str], measure: Callable[[], Sequence[Values]]) -> list[Values]:
-        """What one training gives, several figures: all are measured where one is missing."""
-        if not all(key in self.known for key in keys):
+        """What one training gives, several figures: all are measured where one is missing, but not for `--stored`."""
+        if missing := [key for key in keys if key not in self.known]:
+            if self._file == STORED:
+                raise SystemExit(f"{missing[0]!r} is not stored: leave out --stored to measure it")
             for key, values in zip(keys, measure(), strict=True):
                 self.put(key, values)
         return [self.known[key] for key in keys]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from _cells import Cells
+from _cells import STORED, Cells
 from _simulated import choose_places, read_lists
 from few_labels import FULL, Bench, Plan, make_table, name_command
 
@@ -72,3 +72,8 @@ def test_the_page_names_the_command_that_prints_its_table():
     told = "python benchmarks/few_labels.py --labels 50 --recipes now --sets medquad wikiqa --seeds 1"
     assert name_command(part) == told
     assert name_command(FULL) == "python benchmarks/few_labels.py"
+
+
+def test_what_is_not_stored_is_not_measured_into_the_stored_file():
+    with pytest.raises(SystemExit, match="'new' is not stored: leave out --stored"):
+        Cells(STORED).get("new", dict)
