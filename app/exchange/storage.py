@@ -6,7 +6,7 @@ in a document made of such sentences. Ids are kept, so an export has the ids of 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import chain, count
@@ -311,6 +311,8 @@ class _Sentences:
         for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
             self._by_text[_key(row.text)].append(row)
         self._documents: dict[str, DocumentRow] = {}
+        self._own_documents: defaultdict[tuple[str, str], list[DocumentRow]] = defaultdict(list)  # by name and title
+        self._own_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)  # by name, of the next one
         self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
 
     def find(
@@ -366,10 +368,17 @@ class _Sentences:
         if row.source != SOURCE and c.title in (row.title, ""):
             return row  # the sentence stood in an earlier version of it
         own = f"{qid}:{name}"
-        names = chain([own], (f"{own}:{n}" for n in count(2)))
-        while row.title != c.title or any(x.document_id == row.id for x in self._by_name[c.id]):
-            row = self._ensure_document(next(names), c.title)
-        return row
+        documents = chain([row], self._own_documents[own, c.title], self._read_own(own, c.title))
+        others = {x.document_id for x in self._by_name[c.id]}
+        return next(d for d in documents if d.title == c.title and d.id not in others)
+
+    def _read_own(self, name: str, title: str) -> Iterator[DocumentRow]:
+        """The question's documents of that name and a number that were not read before; where there are no more, new
+        ones with the title."""
+        for number in self._own_numbers[name]:
+            row = self._ensure_document(f"{name}:{number + 1}" if number else name, title)
+            self._own_documents[name, row.title].append(row)
+            yield row
 
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
         if name not in self._documents:

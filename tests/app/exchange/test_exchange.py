@@ -73,6 +73,17 @@ def test_a_list_of_results_from_many_documents_keeps_every_title(wb):
     assert (again.new, again.same, again.new_sentences, again.new_documents) == (0, 8, 0, 0)
 
 
+def test_the_document_of_each_title_is_looked_up_once(wb, monkeypatch):
+    """Not once for each title before it: a list may have a thousand."""
+    calls, ensure = [], storage._Sentences._ensure_document
+    monkeypatch.setattr(
+        storage._Sentences, "_ensure_document", lambda self, *args: calls.append(args) or ensure(self, *args)
+    )
+    rows = [("star wars", f"Plot {i}.", 1, f"Film {i % 20}") for i in range(60)]
+    done = import_new(wb, "films.csv", format_rows([("query", "text", "rating", "title"), *rows]))
+    assert done.new_documents == 20 and len(calls) == 60 + 19
+
+
 def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
     assert exports.load_labelled_questions(wb, done.corpus_id) == QUESTIONS
