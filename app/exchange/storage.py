@@ -62,11 +62,11 @@ class ImportOptions:
     unsigned: bool = False
     add_sentences: bool = True
 
-    def annotations(self, c: Candidate) -> dict[int, str]:
-        """Annotator id -> label."""
+    def annotations(self, c: Candidate) -> list[tuple[int, str]]:
+        """Annotator ids with their labels; of names that are one person's, as Ann and ann, there are several."""
         if c.annotations:
-            return {self.signers[name]: label for name, label in c.annotations}
-        return {} if c.label is None else {self.annotator_id: LABEL_OF[c.label]}
+            return [(self.signers[name], label) for name, label in c.annotations]
+        return [] if c.label is None else [(self.annotator_id, LABEL_OF[c.label])]
 
 
 @dataclass(slots=True)
@@ -222,13 +222,13 @@ class _BatchImport:
     def _store_labels(self, entries: Sequence[Entry]) -> None:
         options, counts = self.options, self.counts
         ids = [row.id for row, _, _ in entries]
-        annotators = {a for _, question, _ in entries for c in question.candidates for a in options.annotations(c)}
+        annotators = {a for _, question, _ in entries for c in question.candidates for a, _ in options.annotations(c)}
         current = {a: label_rows.find_labels_by(self.s, a, ids) for a in annotators}
         standing = _find_standing_labels(self.s, ids) if options.unsigned else {}
         events = []
         for row, question, sentences in entries:
             for c in question.candidates:
-                for annotator_id, label in options.annotations(c).items() if c.id in sentences else ():
+                for annotator_id, label in options.annotations(c) if c.id in sentences else ():
                     pair = (row.id, sentences[c.id].id)
                     before = current[annotator_id].get(pair)
                     if not c.annotations:  # without a signature: what stands here comes first
