@@ -103,7 +103,7 @@ def delete_confirmed(
     """Delete the documents after saying which, and asking unless `yes`. Raises NotConfirmed with `refusal`."""
     from app.corpora.documents import count_labels, delete_documents, name_some
 
-    labels = sum(count_labels(wb, view.id) for view in views)
+    labels = count_labels(wb, [view.id for view in views])
     names = name_some([describe(view) for view in views], len(views))
     print_note(f"to be deleted from {corpus.name!r}: {names}")
     if labels:

@@ -19,7 +19,7 @@ from db.repositories import jobs as job_rows
 
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
-COUNT_SECONDS = 3600.0  # how long a count of labels is kept that nothing has changed
+COUNT_SECONDS = 3600.0  # how long a count of labels is kept: PostgreSQL may commit an event after a newer one
 CREATE = "create a corpus"
 RENAME, DELETE = "rename a corpus", "delete a corpus"  # in the audit log
 CORPUS_PREFIX = "labels:"  # of the name of a data set that is a corpus's labels
@@ -89,9 +89,11 @@ def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
     contents = rows.count_contents(s, corpus_id)
     mark = (contents.questions, *rows.mark_labels(s))
     then, labels = wb.label_counts.get(corpus_id) or ((), 0)
-    if then != mark:
-        labels = rows.count_labels(s, corpus_id) if _has_changed(s, corpus_id, then, mark) else labels
+    if then != mark and _has_changed(s, corpus_id, then, mark):
+        labels = rows.count_labels(s, corpus_id)
         wb.label_counts.put(corpus_id, (mark, labels), COUNT_SECONDS)
+    elif then != mark:
+        wb.label_counts.replace(corpus_id, (mark, labels))
     return _Counts(
         documents=contents.documents,
         sentences=contents.sentences,

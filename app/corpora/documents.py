@@ -144,10 +144,10 @@ def list_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
         return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.list_sentences(s, [document_id])]
 
 
-def count_labels(wb: Workbench, document_id: int) -> int:
-    """The pairs of a question and one of its sentences that carry a label."""
+def count_labels(wb: Workbench, document_ids: Sequence[int]) -> int:
+    """The pairs of a question and one of their sentences that carry a label."""
     with wb.read() as s:
-        return rows.count_document_labels(s, document_id)
+        return rows.count_document_labels(s, document_ids)
 
 
 def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -> None:
@@ -169,13 +169,15 @@ def delete_documents(
     by: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """The same with each of a corpus, but for those that are deleted already. Raises NotAllowed for a viewer."""
+    """The same with each, but for those that are deleted already or of another corpus. Raises NotAllowed for a
+    viewer."""
     for number, document_id in enumerate(document_ids, 1):
         with wb.write(durable=True) as s:
             people.allow(s, by, "delete a document")
             lock_corpus(s, corpus_id)
-            if (row := s.get(DocumentRow, document_id)) is not None:
-                corpus, labels = s.get_one(Corpus, corpus_id).name, rows.count_document_labels(s, document_id)
+            row = s.get(DocumentRow, document_id)
+            if row is not None and row.corpus_id == corpus_id:
+                corpus, labels = s.get_one(Corpus, corpus_id).name, rows.count_document_labels(s, [document_id])
                 rows.withdraw_document(s, row, wb.clock())
                 rows.note_search_change(s, corpus_id, wb.clock())
                 detail = f"of {corpus}; {count(labels, 'labelled pair')} kept"

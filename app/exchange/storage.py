@@ -6,7 +6,7 @@ in a document made of such sentences. Ids are kept, so an export has the ids of 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import chain, count
@@ -62,11 +62,11 @@ class ImportOptions:
     unsigned: bool = False
     add_sentences: bool = True
 
-    def annotations(self, c: Candidate) -> dict[int, str]:
-        """Annotator id -> label."""
+    def annotations(self, c: Candidate) -> list[tuple[int, str]]:
+        """Annotator ids with their labels; of names that are one person's, as Ann and ann, there are several."""
         if c.annotations:
-            return {self.signers[name]: label for name, label in c.annotations}
-        return {} if c.label is None else {self.annotator_id: LABEL_OF[c.label]}
+            return [(self.signers[name], label) for name, label in c.annotations]
+        return [] if c.label is None else [(self.annotator_id, LABEL_OF[c.label])]
 
 
 @dataclass(slots=True)
@@ -222,13 +222,13 @@ class _BatchImport:
     def _store_labels(self, entries: Sequence[Entry]) -> None:
         options, counts = self.options, self.counts
         ids = [row.id for row, _, _ in entries]
-        annotators = {a for _, question, _ in entries for c in question.candidates for a in options.annotations(c)}
+        annotators = {a for _, question, _ in entries for c in question.candidates for a, _ in options.annotations(c)}
         current = {a: label_rows.find_labels_by(self.s, a, ids) for a in annotators}
         standing = _find_standing_labels(self.s, ids) if options.unsigned else {}
         events = []
         for row, question, sentences in entries:
             for c in question.candidates:
-                for annotator_id, label in options.annotations(c).items() if c.id in sentences else ():
+                for annotator_id, label in options.annotations(c) if c.id in sentences else ():
                     pair = (row.id, sentences[c.id].id)
                     before = current[annotator_id].get(pair)
                     if not c.annotations:  # without a signature: what stands here comes first
@@ -311,6 +311,8 @@ class _Sentences:
         for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
             self._by_text[_key(row.text)].append(row)
         self._documents: dict[str, DocumentRow] = {}
+        self._own_documents: defaultdict[tuple[str, str], list[DocumentRow]] = defaultdict(list)  # by name and title
+        self._own_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)  # by name, of the next one
         self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
 
     def find(
@@ -366,10 +368,17 @@ class _Sentences:
         if row.source != SOURCE and c.title in (row.title, ""):
             return row  # the sentence stood in an earlier version of it
         own = f"{qid}:{name}"
-        names = chain([own], (f"{own}:{n}" for n in count(2)))
-        while row.title != c.title or any(x.document_id == row.id for x in self._by_name[c.id]):
-            row = self._ensure_document(next(names), c.title)
-        return row
+        documents = chain([row], self._own_documents[own, c.title], self._read_own(own, c.title))
+        others = {x.document_id for x in self._by_name[c.id]}
+        return next(d for d in documents if d.title == c.title and d.id not in others)
+
+    def _read_own(self, name: str, title: str) -> Iterator[DocumentRow]:
+        """The question's documents of that name and a number that were not read before; where there are no more, new
+        ones with the title."""
+        for number in self._own_numbers[name]:
+            row = self._ensure_document(f"{name}:{number + 1}" if number else name, title)
+            self._own_documents[name, row.title].append(row)
+            yield row
 
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
         if name not in self._documents:

@@ -143,10 +143,10 @@ def list_recent(wb: Workbench, corpus_id: int, limit: int = 10) -> list[JobView]
         return [to_view(j) for j in rows.list_jobs(s, corpus_id=corpus_id, limit=limit)]
 
 
-def find_newest(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
-    """A corpus's last job of a kind, without its events."""
+def find_newest(wb: Workbench, kind: str, corpus_id: int | None, *states: str) -> JobView | None:
+    """The last job of a kind, of a corpus or of any, in one of these states or in any; without its events."""
     with wb.read() as s:
-        row = rows.find_newest_job(s, kind, corpus_id)
+        row = rows.find_newest_job(s, kind, corpus_id, *states)
         return None if row is None else to_view(row)
 
 

@@ -7,6 +7,7 @@ SQLite's database is; PostgreSQL has pg_dump.
 """
 
 import io
+import itertools
 import json
 import shutil
 import sqlite3
@@ -316,7 +317,7 @@ def _keep_database(database: Path) -> bool:
 def _find_free(database: Path) -> Path:
     """Where to keep it: no database that an earlier restore kept is overwritten."""
     name = f"{database.name}.before-restore"
-    names = (name, *(f"{name}-{i}" for i in range(2, len(list(database.parent.glob(f"{name}*"))) + 3)))
+    names = itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2)))
     return next(path for n in names if not (path := database.with_name(n)).exists())
 
 

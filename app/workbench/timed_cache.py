@@ -37,6 +37,13 @@ class TimedCache(Generic[K, V]):
                 del others[oldest]
             self._entries = {**others, key: (now + seconds, value)}
 
+    def replace(self, key: K, value: V) -> None:
+        """In place of the key's value, for the rest of its time; nothing where that is over."""
+        with self._lock:
+            until, _ = self._entries.get(key, (0.0, None))
+            if self._clock() < until:
+                self._entries = {**self._entries, key: (until, value)}
+
     def clear(self) -> None:
         with self._lock:
             self._entries = {}

@@ -57,10 +57,11 @@ def count_labels(session: Session, corpus_id: int) -> int:
     return session.scalar(labels) or 0
 
 
-def count_document_labels(session: Session, document_id: int) -> int:
-    """The pairs of a question and one of the document's sentences in use that anyone labels at present."""
-    in_use = select(Sentence.id).where(Sentence.document_id == document_id, Sentence.retired.is_(False))
-    return _count_pairs(session, CurrentLabel.sentence_id.in_(in_use))
+def count_document_labels(session: Session, document_ids: Sequence[int]) -> int:
+    """The pairs of a question and one of the documents' sentences in use that anyone labels at present."""
+    in_use = select(Sentence.id).where(Sentence.retired.is_(False))
+    sentences = (in_use.where(Sentence.document_id.in_(some)) for some in split_batches(document_ids))
+    return sum(_count_pairs(session, CurrentLabel.sentence_id.in_(ids)) for ids in sentences)
 
 
 def _count_pairs(session: Session, which: ColumnElement[bool]) -> int:

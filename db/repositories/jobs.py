@@ -56,8 +56,8 @@ def list_active_jobs(session: Session, kind: str | None = None, corpus_id: int |
     return list_jobs(session, kind, corpus_id, states=ACTIVE_STATES)[::-1]
 
 
-def find_newest_job(session: Session, kind: str, corpus_id: int, *states: str) -> Job | None:
-    """Of a corpus, in one of these states or in any."""
+def find_newest_job(session: Session, kind: str, corpus_id: int | None, *states: str) -> Job | None:
+    """Of a corpus or of any, in one of these states or in any."""
     return next(iter(list_jobs(session, kind, corpus_id, states=states, limit=1)), None)
 
 

@@ -18,7 +18,7 @@ from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
 from app.adapt.settings import COPIES, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.exchange.starter import ensure_handbook
-from app.jobs import retrain_rule
+from app.jobs import queue, retrain_rule
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
 from app.ui import job as adapt_job
@@ -77,12 +77,14 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
     assert at.button(key="adapt_start").disabled and not at.error  # labels are missing, nothing is wrong
 
 
-def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb):
+def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb, monkeypatch):
     first = "With up to 200 questions it takes one to three minutes on two free cores."
     assert first in texts(open_adapt())
     result = stored.retrain_result()
     result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 100}}
     put_job(wb, state="done", corpus_id=TOWERS, result=result)
+    put_job(wb, state="failed", corpus_id=TOWERS)
+    monkeypatch.setattr(queue.rows, "list_events", None)  # there may be thousands of a retrain
     at = open_adapt()
     assert "The last one took 1 min 39 s, with 100 training questions." in texts(at) and first not in texts(at)
 

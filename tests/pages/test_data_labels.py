@@ -5,6 +5,7 @@ import stored
 from app_pages import button, open_page, texts
 from stored import TOWERS
 
+from app.corpora import corpora
 from app.labels import annotation, label_list
 from app.ui.data import label_list as page
 
@@ -60,3 +61,12 @@ def test_ones_own_label_is_corrected_where_it_was_looked_up_and_another_s_is_not
     assert stored.label_events(wb)[-1].queue == "own"
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[-1]])  # ann's
     assert "data_label_change_incorrect" not in [b.key for b in open_page("data", HERE).button]
+
+
+def test_labels_of_another_corpus_are_not_asked_about(wb, ann, with_labels):
+    """Back in the browser leads to the corpus before, while the dialog is open."""
+    corpora.create_corpus(wb, "Others")
+    at = button(open_page("data", HERE | {"label": "incorrect"}), "Withdraw the 2 found …").click().run()
+    assert "This withdraws 2 labels of **Towers**" in texts(at)
+    at.query_params["corpus"] = "Others"
+    assert "This withdraws" not in texts(at.run())

@@ -51,3 +51,23 @@ def test_all_that_a_search_finds_are_deleted_though_only_the_first_are_listed(wb
     at = at.button(key="data_documents_delete_matching").click().run()
     at.button(key="data_documents_delete_confirm").click().run()
     assert list_titles(wb) == ["The tower", "A bridge"]
+
+
+def test_what_was_to_be_deleted_of_another_corpus_stays(wb):
+    """Back in the browser leads to the corpus before, while the dialog is open."""
+    other = corpora.create_corpus(wb, "Others")
+    documents.ingest(wb, other.id, [("gate.txt", b"The gate is open."), ("wall.txt", b"The wall is high.")])
+    at = open_several({"search": "tower"})
+    at = at.button(key="data_documents_delete_matching").click().run()
+    assert "will be deleted from **Towers**" in texts(at)
+    at.query_params["corpus"] = "Others"
+    assert "will be deleted" not in texts(at.run())
+    documents.delete_documents(wb, other.id, [d.id for d in documents.list_documents(wb, TOWERS)])
+    assert list_titles(wb) == ["The tower", "A bridge"]
+
+
+def test_the_labels_of_many_documents_are_counted_at_once(wb, me):
+    ids = [d.id for d in documents.list_documents(wb, TOWERS, limit=None)]
+    for question_id, sentence_id in ((3, 8), (1, 1), (2, 1)):
+        annotation.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=me.id, label="correct")
+    assert documents.count_labels(wb, ids) == sum(documents.count_labels(wb, [i]) for i in ids) == 3

@@ -1157,6 +1157,14 @@ def test_a_label_and_what_is_in_front_then_are_said_and_the_question_where_it_is
     assert said[2].startswith("Question: ")
 
 
+def test_a_label_is_said_once_though_another_queue_is_opened_then(wb, monkeypatch):
+    said = []
+    at = press(opened_list(), "incorrect")
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: said.append(data["say"]))
+    at.run().selectbox(key="label_queue").set_value("tops").run()
+    assert said[0].startswith("Incorrect. Row 2") and not said[1].startswith("Incorrect.")
+
+
 def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):
     breaks = []
     at = opened_list()

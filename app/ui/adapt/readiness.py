@@ -163,8 +163,8 @@ def _describe_promotion(wb: Workbench) -> str:
 
 def _describe_time(wb: Workbench) -> str:
     """What the last one took, of any corpus: it tells most about this machine."""
-    last = next((j for j in queue.list_jobs(wb, JobKind.RETRAIN) if j.state == "done" and j.result), None)
-    if last is None:
+    last = queue.find_newest(wb, JobKind.RETRAIN, None, "done")
+    if last is None or not last.result:
         return "With up to 200 questions it takes one to three minutes on two free cores."
     report = RetrainReport.from_json(last.result)
     questions = report.labels.questions  # which results of older programs lack

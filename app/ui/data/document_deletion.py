@@ -14,14 +14,14 @@ from app.ui.page import Frame, announce
 from app.ui.text import count, plain
 
 ACT = "delete documents"
-DELETION = "_data_document_deletion"  # of the session: documents to delete
+DELETION = "_data_document_deletion"  # of the session: (corpus id, documents to delete)
 
 
 def draw_one(frame: Frame, document: DocumentView) -> None:
     why = frame.explain_refusal(ACT)
     with st.popover("Delete", type="tertiary", icon=":material/delete:", key="data_document_delete", disabled=bool(why),
                     help=why):  # fmt: skip
-        labels = documents.count_labels(frame.wb, document.id)
+        labels = documents.count_labels(frame.wb, [document.id])
         name = plain(document.title or document.external_id)
         st.caption(f"{name} will be deleted from the corpus. {_describe_labels(labels)}")
         st.button("Delete this document", key="data_document_gone", on_click=_delete, args=(frame, document, labels))
@@ -49,12 +49,15 @@ def draw_several(frame: Frame, selection: Sequence[DocumentView], search: str) -
 def _offer(frame: Frame, which: str, what: str, find: Callable[[], list[DocumentView]]) -> None:
     why = frame.explain_refusal(ACT) or ("Select rows first" if which == "selected" and not find() else None)
     st.button(f"Delete {what} …", key=f"data_documents_delete_{which}", icon=":material/delete:", disabled=bool(why),
-              help=why, on_click=lambda: st.session_state.__setitem__(DELETION, find()))  # fmt: skip
+              help=why, on_click=lambda: st.session_state.__setitem__(DELETION, (frame.corpus.id, find())))  # fmt: skip
 
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation for a clicked button; called once, at the end of the page."""
-    if st.session_state.get(DELETION) and frame.corpus is not None:
+    corpus_id, views = st.session_state.get(DELETION, (None, ()))
+    if frame.corpus is None or frame.corpus.id != corpus_id:  # the page went on to another corpus
+        _close()
+    elif views:
         _confirm(frame)
 
 
@@ -66,8 +69,8 @@ def _close() -> None:
 def _confirm(frame: Frame) -> None:
     if DELETION not in st.session_state:  # this run's click closed it
         st.rerun()
-    views: list[DocumentView] = st.session_state[DELETION]
-    labels = sum(documents.count_labels(frame.wb, v.id) for v in views)
+    views: list[DocumentView] = st.session_state[DELETION][1]
+    labels = documents.count_labels(frame.wb, [v.id for v in views])
     names = name_some([v.title or v.external_id for v in views], len(views))
     st.markdown(
         f"{count(len(views), 'document')} will be deleted from **{plain(frame.corpus.name)}**: {plain(names)}. "

@@ -20,7 +20,7 @@ from as2core.types import LABELS
 
 PAGE_LABELS = 100
 NAME = "labels"  # of this list
-WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
+WITHDRAWAL = "_data_label_withdrawal"  # of the session: (corpus id, labels to withdraw)
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
 EVERYONE = "Everyone"
 
@@ -91,7 +91,7 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
     why = frame.explain_refusal("withdraw labels") or (None if n else "Select rows first")
     title = f"Withdraw the {n:,} {which} …" if n else "Withdraw …"
     st.button(title, key=f"data_labels_withdraw_{which}", icon=":material/undo:", disabled=bool(why), help=why,
-              on_click=lambda: st.session_state.__setitem__(WITHDRAWAL, find()))  # fmt: skip
+              on_click=lambda: st.session_state.__setitem__(WITHDRAWAL, (frame.corpus.id, find())))  # fmt: skip
 
 
 def _draw_history(frame: Frame, record: LabelRecord) -> None:
@@ -140,7 +140,10 @@ def _change(frame: Frame, record: LabelRecord, label: str) -> None:
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation of a withdrawal, for a clicked button; called once, at the end of the page."""
-    if st.session_state.get(WITHDRAWAL) and frame.corpus is not None:
+    corpus_id, records = st.session_state.get(WITHDRAWAL, (None, ()))
+    if frame.corpus is None or frame.corpus.id != corpus_id:  # the page went on to another corpus
+        _close()
+    elif records:
         _confirm(frame)
 
 
@@ -153,7 +156,7 @@ def _confirm(frame: Frame) -> None:
     if WITHDRAWAL not in st.session_state:  # this run's click closed it
         st.rerun()
     show_pending()
-    records: tuple[LabelRecord, ...] = st.session_state[WITHDRAWAL]
+    records: tuple[LabelRecord, ...] = st.session_state[WITHDRAWAL][1]
     numbers: dict[str, int] = {}
     for r in records:
         numbers[r.annotator] = numbers.get(r.annotator, 0) + 1

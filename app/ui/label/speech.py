@@ -6,18 +6,18 @@ from app.ui.label.desk import Desk
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import shorten
 
-RECORDED = "_label_recorded"  # of the session: the label that the last act gave, "" if it gave none
-_QUESTION = "_label_spoken_question"  # of the session: (showing, question id, whether it came with that showing)
+RECORDED = "_label_recorded"  # of the session: the label that the last act gave, until it is said; "" if it gave none
+_SHOWING = "_label_spoken_showing"  # of the session: (showing, question id, what `_read_news` gives for it)
 MAX_CHARS = 400  # of a question
 
 
 def describe_front(desk: Desk | ListDesk) -> str:
     """`Incorrect. Row 3 of 100: The pump is reset …`, with the question where it is another than before."""
-    recorded = st.session_state.get(RECORDED, "")
+    recorded, is_new_question = _read_news(desk)
     parts = [f"{recorded.capitalize()}."] if recorded else []
     if desk.item is None:
         return " ".join([*parts, "Nothing more is in this queue for you now."])
-    if _is_new(desk.showing, desk.item.question_id):
+    if is_new_question:
         parts.append(f"Question: {shorten(desk.item.question, MAX_CHARS)}")
     if isinstance(desk, ListDesk):
         parts.append(_describe_row(desk))
@@ -33,10 +33,12 @@ def _describe_row(desk: ListDesk) -> str:
     return f"Row {desk.row + 1} of {len(desk.rows):,}{state}: {row.text}"
 
 
-def _is_new(showing: str, question_id: int) -> bool:
-    """Whether the question came with this showing; the same for every run that draws it."""
-    last_showing, last_id, is_new = st.session_state.get(_QUESTION, ("", None, True))
-    if showing != last_showing:
-        is_new = question_id != last_id
-    st.session_state[_QUESTION] = (showing, question_id, is_new)
-    return is_new
+def _read_news(desk: Desk | ListDesk) -> tuple[str, bool]:
+    """The label that the act before this showing gave, and whether the question came with it; the same for every run
+    that draws it. What comes in front without an act, as from another queue, has no label before it."""
+    showing, question_id, news = st.session_state.get(_SHOWING, ("", None, ("", True)))
+    if showing != desk.showing:
+        front_id = desk.item.question_id if desk.item else question_id
+        news = st.session_state.pop(RECORDED, ""), front_id != question_id
+        st.session_state[_SHOWING] = desk.showing, front_id, news
+    return news

@@ -88,6 +88,23 @@ def test_the_labels_of_a_corpus_are_counted_again_after_its_own_changes_only(wb,
     assert [c.labels for c in corpora.list_corpora(wb)] and calls == [towers.id]
 
 
+def test_a_count_of_labels_is_no_older_than_an_hour_however_much_is_labelled_elsewhere(wb, towers, ann, monkeypatch):
+    """On PostgreSQL an event may be committed after a newer one of another corpus, and nothing tells of it."""
+    now = [0.0]
+    monkeypatch.setattr(wb.label_counts, "_clock", lambda: now[0])
+    other = corpora.create_corpus(wb, "other")
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": ann.id}
+    assert corpora.get_corpus(wb, other.id).labels == 0
+    monkeypatch.setattr(corpus_rows, "count_labels", lambda s, i: 7)
+    counts = []
+    for label in ("correct", "incorrect", "correct"):
+        annotation.give_label(wb, **pair, label=label)
+        counts.append(corpora.get_corpus(wb, other.id).labels)
+        now[0] += 0.6 * corpora.COUNT_SECONDS
+    assert counts == [0, 0, 7]
+
+
 def test_labels_survive_a_change_of_their_document(wb, towers, ann):
     asked = asking.ask(wb, towers.id, "What is bread baked from?")
     best = asked.candidates[asked.best]

@@ -73,6 +73,28 @@ def test_a_list_of_results_from_many_documents_keeps_every_title(wb):
     assert (again.new, again.same, again.new_sentences, again.new_documents) == (0, 8, 0, 0)
 
 
+def test_of_two_labels_of_one_person_under_two_spellings_the_second_is_a_conflict(wb, ann):
+    labels_of = {"ANN": "correct", "ann": "incorrect"}
+    rows = [("how high", "It is 324 m high.", label, name) for name, label in labels_of.items()]
+    table = format_rows([("question", "sentence", "label", "annotator"), *rows])
+    done = import_new(wb, "notes.csv", table)
+    assert (done.new, done.same, len(done.conflicts)) == (1, 0, 1) and "incorrect in the file" in done.conflicts[0]
+    assert consensus.count_annotators(wb, done.corpus_id) == {"ann": 1}
+    again = imports.import_labels(wb, done.corpus_id, "notes.csv", table.encode())
+    assert (again.new, again.same, len(again.conflicts)) == (0, 1, 1)
+
+
+def test_the_document_of_each_title_is_looked_up_once(wb, monkeypatch):
+    """Not once for each title before it: a list may have a thousand."""
+    calls, ensure = [], storage._Sentences._ensure_document
+    monkeypatch.setattr(
+        storage._Sentences, "_ensure_document", lambda self, *args: calls.append(args) or ensure(self, *args)
+    )
+    rows = [("star wars", f"Plot {i}.", 1, f"Film {i % 20}") for i in range(60)]
+    done = import_new(wb, "films.csv", format_rows([("query", "text", "rating", "title"), *rows]))
+    assert done.new_documents == 20 and len(calls) == 60 + 19
+
+
 def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
     assert exports.load_labelled_questions(wb, done.corpus_id) == QUESTIONS

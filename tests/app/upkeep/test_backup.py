@@ -378,6 +378,14 @@ def test_a_second_restore_keeps_what_the_first_one_kept(wb, towers, settings, tm
     assert counts == [("as2.db.before-restore", 2), ("as2.db.before-restore-2", 1)]
 
 
+def test_a_database_that_is_kept_gets_a_name_of_its_own_whatever_it_is_called(tmp_path):
+    database = tmp_path / "as2[1].db"
+    for number in ("", "-2", "-3", "-4"):
+        copy = backup._find_free(database)
+        assert copy.name == f"as2[1].db.before-restore{number}"
+        copy.touch()
+
+
 def make_tar(*members):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:

@@ -36,6 +36,17 @@ def test_a_new_value_takes_the_place_and_the_time_of_the_former(cache, now):
     assert len(cache) == 1
 
 
+def test_a_value_may_be_replaced_for_the_rest_of_its_time(cache, now):
+    cache.put("a", 1, seconds=10)
+    now[0] = 9.0
+    cache.replace("a", 2)
+    cache.replace("b", 3)
+    assert (cache.get("a"), cache.get("b")) == (2, None)
+    now[0] = 10.0
+    cache.replace("a", 3)
+    assert cache.get("a") is None
+
+
 def test_what_is_over_goes_with_the_next_that_is_put_in(cache, now):
     cache.put("a", 1, seconds=10)
     cache.put("b", 2, seconds=30)
