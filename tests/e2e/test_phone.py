@@ -104,6 +104,8 @@ def test_the_buttons_of_a_row_are_wide_enough_under_its_text_and_tell_which_is_c
     button = page.locator('[class*="st-key-label_row_"][class*="_incorrect"] button:enabled:visible').first
     name = button.get_by_test_id("stMarkdownContainer").inner_text()
     button.click()
+    page.get_by_role("button", name=name, exact=True, pressed=True).wait_for()
+    wait_until_idle(page)  # while a run draws, a row may be there twice
     for other in LABELS:
         other_name = name.replace("Incorrect", other.capitalize())
         is_pressed = page.get_by_role("button", name=other_name, exact=True)
