@@ -78,7 +78,7 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
 
 
 def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb, monkeypatch):
-    first = "With up to 200 questions it takes one to three minutes on two free cores."
+    first = "A retrain on up to 200 questions takes one to three minutes on two free cores."
     assert first in texts(open_adapt())
     result = stored.retrain_result()
     result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 100}}
@@ -86,7 +86,7 @@ def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took
     put_job(wb, state="failed", corpus_id=TOWERS)
     monkeypatch.setattr(queue.rows, "list_events", None)  # there may be thousands of a retrain
     at = open_adapt()
-    assert "The last one took 1 min 39 s, with 100 training questions." in texts(at) and first not in texts(at)
+    assert "The last retrain took 1 min 39 s, with 100 training questions." in texts(at) and first not in texts(at)
 
 
 @pytest.fixture

@@ -162,6 +162,15 @@ def test_what_was_typed_and_never_labelled_is_deleted_at_once_after_a_confirmati
     assert any("2 questions were deleted" in t.value for t in at.toast)
 
 
+def test_questions_typed_in_one_corpus_are_not_asked_about_under_the_name_of_another(wb, at):
+    """Back in the browser leads to the corpus before, while the dialog is open."""
+    asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
+    at = at.run().button(key="data_question_leftovers").click().run()
+    assert "This deletes 1 question of **Towers**" in texts(at)
+    at.query_params["corpus"] = "Works"
+    assert "This deletes" not in texts(at.run())
+
+
 def test_what_was_typed_and_never_labelled_is_queued_at_once(wb, at):
     for text in ("Who built it?", "Who paid it?"):
         asking.ask(wb, TOWERS, text, as_typed=True)

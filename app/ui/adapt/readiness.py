@@ -162,14 +162,14 @@ def _describe_promotion(wb: Workbench) -> str:
 
 
 def _describe_time(wb: Workbench) -> str:
-    """What the last one took, of any corpus: it tells most about this machine."""
+    """What the last retrain took, of any corpus: it tells most about this machine."""
     last = queue.find_newest(wb, JobKind.RETRAIN, None, "done")
     if last is None or not last.result:
-        return "With up to 200 questions it takes one to three minutes on two free cores."
+        return "A retrain on up to 200 questions takes one to three minutes on two free cores."
     report = RetrainReport.from_json(last.result)
     questions = report.labels.questions  # which results of older programs lack
     amount = f", with {count(questions, 'training question')}" if questions else ""
-    return f"The last one took {describe_seconds(report.seconds)}{amount}."
+    return f"The last retrain took {describe_seconds(report.seconds)}{amount}."
 
 
 def _draw_settings(bases: list[str]) -> None:

@@ -8,13 +8,14 @@ import streamlit as st
 from app.corpora import documents
 from app.corpora.documents import DocumentView, name_some
 from app.ui import url
+from app.ui.data.choice import read_choice, store_choice
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
 from app.ui.text import count, plain
 
 ACT = "delete documents"
-DELETION = "_data_document_deletion"  # of the session: (corpus id, documents to delete)
+DELETION = "_data_document_deletion"  # of the session: documents to delete
 
 
 def draw_one(frame: Frame, document: DocumentView) -> None:
@@ -49,16 +50,13 @@ def draw_several(frame: Frame, selection: Sequence[DocumentView], search: str) -
 def _offer(frame: Frame, which: str, what: str, find: Callable[[], list[DocumentView]]) -> None:
     why = frame.explain_refusal(ACT) or ("Select rows first" if which == "selected" and not find() else None)
     st.button(f"Delete {what} …", key=f"data_documents_delete_{which}", icon=":material/delete:", disabled=bool(why),
-              help=why, on_click=lambda: st.session_state.__setitem__(DELETION, (frame.corpus.id, find())))  # fmt: skip
+              help=why, on_click=lambda: store_choice(frame, DELETION, find()))  # fmt: skip
 
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation for a clicked button; called once, at the end of the page."""
-    corpus_id, views = st.session_state.get(DELETION, (None, ()))
-    if frame.corpus is None or frame.corpus.id != corpus_id:  # the page went on to another corpus
-        _close()
-    elif views:
-        _confirm(frame)
+    if views := read_choice(frame, DELETION):
+        _confirm(frame, views)
 
 
 def _close() -> None:
@@ -66,10 +64,9 @@ def _close() -> None:
 
 
 @st.dialog("Delete documents", on_dismiss=_close)
-def _confirm(frame: Frame) -> None:
+def _confirm(frame: Frame, views: Sequence[DocumentView]) -> None:
     if DELETION not in st.session_state:  # this run's click closed it
         st.rerun()
-    views: list[DocumentView] = st.session_state[DELETION][1]
     labels = documents.count_labels(frame.wb, [v.id for v in views])
     names = name_some([v.title or v.external_id for v in views], len(views))
     st.markdown(

@@ -1,6 +1,6 @@
 """The labels of a corpus in a table: look them up, see what became of one, and withdraw some."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -12,6 +12,7 @@ from app.labels.label_list import LabelRecord, LabelsView
 from app.labels.strategies import OWN
 from app.ui import url
 from app.ui.data import pages
+from app.ui.data.choice import read_choice, store_choice
 from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
@@ -20,7 +21,7 @@ from as2core.types import LABELS
 
 PAGE_LABELS = 100
 NAME = "labels"  # of this list
-WITHDRAWAL = "_data_label_withdrawal"  # of the session: (corpus id, labels to withdraw)
+WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
 EVERYONE = "Everyone"
 
@@ -91,7 +92,7 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
     why = frame.explain_refusal("withdraw labels") or (None if n else "Select rows first")
     title = f"Withdraw the {n:,} {which} …" if n else "Withdraw …"
     st.button(title, key=f"data_labels_withdraw_{which}", icon=":material/undo:", disabled=bool(why), help=why,
-              on_click=lambda: st.session_state.__setitem__(WITHDRAWAL, (frame.corpus.id, find())))  # fmt: skip
+              on_click=lambda: store_choice(frame, WITHDRAWAL, find()))  # fmt: skip
 
 
 def _draw_history(frame: Frame, record: LabelRecord) -> None:
@@ -140,11 +141,8 @@ def _change(frame: Frame, record: LabelRecord, label: str) -> None:
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation of a withdrawal, for a clicked button; called once, at the end of the page."""
-    corpus_id, records = st.session_state.get(WITHDRAWAL, (None, ()))
-    if frame.corpus is None or frame.corpus.id != corpus_id:  # the page went on to another corpus
-        _close()
-    elif records:
-        _confirm(frame)
+    if records := read_choice(frame, WITHDRAWAL):
+        _confirm(frame, records)
 
 
 def _close() -> None:
@@ -152,11 +150,10 @@ def _close() -> None:
 
 
 @st.dialog("Withdraw labels", on_dismiss=_close)
-def _confirm(frame: Frame) -> None:
+def _confirm(frame: Frame, records: Sequence[LabelRecord]) -> None:
     if WITHDRAWAL not in st.session_state:  # this run's click closed it
         st.rerun()
     show_pending()
-    records: tuple[LabelRecord, ...] = st.session_state[WITHDRAWAL][1]
     numbers: dict[str, int] = {}
     for r in records:
         numbers[r.annotator] = numbers.get(r.annotator, 0) + 1
@@ -172,7 +169,7 @@ def _confirm(frame: Frame) -> None:
 
 
 @guard
-def _withdraw(frame: Frame, records: tuple[LabelRecord, ...]) -> None:
+def _withdraw(frame: Frame, records: Sequence[LabelRecord]) -> None:
     n = label_list.withdraw_labels(frame.wb, frame.corpus.id, records, by=frame.annotator.id)
     _close()
     left = (

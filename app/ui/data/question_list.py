@@ -1,5 +1,6 @@
 """All questions of a corpus: where each comes from, when it was last asked, its labels, whether it is label work."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -9,6 +10,7 @@ from app.ask.question_management import DeletionView, QuestionsView, QuestionVie
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import pages
+from app.ui.data.choice import read_choice, store_choice
 from app.ui.errors import guard, show_pending
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_time, plain, shorten
@@ -116,8 +118,8 @@ def _draw_leftovers(frame: Frame) -> None:
                       icon=":material/playlist_add:", disabled=bool(why), help=why,
                       on_click=_queue_leftovers, args=(frame, leftovers))  # fmt: skip
             st.button("Delete all …", key="data_question_leftovers", type="tertiary", icon=":material/delete_sweep:",
-                      disabled=bool(why), help=why, on_click=st.session_state.__setitem__,
-                      args=(LEFTOVERS, leftovers))  # fmt: skip
+                      disabled=bool(why), help=why, on_click=store_choice,
+                      args=(frame, LEFTOVERS, leftovers))  # fmt: skip
 
 
 @guard
@@ -138,8 +140,8 @@ def draw_dialog(frame: Frame) -> None:
     question_id = st.session_state.get(DELETING)
     if question_id is not None:
         _confirm(frame, question_id)
-    elif LEFTOVERS in st.session_state and frame.corpus is not None:
-        _confirm_leftovers(frame)
+    elif leftovers := read_choice(frame, LEFTOVERS):
+        _confirm_leftovers(frame, leftovers)
 
 
 def _close() -> None:
@@ -148,11 +150,10 @@ def _close() -> None:
 
 
 @st.dialog("Delete questions without labels", on_dismiss=_close)
-def _confirm_leftovers(frame: Frame) -> None:
+def _confirm_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
     if LEFTOVERS not in st.session_state:  # this run's click closed it
         st.rerun()
     show_pending()
-    leftovers: tuple[int, ...] = st.session_state[LEFTOVERS]
     st.markdown(
         f"This deletes {count(len(leftovers), 'question')} of **{plain(frame.corpus.name)}** that somebody typed on "
         "Ask, without a label or a flag and not in the label queue. If somebody asks one again, it starts anew."
@@ -164,7 +165,7 @@ def _confirm_leftovers(frame: Frame) -> None:
 
 
 @guard
-def _delete_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
+def _delete_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
     """Those of which the dialog told; what has a label by now stays."""
     by = frame.annotator.id
     ids = question_management.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
