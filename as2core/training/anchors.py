@@ -29,10 +29,11 @@ QUESTIONS_PER_BATCH, SAMPLE = 2, 10  # of a step, and candidates of each
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """Questions cut to their anchors, and the base's logits `(exits, candidates)` by question id."""
+    """Questions cut to their anchors, and the base's logits `(exits, candidates)` by these: their ids may come from
+    several sets, and one stand for two questions."""
 
     questions: tuple[Question, ...]
-    logits: Mapping[str, np.ndarray]
+    logits: Mapping[Question, np.ndarray]
 
 
 def strip_labels(question: Question) -> Question:
@@ -63,7 +64,7 @@ def choose_anchors(
         others = best_first[BEST:]
         rows = sorted([*best_first[:BEST], *rng.sample(others, min(OTHERS, len(others)))])
         anchors.append(replace(q, candidates=tuple(q.candidates[r] for r in rows)))
-        [logits[q.qid]] = exit_logits(ranker, [(anchors[-1].text, anchors[-1].candidates)])
+        [logits[anchors[-1]]] = exit_logits(ranker, [(anchors[-1].text, anchors[-1].candidates)])
     return Anchors(tuple(anchors), logits)
 
 

@@ -52,7 +52,7 @@ class CascadeLearner(Learner[CascadeRanker]):
             raise BadSetting("distillation needs a teacher: set distill to 0, or give fine_tune a teacher")
         self.exits = tuple(str(layer) for layer in ranker.exits)
         self.offsets = dict.fromkeys(ranker.exits, 0.0)
-        self.anchor_logits: Mapping[str, np.ndarray] = {}  # the base's, (exits, candidates) by question id
+        self.anchor_logits: Mapping[Question, np.ndarray] = {}  # the base's, (exits, candidates) by question
 
     def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
         level_heads(self.ranker, questions, should_stop)
@@ -107,7 +107,7 @@ class CascadeLearner(Learner[CascadeRanker]):
         if self.settings.unlabelled:
             out["has_label"] = torch.tensor([y for g in batch.groups for y in g.has_label])
         if batch.anchors:
-            logits = [self.anchor_logits[g.question.qid][:, list(g.rows)] for g in batch.anchors]
+            logits = [self.anchor_logits[g.question][:, list(g.rows)] for g in batch.anchors]
             out["anchors"] = torch.from_numpy(np.concatenate(logits, axis=1)).float()
         if self.teacher is not None:
             scores = [self.teacher(g.question.text, g.readings) for g in batch.groups]

@@ -54,7 +54,7 @@ def test_anchors_are_the_bases_best_candidates_and_a_sample_of_the_others(base, 
         ids = [c.id for c in cut.candidates]
         assert best < set(ids) and len(ids) == len(set(ids)) == 7
         places = [[c.id for c in old.candidates].index(i) for i in ids]
-        assert anchors_of_old.logits[old.qid] == pytest.approx(logits(base, [old])[:, places], abs=1e-5)
+        assert anchors_of_old.logits[cut] == pytest.approx(logits(base, [old])[:, places], abs=1e-5)
     assert count_anchors(OLD) == sum(len(q.candidates) for q in anchors_of_old.questions)
     again, other = choose_anchors(base, base, OLD, seed=1), choose_anchors(base, base, OLD, seed=2)
     assert again.questions == anchors_of_old.questions != other.questions
@@ -73,8 +73,8 @@ def test_the_base_ranks_once_where_it_has_a_cache_and_its_copy_reads_those_chose
         monkeypatch.setattr(TorchEngine, "start", lambda self, q, t, **kw: pairs.extend(t) or start(self, q, t, **kw))
         again = choose_anchors(base, ranker, OLD, seed=1)
     assert pairs == [c.titled_text for q in again.questions for c in q.candidates]  # read by the copy alone
-    for qid, logits_of_base in without.logits.items():
-        assert again.logits[qid] == pytest.approx(logits_of_base, abs=1e-5)
+    for question, logits_of_base in without.logits.items():
+        assert again.logits[question] == pytest.approx(logits_of_base, abs=1e-5)
 
 
 def test_questions_with_labels_or_without_candidates_are_no_anchors_and_few_candidates_all_are(base):
@@ -127,11 +127,22 @@ def test_the_anchors_loss_of_the_untouched_base_is_nothing(base):
     assert of_anchors[1] == 2 * anchors.SAMPLE
 
 
+def test_two_anchors_of_one_id_are_each_held_to_their_own_scores(base):
+    settings = dataclasses.replace(FAST, anchor=1.0)
+    learner = learner_for(base, settings)
+    longer, shorter = OLD[0], dataclasses.replace(OLD[1], qid=OLD[0].qid, candidates=OLD[1].candidates[:4])
+    own = choose_anchors(base, base, [longer, shorter], seed=0)
+    learner.anchor_logits = own.logits
+    [batch, *_] = plan_anchors(plan_batches(questions(0, 4), settings, exits=2, needs="label"), own, seed=0)
+    assert [len(g.rows) for g in sorted(batch.anchors, key=lambda g: -len(g.rows))] == [anchors.SAMPLE, 4]
+    assert learner.eval()(**learner.collate(batch))[1][0].item() == pytest.approx(0.0, abs=1e-8)
+
+
 def test_the_drift_of_one_exit_is_measured_from_that_exits_scores(base):
     settings = dataclasses.replace(FAST, anchor=1.0)
     learner = learner_for(base, settings)
     anchors_of_old = choose_anchors(base, base, OLD, seed=0)
-    learner.anchor_logits = {qid: x + np.array([[1.0], [3.0]]) for qid, x in anchors_of_old.logits.items()}
+    learner.anchor_logits = {q: x + np.array([[1.0], [3.0]]) for q, x in anchors_of_old.logits.items()}
     [batch, *_] = plan_anchors(plan_batches(questions(0, 4), settings, exits=2, needs="label"), anchors_of_old, seed=0)
     drifts = [learner(**learner.collate(dataclasses.replace(batch, exit_index=e)))[1][0].item() for e in (0, 1, None)]
     assert drifts == pytest.approx([1.0, 9.0, 5.0], rel=1e-3)
