@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
 
+from as2core.data.asnq import apply_asnq_negatives
 from as2core.data.lazy_questions import digest_questions
 from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
@@ -148,6 +149,8 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     settings = learner.settings
     on_progress = partial(_report_scoring, control)
     if settings.hard_negatives and base.is_trained:
+        if settings.negatives_from:  # else the hardest may all be of the grades that the plan leaves out
+            questions = _select_grades(questions, settings.negatives_from)
         questions = keep_highest_negatives(base, questions, settings.hard_negatives, on_progress)
     batches = plan_batches(
         questions, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
@@ -155,6 +158,12 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     if settings.anchor and base.is_trained:
         batches = learner.add_anchors(batches, base, questions, on_progress)
     return batches
+
+
+def _select_grades(questions: Sequence[Question], grades: tuple[int, ...]) -> Sequence[Question]:
+    """The questions with incorrect candidates of these grades alone, and those without a label, which are anchors."""
+    anchors = [q for q in questions if not q.positives and not q.negatives]
+    return [*apply_asnq_negatives(questions, grades), *anchors] if anchors else apply_asnq_negatives(questions, grades)
 
 
 def _count_questions(train: Sequence[Question], batches: BatchPlan, settings: TrainSettings, base: HasWeights) -> int:

@@ -1,10 +1,15 @@
 """The incorrect candidates near the top of a list, which a retrain draws from."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from as2core.errors import Cancelled
+from as2core.training import fine_tune
 from as2core.training.hard_negatives import keep_highest_negatives
+from as2core.training.loop import RunControl
+from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 
 
@@ -49,3 +54,14 @@ def test_the_scoring_is_reported_and_can_be_ended():
 
     with pytest.raises(Cancelled):
         keep_highest_negatives(Length(), questions, 1, stop)
+
+
+def test_the_hardest_are_chosen_among_the_grades_that_a_training_takes():
+    grades = {0: 4, 1: 1, 2: 2, 3: 3, 4: 1}  # ASNQ's labels; the longest, so the hardest, are of the grade 1
+    rows = [Candidate(str(i), "x" * n, int(i == 0), grade=grades[i]) for i, n in enumerate((1, 9, 3, 2, 8))]
+    settings = TrainSettings(epochs=1, negatives=9, negatives_from=(2, 3), hard_negatives=1)
+    learner = SimpleNamespace(settings=settings, exits=("lm",), needs="pair", count_tokens=None)
+    base = Length()
+    base.is_trained = True
+    [batch] = fine_tune._plan(base, learner, [Question("a", "which ?", tuple(rows))], RunControl())
+    assert [c.id for g in batch.groups for c in g.candidates] == ["0", "2"]
