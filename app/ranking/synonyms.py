@@ -13,7 +13,7 @@ from as2core.synonyms import Synonyms
 from db.models import Corpus
 from db.repositories.versions import list_open_questions
 
-CHANGE = "change synonyms"  # in the audit log
+CHANGE = "change the synonyms"  # in the audit log
 
 
 def write_synonyms(
