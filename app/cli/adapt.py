@@ -117,9 +117,9 @@ def start(wb: "Workbench", corpus_id: int, settings: "RetrainSettings") -> "JobV
     from app.workbench import audit
 
     try:
-        job = readiness.start_retrain(wb, corpus_id, settings)
-        audit.write(wb, None, START_RETRAIN, f"job {job.id}")
-        return job
+        new = readiness.start_retrain(wb, corpus_id, settings)
+        audit.write(wb, None, START_RETRAIN, f"job {new.id}")
+        return new
     except JobActive:
         supervisor.attend(wb)  # or a job whose worker is gone would wait for ever where nothing else runs
         if (job := readiness.find_same_retrain(wb, corpus_id, settings)) is None:
