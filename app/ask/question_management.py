@@ -34,6 +34,7 @@ STATES: dict[str, dict[str, bool]] = {
     "unanswered": {"is_unanswered": True},
 }
 DELETE, DELETE_LEFTOVERS = "delete a question", "delete questions without labels"  # in the audit log
+CHANGE_QUEUES = "change the label queues"  # likewise
 
 
 class LabelsChanged(As2Error):
@@ -128,8 +129,13 @@ def set_queued(wb: Workbench, question_ids: Collection[int], *, queued: bool, by
     """Put questions in the label queues, ranked in the background if need be, or take them out. Their labels stay.
     Raises Gone, NotAllowed for a viewer."""
     with wb.write() as s:
-        people.require(s, by, "change the label queues")
-        corpora = {_lock(s, i).corpus_id for i in sorted(question_ids)}
+        people.require(s, by, CHANGE_QUEUES)
+        questions = [_lock(s, i) for i in sorted(question_ids)]
+        corpora = {question.corpus_id for question in questions}
+        for question in questions:
+            if question.queued != queued:
+                detail = "put in the label queues" if queued else "taken out of the label queues"
+                audit.record(s, wb.clock(), by, CHANGE_QUEUES, question.text, detail)
         rows.set_queued(s, question_ids, queued=queued)
     for corpus_id in corpora if queued else ():
         rank_in_background(wb, corpus_id)

@@ -13,15 +13,16 @@ from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.jobs.kinds import JobKind
 from app.ranking import score_job
 from app.ranking.retrieval import EmptyQuestion, normalise_question
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from as2core.rewording import find_exact_form
-from db.models import ASKED
+from db.models import ASKED, Corpus
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
 from db.repositories.questions import LISTED, PROPOSED
 
+ADD = "add questions"  # in the audit log
 MAX_ADDED_QUESTIONS = 300  # at a time
 _PREFIXES = {ASKED: "ask", LISTED: "ask", PROPOSED: "proposed"}  # origin -> what the external id starts with
 
@@ -53,7 +54,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
     with wb.read() as s:
         alike = {_find_form(text): text for text in reversed(rows.list_texts(s, corpus_id))}
     with wb.write(durable=True) as s:
-        people.require(s, by, "add questions")
+        people.require(s, by, ADD)
         lock_corpus(s, corpus_id)
         is_queued_by_text: dict[str, bool] = {}  # text -> whether it is in the label queues
         for form, text in texts.items():
@@ -61,7 +62,10 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
             if row is not None:
                 is_queued_by_text[row.text] = row.queued
             find_or_add(s, corpus_id, row.text if row else text, LISTED, wb.clock())
-    new_count, unqueued_texts = len(texts) - len(is_queued_by_text), list(is_queued_by_text.values()).count(False)
+        new_count, unqueued_texts = len(texts) - len(is_queued_by_text), list(is_queued_by_text.values()).count(False)
+        if new_count or unqueued_texts:
+            detail = f"{new_count:,} new, {unqueued_texts:,} put in the label queues"
+            audit.record(s, wb.clock(), by, ADD, s.get_one(Corpus, corpus_id).name, detail)
     if new_count or unqueued_texts:
         score_job.start_scoring(wb, corpus_id, max(new_count + unqueued_texts, score_job.MAX_JOB_QUESTIONS))
     return AddedQuestionsView(new_count, len(questions) - len(texts), tuple(is_queued_by_text), unqueued_texts)

@@ -113,10 +113,13 @@ def start(wb: "Workbench", corpus_id: int, settings: "RetrainSettings") -> "JobV
     worker, too. Raises as `readiness.start_retrain` does."""
     from app.adapt import readiness
     from app.jobs import supervisor
-    from app.jobs.queue import JobActive
+    from app.jobs.queue import START_RETRAIN, JobActive
+    from app.workbench import audit
 
     try:
-        return readiness.start_retrain(wb, corpus_id, settings)
+        new = readiness.start_retrain(wb, corpus_id, settings)
+        audit.write(wb, None, START_RETRAIN, f"job {new.id}")
+        return new
     except JobActive:
         supervisor.attend(wb)  # or a job whose worker is gone would wait for ever where nothing else runs
         if (job := readiness.find_same_retrain(wb, corpus_id, settings)) is None:

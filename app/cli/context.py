@@ -75,6 +75,8 @@ def ensure_corpus(wb: "Workbench", name: str) -> Iterator["CorpusView"]:
     """The corpus of that name, created if there is none. A new one that gets no document is not left behind: it would
     be the default of every command."""
     from app.corpora import corpora
+    from app.corpora.corpora import CREATE
+    from app.workbench import audit
 
     known_corpus = None
     with suppress(corpora.UnknownCorpus):
@@ -86,6 +88,7 @@ def ensure_corpus(wb: "Workbench", name: str) -> Iterator["CorpusView"]:
         with suppress(As2Error):  # what went wrong before is to be reported
             view = corpora.get_corpus(wb, corpus.id)
             if known_corpus is None and (view.documents or view.questions):
+                audit.write(wb, None, CREATE, view.name)
                 print_note(f"new corpus {name!r}")
             elif known_corpus is None:
                 corpora.delete_corpus(wb, corpus.id)

@@ -38,6 +38,8 @@ def ingest(
 ) -> None:
     """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
     from app.corpora import documents
+    from app.corpora.documents import ADD
+    from app.workbench import audit
 
     if prune and any(path.is_file() for path in paths):
         raise BadSetting("--prune compares the corpus with folders: give folders alone")
@@ -47,6 +49,8 @@ def ingest(
             deletions = _prune(wb, into, paths, [name for name, _ in files], yes=yes) if prune else None
             with show_progress("reading") as on_progress:
                 result = documents.ingest(wb, into.id, files, on_progress=on_progress, replaces_unlike=replace)
+        if result.added or result.updated:
+            audit.write(wb, None, ADD, into.name, f"{result.added:,} new, {result.updated:,} changed")
         _print_notes(result)
         if as_json:
             document = {"corpus": into.name, "corpus_id": into.id, "result": result}

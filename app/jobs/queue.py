@@ -24,6 +24,7 @@ from db.models import Job, JsonObject
 from db.repositories import jobs as rows
 from db.repositories.corpora import lock_corpus
 
+START_RETRAIN = "start a retrain"  # in the audit log
 MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
 
 
@@ -103,7 +104,7 @@ def enqueue(
             _check_single(s, kind, corpus_id)
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
         if kind == JobKind.RETRAIN and by is not None:
-            audit.record(s, wb.clock(), by, "start a retrain", f"job {job.id}")
+            audit.record(s, wb.clock(), by, START_RETRAIN, f"job {job.id}")
     start_worker_if_needed(wb)
     return job
 

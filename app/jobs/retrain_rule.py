@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.jobs.kinds import JobKind
 from app.jobs.process import start_worker_if_needed
 from app.jobs.queue import JobView, to_view
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from db.models import Corpus, Job
@@ -24,6 +24,7 @@ from db.repositories import labels as label_rows
 
 log = logging.getLogger(__name__)
 
+CONFIGURE = "configure automatic retraining"  # in the audit log
 NIGHT_HOURS = range(1, 5)  # of the machine's own clock
 CHECK_SECONDS = 60.0
 RETRY_SHARE = 10  # after a retrain that came to nothing, this fraction (1/10) of the labels wanted makes another due
@@ -66,13 +67,22 @@ def set_rule(
     if after is not None and after < 1:
         raise BadSetting(f"after {after} new labels: give 1 or more, or nothing to leave it off")
     with wb.write() as s:
-        people.allow(s, by, "configure automatic retraining")
+        people.allow(s, by, CONFIGURE)
         if not corpus_rows.lock_corpus(s, corpus_id):
             raise As2Error("the corpus was deleted meanwhile")
         corpus = s.get_one(Corpus, corpus_id)
-        rule = replace(_get_rule(corpus), refused="", **changes)
+        before = _get_rule(corpus)
+        rule = replace(before, refused="", **changes)
         corpus.automatic = asdict(rule) if rule != RetrainRule() else None
+        if rule != replace(before, refused=""):
+            audit.record(s, wb.clock(), by, CONFIGURE, corpus.name, _describe(rule))
     return rule
+
+
+def _describe(rule: RetrainRule) -> str:
+    """`after 100 new labels, at night`"""
+    times = [f"after {rule.after:,} new labels"] if rule.after is not None else []
+    return ", ".join(times + ["at night"] * rule.at_night) or "off"
 
 
 def count_new_labels(wb: Workbench, corpus_id: int) -> int:

@@ -22,15 +22,17 @@ from sqlalchemy.orm import Session
 from app.labels.consensus import BINARY, check_label, load_summary, mark_outcomes, tidy_note
 from app.labels.guidelines import EditConflict
 from app.labels.visibility import can_see_all
+from app.workbench import audit
 from app.workbench.people import ADMIN, Gone, require
 from app.workbench.workbench import Workbench
 from as2core.types import CORRECT
-from db.models import WITHDRAWN, Sentence
+from db.models import WITHDRAWN, Question, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
 from db.repositories.queues import lock_candidate
 
+SETTLE = "settle a conflict"  # in the audit log
 RESAMPLES, LEVEL = 300, 0.95
 MIN_EQUAL_QUESTIONS = 6  # with fewer, resamples that are all equal say nothing of other questions
 _ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
@@ -280,12 +282,14 @@ def adjudicate(
         check_label(label)
     pair, note = (question_id, sentence_id), tidy_note(note)
     with wb.write(durable=True) as s:
-        require(s, annotator_id, "settle a conflict", ADMIN)
+        require(s, annotator_id, SETTLE, ADMIN)
         if not label_rows.list_labels_of_pair(s, *pair):
             raise Gone("this pair no longer has a label; reload the page")
         lock_candidate(s, *pair)  # so that two verdicts take turns
         _check_base(reviews.find_signed_verdict(s, pair), base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
+        detail = f"sentence {sentence_id}: {label or 'opened again'}"
+        audit.record(s, wb.clock(), annotator_id, SETTLE, s.get_one(Question, question_id).text, detail)
 
 
 def _check_base(ruling: Row | None, base: int | None) -> None:

@@ -9,12 +9,15 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
+from app.workbench import audit
 from app.workbench.people import ADMIN, require
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
+from db.models import Corpus
 from db.repositories import reviews
 
 MAX_CHARS = 20_000
+WRITE = "write guidelines"  # in the audit log
 FIRST_GUIDELINES = """\
 - **Correct**: read with its neighbours, the sentence answers the question. It need not be the best answer.
 - **Incorrect**: it is on topic but does not answer, or answers only together with another sentence.
@@ -63,13 +66,14 @@ def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int, base:
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
     with wb.write() as s:
-        require(s, by, "write guidelines", ADMIN)
+        require(s, by, WRITE, ADMIN)
         lock_corpus(s, corpus_id)
         newest = find_guidelines(s, corpus_id)
         if base not in (None, newest.version):
             raise EditConflict(f"{newest.by} saved version {newest.version} meanwhile, so nothing was saved")
         if text != newest.text:
             reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())
+            audit.record(s, wb.clock(), by, WRITE, s.get_one(Corpus, corpus_id).name, f"version {newest.version + 1}")
         return find_guidelines(s, corpus_id)
 
 

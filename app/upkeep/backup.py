@@ -24,6 +24,7 @@ from sqlalchemy import URL
 import as2core
 from app.jobs.process import is_running
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
+from app.workbench import audit
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.settings import Settings, to_sqlite_url
@@ -153,6 +154,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
             raise_job_counter(settings, copy)
+            _record_restore(copy, view)
             _check_room(database, copy)
             is_damaged = not _keep_database(database)
             empty_unfinished(settings, copy)
@@ -267,6 +269,13 @@ def _check_database(file: Path, backup: Path) -> None:
             raise UnreadableFile(f"{backup}: its database is damaged")
     with translate_errors():
         open_database(to_sqlite_url(file)).close()
+
+
+def _record_restore(copy: Path, view: BackupView) -> None:
+    """In the audit log that is put back: what came after the backup is missing there."""
+    with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database, database.write() as s:
+        detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; the database before, with its audit log, is kept beside"
+        audit.record(s, datetime.now(UTC), None, "restore a backup", Path(view.file).name, detail)
 
 
 def _replace_folders(settings: Settings, folder: Path) -> None:

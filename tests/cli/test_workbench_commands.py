@@ -678,6 +678,9 @@ def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
 
 def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path, monkeypatch):
     as2("ingest", articles)
+    as2("ingest", articles)  # nothing new
+    acts = [(e["actor"], e["act"], e["target"]) for e in as2_json("audit")["events"]]
+    assert acts == [("command line", act, "documents") for act in ("add documents", "create a corpus")]
     for job in as2_json("jobs")["jobs"]:
         as2("jobs", "cancel", job["id"])
     assert as2_json("check")["sound"]

@@ -8,6 +8,7 @@ from app.adapt.settings import RetrainSettings
 from app.cli import adapt
 from app.exchange import imports
 from app.jobs import queue
+from app.workbench import audit_log
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
 from db.repositories import jobs as rows
@@ -33,6 +34,8 @@ def test_it_goes_on_with_its_own_retrain_and_has_one_whose_worker_is_gone_run_ag
     again = adapt.start(wb, corpus_id, RetrainSettings(epochs=2))
     assert (again.id, again.state) == (first.id, "queued")
     assert f"job {first.id} is this retrain" in capsys.readouterr().err
+    events = audit_log.list_events(wb, by=None, act="start a retrain")
+    assert [(e.actor, e.target) for e in events] == [("command line", f"job {first.id}")]
 
 
 def test_it_starts_no_other_retrain_of_the_corpus_meanwhile(wb, corpus_id):

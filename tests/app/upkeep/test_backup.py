@@ -24,6 +24,7 @@ from app.labels import annotation, consensus
 from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
+from app.workbench import audit_log
 from app.workbench.indexes import SqliteIndexes
 from app.workbench.settings import Settings
 from app.worker import RUNNERS
@@ -158,6 +159,9 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
     assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
     assert (settings.home / "as2.db.before-restore").exists()
+    event = audit_log.list_events(wb, by=None)[0]  # what came later is missing from the log: it says why
+    assert (event.actor, event.act, event.target) == ("command line", "restore a backup", "monday.tar")
+    assert event.detail.startswith(f"written {wb.clock():%Y-%m-%d %H:%M} UTC")
 
 
 def make_questions(word, n=4):

@@ -9,15 +9,16 @@ from fake_models import write_version
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.ask import question_management
+from app.ask import question_management, questions
 from app.compare import comparison_job
 from app.corpora import corpora, documents
 from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
 from app.exchange.starter import bring_back, ensure_starter
-from app.jobs import queue
+from app.jobs import queue, retrain_rule
 from app.jobs.kinds import JobKind
-from app.labels import annotation, rules
+from app.labels import agreement, annotation, guidelines, rules
+from app.ranking import synonyms
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
 from app.workbench.people import NotAllowed
@@ -107,6 +108,35 @@ def test_a_change_of_the_labelling_rules_is_recorded_with_what_it_was_and_one_th
     assert [e.detail for e in others] == of_fixture
     assert (event.actor, event.act, event.target) == ("ann", "change the labelling rules", "towers")
     assert event.detail == "people per pair 1 to 2, random share 0 to 0.25, target none to 100"
+
+
+def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothing_is_not(wb, towers, asked, ann):
+    by, pair = {"by": ann.id}, {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    label(wb, asked, ann)
+    start = len(read(wb))
+    for _ in range(2):
+        guidelines.write_guidelines(wb, towers.id, "Be kind.", **by)
+        synonyms.write_synonyms(wb, towers.id, "NYC => New York", **by)
+        retrain_rule.set_rule(wb, towers.id, after=100, at_night=True, **by)
+        questions.add_questions(wb, towers.id, ["Who built the bridge?"], **by)
+        question_management.set_queued(wb, [asked.question_id], queued=False, **by)
+    synonyms.write_synonyms(wb, towers.id, "LA => Los Angeles", **by)
+    retrain_rule.set_rule(wb, towers.id, after=None, at_night=False, **by)
+    for verdict in ("incorrect", None):
+        agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=verdict)
+    events = [(e.actor, e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None)][::-1][start:]
+    sentence = f"sentence {pair['sentence_id']}"
+    assert events == [
+        ("ann", "write guidelines", "towers", "version 1"),
+        ("ann", "change the synonyms", "towers", "added NYC => New York"),
+        ("ann", "configure automatic retraining", "towers", "after 100 new labels, at night"),
+        ("ann", "add questions", "towers", "1 new, 0 put in the label queues"),
+        ("ann", "change the label queues", asked.question, "taken out of the label queues"),
+        ("ann", "change the synonyms", "towers", "added LA => Los Angeles; removed NYC => New York"),
+        ("ann", "configure automatic retraining", "towers", "off"),
+        ("ann", "settle a conflict", asked.question, f"{sentence}: incorrect"),
+        ("ann", "settle a conflict", asked.question, f"{sentence}: opened again"),
+    ]
 
 
 def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
