@@ -87,7 +87,7 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "argilla": argilla.to_lines,
     "prodigy": prodigy.to_lines,
 }
-TOOLS = ("label-studio", "argilla", "prodigy")  # that people label with: their formats hold every annotator's labels
+TOOLS = {"label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy"}  # every annotator's labels
 UNORDERED = ("triplets",)  # a question's correct sentence is always before its incorrect ones
 _NEEDED = {  # for a line to be written
     "wikiqa": "a candidate",

@@ -60,7 +60,7 @@ def test_prodigy_s_answers_are_labels_by_its_annotators():
         (SENTENCE, None, (("ds-ann", "correct"), ("ds-bob", "incorrect"))),
         (OTHER, 0, ()),  # of a session without a name
     ]
-    assert report == [] and dict(report.omissions) == {"skipped by its annotator": 1}
+    assert report == [] and dict(report.omissions) == {"skipped by the annotator": 1}
 
 
 def test_prodigy_s_choice_is_of_a_label_or_of_the_sentences_that_answer():
@@ -80,7 +80,7 @@ def test_prodigy_s_choice_is_of_a_label_or_of_the_sentences_that_answer():
         {**sentences, "accept": ["b"], "answer": "reject", "_annotator_id": "bob"},
     ]
     [question], report = read(lists, "prodigy")
-    assert question.text == QUESTION and dict(report.omissions) == {"skipped by its annotator": 1}
+    assert question.text == QUESTION and dict(report.omissions) == {"skipped by the annotator": 1}
     assert list_labels([question]) == [(SENTENCE, 1, (("ann", "correct"),)), (OTHER, 0, (("ann", "incorrect"),))]
 
 
@@ -101,7 +101,7 @@ def test_label_studio_s_annotations_are_labels_by_address_name_or_number():
     labels = (("Bob B.", "incorrect"), ("Label Studio user 3", "unsure"), ("ann@x.org", "correct"))
     assert list_labels(questions) == [(SENTENCE, None, labels), (OTHER, None, ())]
     assert questions[0].candidates[1].title == "Tower" and report == []
-    assert dict(report.omissions) == {"skipped by its annotator": 1, "sent without an answer": 1}
+    assert dict(report.omissions) == {"skipped by the annotator": 1, "sent without an answer": 1}
 
 
 def test_label_studio_s_json_min_has_one_label_a_record():
@@ -125,7 +125,7 @@ def test_argilla_s_responses_are_labels_by_users_of_whom_the_id_is_known():
     questions, report = read([record({"label": responses}), record({}, text=OTHER)], "argilla")
     labels = ((f"Argilla user {ids[0]}", "correct"), (f"Argilla user {ids[1]}", "incorrect"))
     assert list_labels(questions) == [(SENTENCE, None, labels), (OTHER, None, ())]
-    assert report == [] and dict(report.omissions) == {"a draft": 1, "skipped by its annotator": 1}
+    assert report == [] and dict(report.omissions) == {"a draft": 1, "skipped by the annotator": 1}
 
 
 @pytest.mark.parametrize(
