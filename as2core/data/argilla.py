@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from as2core.data.source import Report, Row, Source
 from as2core.data.tool_records import (
-    SKIPPED,
+    SKIP,
     Label,
     OtherTask,
     Predictions,
@@ -31,8 +31,8 @@ from as2core.data.tool_records import (
 from as2core.types import Candidate, Question
 
 TOOL = "Argilla"
-LABEL, SUBMITTED = "label", "submitted"
-UNFINISHED = "a draft"
+LABEL, SUBMISSION = "label", "submitted"
+DRAFT = "a draft"
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
@@ -58,9 +58,9 @@ def _read_names(metadata: dict) -> dict[str, str]:
 def _read_responses(responses: dict[str, list[dict]], names: dict[str, str], report: Report) -> Iterator[Label]:
     question = choose_control(responses, "question")
     for response in responses[question]:
-        value, status, user = response.get("value"), response.get("status") or SUBMITTED, response.get("user_id")
-        if value is None or status != SUBMITTED:
-            report.omissions[UNFINISHED if status == "draft" else SKIPPED] += 1
+        value, status, user = response.get("value"), response.get("status") or SUBMISSION, response.get("user_id")
+        if value is None or status != SUBMISSION:
+            report.omissions[DRAFT if status == "draft" else SKIP] += 1
             continue
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
             value = value[0]  # of a question for several labels
@@ -85,7 +85,7 @@ def _to_record(question: Question, place: int, predictions: Predictions | None) 
         "metadata": _make_metadata(question, candidate, labels),
         "suggestions": _suggest(question, place, predictions),
         "responses": {
-            LABEL: [{"value": label, "user_id": _find_user(name), "status": SUBMITTED} for name, label in labels]
+            LABEL: [{"value": label, "user_id": _find_user(name), "status": SUBMISSION} for name, label in labels]
         }
         if labels
         else {},

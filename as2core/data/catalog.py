@@ -97,7 +97,7 @@ _NEEDED = {  # for a line to be written
     "label-studio": "a candidate with a text",
     "argilla": "a candidate with a text",
 }
-_ANSWERED = re.compile(r'"answer"\s*:\s*"(accept|reject|ignore)"')  # a line of Prodigy's
+_ANSWER = re.compile(r'"answer"\s*:\s*"(accept|reject|ignore)"')  # a line of Prodigy's
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
@@ -231,7 +231,7 @@ def _sniff_json(line: str, text: str) -> str | None:
     for name, keys in (("pairs", pairs.PAIR), ("triplets", pairs.TRIPLET)):
         if all(f'"{key}"' in line for key in keys):
             return name
-    if tool := "prodigy" if _ANSWERED.search(line) else _sniff_tool(line):
+    if tool := "prodigy" if _ANSWER.search(line) else _sniff_tool(line):
         return tool
     return "squad" if '"data"' in text[:200] or "paragraphs" in text else None
 

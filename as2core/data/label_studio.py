@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from as2core.data.label_rows import NAMES, find_name
 from as2core.data.source import Report, Row, Source
 from as2core.data.tool_records import (
-    SKIPPED,
+    SKIP,
     Label,
     OtherTask,
     Predictions,
@@ -52,7 +52,7 @@ def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label
         results = annotation.get("result") or []
         choices = [r for r in results if "choices" in (r.get("value") or {})]
         if annotation.get("was_cancelled") or annotation.get("skipped"):
-            report.omissions[SKIPPED] += 1
+            report.omissions[SKIP] += 1
         elif not results:
             report.omissions[NO_RESULT] += 1
         elif not choices:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from as2core.data.label_rows import LABELS, find_name
 from as2core.data.source import Report, Row, Source, json_line
-from as2core.data.tool_records import SKIPPED, OtherTask, list_labels, make_rows, stream_questions
+from as2core.data.tool_records import SKIP, OtherTask, list_labels, make_rows, stream_questions
 from as2core.types import CORRECT, INCORRECT, Candidate, Question
 
 INTERFACES = ("classification", "choice", "text", "html", "blocks")
@@ -49,7 +49,7 @@ def _parse(record: dict, report: Report) -> list[Row]:
         label = _reverse(label)
     is_skipped = answer == IGNORE or (options and answer == REJECT)
     if is_skipped:
-        report.omissions[SKIPPED] += 1
+        report.omissions[SKIP] += 1
     return make_rows(fields, [] if is_skipped else [(_read_name(record), label)], report)
 
 
@@ -79,7 +79,7 @@ def _parse_sentences(fields: dict, options: list[dict], report: Report, *, is_sk
     question = fields[find_name(fields, "question") or "text"]
     choice = fields.get("accept") or []
     if is_skipped:
-        report.omissions[SKIPPED] += 1
+        report.omissions[SKIP] += 1
     name = _read_name(fields)
     rows: list[Row] = []
     for option in options:

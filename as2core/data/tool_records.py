@@ -29,7 +29,7 @@ from as2core.types import CORRECT, INCORRECT, Candidate, Question
 
 ParseRecord = Callable[[dict, Report], Iterable[Row]]
 Label = tuple[str, str]  # whose, "" where nothing says, and what it is called
-SKIPPED = "skipped by the annotator"  # why an answer is no label
+SKIP = "skipped by the annotator"  # why an answer is no label
 
 
 class OtherTask(ValueError):

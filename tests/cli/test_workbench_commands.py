@@ -285,9 +285,7 @@ def test_labels_for_standard_output_are_all_there_is_on_it(as2, label_file):
     assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")
 
 
-def test_labels_go_to_another_tool_and_come_back_and_records_are_told_by_number(
-    as2, as2_json, label_file, tmp_path
-):
+def test_labels_go_to_another_tool_and_come_back_and_records_are_told_by_number(as2, as2_json, label_file, tmp_path):
     as2("labels", "import", label_file, "--annotator", "ann")
     file = tmp_path / "tasks.json"
     code, _, err = as2("labels", "export", file, "--format", "label-studio")
