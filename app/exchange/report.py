@@ -80,7 +80,7 @@ def report_lines(
     rows = [ImportLine(line, "malformed", reason) for line, reason in malformed]
     for place, labels in by_place.items():
         worst = max((outcome for outcome, _ in labels), key=OUTCOMES.index)
-        line, what = _name_file(place, ", ".join(what for outcome, what in labels if outcome == worst))
+        line, what = _name_file(place, ", ".join(dict.fromkeys(what for outcome, what in labels if outcome == worst)))
         rows.append(ImportLine(line, worst, what))
     return tuple(sorted(rows, key=lambda r: r.line))
 

@@ -65,7 +65,7 @@ def _read_responses(responses: dict[str, list[dict]], names: dict[str, str], rep
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
             value = value[0]  # of a question for several labels
         if not isinstance(value, str | int):
-            raise OtherTask(f"the responses to {question!r} are not single labels: it holds no labels of sentences")
+            raise OtherTask(f"the responses to {question!r} are not single labels")
         yield names.get(str(user), number_user(TOOL, user) if user else ""), str(value)
 
 

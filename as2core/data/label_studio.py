@@ -56,7 +56,7 @@ def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label
         elif not results:
             report.omissions[NO_RESULT] += 1
         elif not choices:
-            raise OtherTask(f"annotated with {_list_types(results)}, not with choices: it holds no labels of sentences")
+            raise OtherTask(f"its results are {_list_types(results)}, not choices")
         else:
             control = choose_control((str(r.get("from_name")) for r in choices), "choices")
             words = [str(w) for r in choices if str(r.get("from_name")) == control for w in r["value"]["choices"]]
@@ -66,7 +66,7 @@ def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label
 
 
 def _list_types(results: list[dict]) -> str:
-    return ", ".join(sorted({str(r.get("type", "something else")) for r in results}))
+    return " and ".join(sorted({repr(r.get("type")) for r in results}))
 
 
 def _read_short_choice(record: dict) -> str:
@@ -76,7 +76,7 @@ def _read_short_choice(record: dict) -> str:
         raise ValueError(f"no choice named {' or '.join(NAMES['label'])}")
     choice = record[control]
     if not isinstance(choice, str | int):
-        raise OtherTask(f"{control!r} is not a single choice: it holds no label of a sentence")
+        raise OtherTask(f"{control!r} is not a single choice")
     return str(choice)
 
 

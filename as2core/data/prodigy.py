@@ -34,9 +34,7 @@ def _parse(record: dict, report: Report) -> list[Row]:
     answer, options = record.get("answer"), record.get("options")
     view = record.get("_view_id") or ("spans" if record.get("spans") and not (options or record.get("label")) else "")
     if view and view not in INTERFACES:
-        raise OtherTask(
-            f"an annotation of Prodigy's interface {view!r}; labels are the answers of classification or choice"
-        )
+        raise OtherTask(f"its interface is {view!r}, not classification or choice")
     if answer not in ANSWERS:
         raise ValueError(f"answer {answer!r} is not {', '.join(ANSWERS)}")
     meta = record.get("meta")

@@ -33,7 +33,10 @@ SKIP = "skipped by the annotator"  # why an answer is no label
 
 
 class OtherTask(ValueError):
-    """A record of another task than labelling a sentence for a question."""
+    """A record of another task than labelling a sentence for a question, and how that is seen."""
+
+    def __init__(self, sign: str) -> None:
+        super().__init__(f"it is of another task than labelling a sentence for a question: {sign}")
 
 
 @dataclass(frozen=True, slots=True)

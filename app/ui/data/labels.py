@@ -101,8 +101,8 @@ def _draw_tool_export(frame: Frame) -> None:
 
 
 def _draw_request(frame: Frame, fmt: str, name: str, texts: tuple[str, str]) -> None:
-    """A file for which the model in use ranks every labelled question, which takes a while: it is made on request.
-    `texts`: of the button that makes it, and of the one that saves it."""
+    """A file that is made on request: the model in use ranks every labelled question for most of them, which takes a
+    while. `texts`: of the button that makes it, and of the one that saves it."""
     corpus = frame.corpus
     key, file = st.session_state.get(f"_data_{name}", (None, b""))
     synonyms = str(read_synonyms(frame.wb, corpus.id))
@@ -110,8 +110,13 @@ def _draw_request(frame: Frame, fmt: str, name: str, texts: tuple[str, str]) -> 
     current = (fmt, corpus.id, labels, registry.get_active(frame.wb).name, frame.annotator.id, synonyms)
     if key != current:
         if st.button(texts[0], key=f"data_make_{name}", icon=":material/sort:", width="stretch"):
-            ranking = f"Ranking {count(corpus.questions, 'question')} with the model in use …"
-            with catch_errors(), st.spinner(ranking, show_time=True):
+            is_ranking = fmt == RUN or fmt in exports.SCORED_WRITERS
+            act = (
+                f"Ranking {count(corpus.questions, 'question')} with the model in use"
+                if is_ranking
+                else "Writing labels"
+            )
+            with catch_errors(), st.spinner(f"{act} …", show_time=True):
                 st.session_state[f"_data_{name}"] = (current, _export(frame, fmt, _read_login()))
                 st.rerun()
         return

@@ -43,6 +43,7 @@ def test_labels_go_to_a_tool_and_into_another_home_as_the_same_labels_by_the_sam
     again = imports.import_labels(wb, labelled, "labels", exported)
     assert (again.new, again.same, again.new_sentences, again.new_questions) == (0, len(LABELS), 0, 0)
     assert {x.outcome for x in again.lines} == {"same"}
+    assert not any("," in x.what for x in again.lines)  # a pair that two people labelled is named once
 
 
 def test_a_tool_gets_the_probability_that_the_model_in_use_gives_each_sentence(wb, labelled):
@@ -93,7 +94,7 @@ def test_a_record_is_told_by_its_number_and_a_file_of_spans_is_refused(wb):
     assert (done.unit, number, done.new) == ("record", 2, 1)
     assert reason.startswith("no question: it has to be in a field named question or query; the fields are 'text'")
     spans = json.dumps({"text": "Ada.", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "accept"})
-    with pytest.raises(UnreadableFile, match=r"ner\.jsonl: line 1: an annotation of Prodigy's interface 'spans'"):
+    with pytest.raises(UnreadableFile, match=r"ner\.jsonl: line 1: it is of another task .* 'spans', not"):
         imports.import_labels(wb, None, "ner.jsonl", spans.encode())
 
 
