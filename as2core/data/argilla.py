@@ -56,7 +56,7 @@ def _read_names(metadata: dict) -> dict[str, str]:
 
 
 def _read_responses(responses: dict[str, list[dict]], names: dict[str, str], report: Report) -> Iterator[Label]:
-    question = choose_control(responses, "question")
+    question = choose_control(responses, "questions")
     for response in responses[question]:
         value, status, user = response.get("value"), response.get("status") or SUBMISSION, response.get("user_id")
         if value is None or status != SUBMISSION:
@@ -94,7 +94,7 @@ def _to_record(question: Question, place: int, predictions: Predictions | None) 
 
 
 def _make_metadata(question: Question, candidate: Candidate, labels: Iterable[Label]) -> dict[str, object]:
-    names = [f"{_find_user(name)} {name}" for name, _ in labels if not find_number(TOOL, name)]
+    names = [f"{_find_user(name)} {name}" for name, _ in labels if number_user(TOOL, _find_user(name)) != name]
     title = {"title": candidate.title} if candidate.title else {}
     people = {"annotators": names} if names else {}
     return {"qid": question.qid, "docid": candidate.id, **title, **people}

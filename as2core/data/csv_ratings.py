@@ -22,6 +22,7 @@ from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
 NAMES = {"query": ("query", "query text"), "docid": ("docid", "doc id", "doc_id"), "rating": ("rating",)}
+NO_JUDGES = {"score", "rank", "position", "grade", "label", "relevance", "title", "text"}  # columns that are nobody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ def find_columns(header: Sequence[str]) -> Columns | None:
     if all(c in places for c in COLUMNS):
         return Columns(len(header), places, {})
     judges = {restore_formula(name).strip(): i for i, name in enumerate(header) if i > 1 and name.strip()}
-    return Columns(len(header), places, judges) if names[:2] == COLUMNS[:2] and judges else None
+    is_book = names[:2] == COLUMNS[:2] and judges and NO_JUDGES.isdisjoint(names)
+    return Columns(len(header), places, judges) if is_book else None
 
 
 def stream(file: Source, report: Report) -> Iterator[Question]:

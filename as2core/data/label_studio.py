@@ -58,7 +58,7 @@ def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label
         elif not choices:
             raise OtherTask(f"its results are {_list_types(results)}, not choices")
         else:
-            control = choose_control((str(r.get("from_name")) for r in choices), "choices")
+            control = choose_control((str(r.get("from_name")) for r in choices), "controls")
             words = [str(w) for r in choices if str(r.get("from_name")) == control for w in r["value"]["choices"]]
             if len(words) != 1:
                 raise ValueError(f"{len(words)} choices in {control!r} instead of one")

@@ -134,6 +134,12 @@ def text_field(record: dict, key: str) -> str:
     return str(record[key])
 
 
+def check_characters(text: str, name: str) -> None:
+    """Raises ValueError for a lone surrogate, which JSON can hold and UTF-8 cannot; `name`: of the field."""
+    if not text.isascii() and text != text.encode("utf-8", "replace").decode("utf-8"):
+        raise ValueError(f'half a character (a lone surrogate) in "{name}"')
+
+
 def digest_id(prefix: str, text: str) -> str:
     """The id of a question ("q") or sentence ("s") that is known by its text only."""
     return f"{prefix}-{blake2s(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"

@@ -17,6 +17,7 @@ from as2core.data.source import (
     Report,
     Row,
     Source,
+    check_characters,
     describe_problem,
     digest_id,
     group_rows,
@@ -86,7 +87,9 @@ def _parse_records(
         except MALFORMED as error:
             if isinstance(error, OtherTask) and not is_known:
                 raise UnreadableFile(f"{report.name}: {unit} {number}: {error}") from error
-            report.add(number, describe_problem(error), unit)
+            is_odd = isinstance(error, AttributeError | TypeError)
+            reason = "a field has another form than in this tool's files" if is_odd else describe_problem(error)
+            report.add(number, reason, unit)
         else:
             is_known |= any(c.label is not None or c.annotations for _, _, c in rows)
             yield from ((number, row) for row in rows)
@@ -97,14 +100,16 @@ def make_rows(fields: Mapping[str, object], labels: Iterable[Label], report: Rep
     ValueError."""
     question, sentence = read_field(fields, "question"), read_field(fields, "sentence")
     qid = str(fields.get("qid") or digest_id("q", question))
-    plain = Candidate(
-        str(fields.get("docid") or digest_id("s", sentence)), sentence, title=read_field(fields, "title", default="")
-    )
+    docid = str(fields.get("docid") or digest_id("s", sentence))
+    plain = Candidate(docid, sentence, title=read_field(fields, "title", default=""))
+    for name, text in {"question": question, "sentence": sentence, "title": plain.title, "qid": qid + docid}.items():
+        check_characters(text, name)
     candidates = [_label(plain, name, word, report) for name, word in labels]
     return [(qid, question, c) for c in candidates or [plain]]
 
 
 def _label(plain: Candidate, name: str, word: str, report: Report) -> Candidate:
+    check_characters(name, "annotator")
     label = parse_label(word, report)
     if name:
         label = sign_label(label, name, word)
@@ -132,8 +137,7 @@ def choose_control(names: Iterable[str], what: str) -> str:
     if (name := find_name(dict.fromkeys(names), "label")) is not None:
         return name
     if len(names) != 1:
-        listing = ", ".join(names) or "none"
-        raise ValueError(f"no {what} named {' or '.join(NAMES['label'])}, and not a single one ({listing})")
+        raise ValueError(f"several {what} ({', '.join(names)}): name the label's {' or '.join(NAMES['label'])}")
     return names[0]
 
 

@@ -139,7 +139,9 @@ def test_argilla_s_responses_are_labels_by_users_of_whom_the_id_is_known():
         ("label-studio", task(annotation(1, "correct", "incorrect")), "2 choices in 'label' instead of one"),
         ("label-studio", task(annotation(1, "correct"), text=" "), "the sentence is empty or no text (field 'text')"),
         ("label-studio", {"data": {"text": "a"}, "annotations": []}, "no question: it has to be in a field named"),
-        ("argilla", record({"a": [], "b": []}), "no question named label or rating or relevance or correct, and not"),
+        ("argilla", record({"a": [], "b": []}), "several questions (a, b): name the label's label or rating"),
+        ("argilla", record({"label": "correct"}), "a field has another form than in this tool's files"),
+        ("label-studio", task(text="\ud800"), "half a character (a lone"),
         ("argilla", record([{"values": {}}]), "fields and responses are not by name: write the file with records.to_j"),
         ("argilla", 3, "not a JSON object"),
     ],
@@ -183,7 +185,7 @@ SET = [
             Candidate("t-3", "Unsure.", None, annotations=(("Label Studio user 3", "unsure"),)),
         ),
     ),
-    Question("q-2", "Why?", (Candidate("t-0", SENTENCE, 0, annotations=(("ann", "incorrect"),)),)),
+    Question("q-2", "Why?", (Candidate("t-0", SENTENCE, 0, annotations=(("Argilla user x", "incorrect"),)),)),
 ]
 
 
@@ -230,6 +232,7 @@ def test_a_book_of_quepid_s_has_a_column_for_each_judge():
         ("d-3", None, ()),
     ]
     assert report == []
+    assert sniff(b"query,docid,rank\nwho?,d-1,1\n") != "csv"  # a column that is nobody's name
 
 
 def test_which_rating_counts_as_correct_is_chosen():
