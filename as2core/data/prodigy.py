@@ -52,7 +52,13 @@ def _parse(record: dict, report: Report) -> list[Row]:
 
 
 def _are_labels(options: list[dict]) -> bool:
-    return all(any(str(option.get(key, "")).lower() in LABELS for key in ("id", "text")) for option in options)
+    return all(_find_label(option) for option in options)
+
+
+def _find_label(option: dict) -> str:
+    """What an option is called, if that is a label; else ""."""
+    names = (str(option[key]) for key in ("id", "text") if option.get(key))
+    return next((name for name in names if name.lower() in LABELS), "")
 
 
 def _read_choice(record: dict, options: list[dict]) -> str:
@@ -62,8 +68,7 @@ def _read_choice(record: dict, options: list[dict]) -> str:
         return ""
     if len(choice) != 1:
         raise ValueError(f"{len(choice)} options chosen instead of one")
-    [option] = [o for o in options if o.get("id") == choice[0]] or [{"id": choice[0]}]
-    return next((str(option[key]) for key in ("id", "text") if str(option.get(key, "")).lower() in LABELS), "")
+    return next((_find_label(option) for option in options if option.get("id") == choice[0]), str(choice[0]))
 
 
 def _reverse(label: str) -> str:

@@ -74,7 +74,7 @@ def test_prodigy_s_choice_is_of_a_label_or_of_the_sentences_that_answer():
         ("Text 2.", None, (("ann", "unsure"),)),
     ]
     assert problem == "line 4: 0 options chosen instead of one"
-    sentences = {"text": QUESTION, "options": [{"id": "a", "text": SENTENCE}, {"id": "b", "text": OTHER}]}
+    sentences = {"text": QUESTION, "options": [{"id": "a", "text": SENTENCE}, {"id": "", "text": OTHER}]}
     lists = [
         {**sentences, "accept": ["a"], "answer": "accept", "_annotator_id": "ann"},
         {**sentences, "accept": ["b"], "answer": "reject", "_annotator_id": "bob"},
