@@ -98,6 +98,7 @@ _NEEDED = {  # for a line to be written
     "argilla": "a candidate with a text",
 }
 _ANSWER = re.compile(r'"answer"\s*:\s*"(accept|reject|ignore)"')  # a line of Prodigy's
+_FIELDS = re.compile(r'"data"\s*:\s*\{')  # of a task of Label Studio's; SQuAD's data is a list
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
@@ -242,7 +243,7 @@ def _sniff_tool(text: str) -> str | None:
 
     if has("fields", "responses"):
         return "argilla"
-    is_task = has("data") and (has("annotations") or has("completions") or has("predictions"))
+    is_task = _FIELDS.search(text) and (has("annotations") or has("completions") or has("predictions"))
     return "label-studio" if is_task or has("annotator", "annotation_id") else None
 
 

@@ -63,8 +63,9 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
 def _drop_lone_queries(
     rows: Iterable[tuple[int, list[str]]], columns: Columns, report: Report
 ) -> Iterator[tuple[int, list[str]]]:
+    needed = {i for c, i in columns.places.items() if c != "query"} | {*columns.judges.values()}
     for number, row in rows:
-        others = [cell for c, i in columns.places.items() if c != "query" for cell in row[i : i + 1]]
+        others = [cell for i in needed for cell in row[i : i + 1]]
         if len(row) in (1, columns.count) and not any(cell.strip() for cell in others):
             report.omissions["a query without a document"] += 1
         else:

@@ -61,6 +61,8 @@ SNIFFED = [
     ("a.csv", "Label;Query;Note;Text\n1;who;;she\n", "table"),
     ("a.tsv", "question\tanswer\tlabel\nwho is\tshe\t1\nwho is\the\t0\n", "table"),
     *[("a.json", "".join(WRITERS[tool]([QUESTION])), tool) for tool in TOOLS],
+    ("a.json", '{"data": [{"paragraphs": [{"context": "Me.", "qas": [{"predictions": []}]}]}]}', "squad"),
+    ("a.json", '[{"data": "Just some prose.", "annotations": []}]', None),
     ("a.csv", "question,sentence\nwho,she\n", None),
     ("a.txt", "Just some prose.", None),
     ("a.json", '{"rows": []}', None),

@@ -223,7 +223,7 @@ def test_quepid_s_csvs_are_ratings_or_a_table_where_a_field_has_the_text():
 
 
 def test_a_book_of_quepid_s_has_a_column_for_each_judge():
-    book = b"query,docid,ann,Bob B.\nwho?,d-1,3.0,0.0\nwho?,d-2,,1.0\nwho?,d-3,,\nwhy?\n"
+    book = b"query,docid,ann,Bob B.\nwho?,d-1,3.0,0.0\nwho?,d-2,,1.0\nwho?,d-3,,\nwhy?\nwhy?,,1.0,\n"
     assert sniff(book) == "csv"
     [question], report = read_all(csv_ratings.stream, book)
     assert [(c.id, c.label, c.annotations) for c in question.candidates] == [
@@ -231,7 +231,7 @@ def test_a_book_of_quepid_s_has_a_column_for_each_judge():
         ("d-2", 1, (("Bob B.", "correct"),)),
         ("d-3", None, ()),
     ]
-    assert report == []
+    assert report == ["line 6: query or docid is empty"] and dict(report.omissions) == {"a query without a document": 1}
     assert sniff(b"query,docid,rank\nwho?,d-1,1\n") != "csv"  # a column that is nobody's name
 
 
