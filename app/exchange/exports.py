@@ -10,6 +10,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -19,9 +20,9 @@ from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
 from app.labels import consensus, progress
 from app.versions import loading
+from app.versions.evaluations import trace_in_batches
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.cascade.schedule import DropSchedule
 from as2core.data import argilla, beir, label_studio
 from as2core.data.catalog import TOOLS, WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
@@ -104,10 +105,9 @@ def _predict(wb: Workbench, corpus_id: int, questions: Sequence[Question]) -> Pr
     """What the model in use says about each sentence by itself, as in the queue "uncertain"."""
     version = loading.load_version(wb)
     ranker = cast("CascadeRanker", version.ranker)
-    schedule = DropSchedule.constant(0.0, exits=len(ranker.exits))
     queries = read_synonyms(wb, corpus_id).expand_all(questions)
-    logits = {q.qid: ranker.trace(q.text, q.candidates, schedule).scores() for q in queries}
-    probabilities = {qid: ranker.probability(values).tolist() for qid, values in logits.items()}
+    traces = chain.from_iterable(trace_in_batches(ranker, queries, None))
+    probabilities = {q.qid: ranker.probability(t.scores()).tolist() for q, t in zip(queries, traces, strict=True)}
     return Predictions(version.name, probabilities, float(ranker.threshold))
 
 

@@ -96,7 +96,8 @@ def _draw_run_export(frame: Frame) -> None:
 def _draw_tool_export(frame: Frame) -> None:
     """For other labelling tools, one of which is chosen."""
     tool = st.selectbox("For another tool", list(TOOLS), key="data_export_to", format_func=TOOLS.__getitem__)
-    st.caption(f"{capitalize(exports.FORMATS[tool])}.")
+    duration = " Takes a while." if tool in exports.SCORED_WRITERS else ""
+    st.caption(f"{capitalize(exports.FORMATS[tool])}.{duration}")
     _draw_request(frame, tool, "tool", (f"Make a file for {TOOLS[tool]}", f"File for {TOOLS[tool]}"))
 
 

@@ -4,15 +4,16 @@ import json
 from math import exp
 
 import pytest
-from fake_models import overlap
+from fake_models import FakeCascade, overlap
 
 from app.ask import asking
 from app.exchange import exports, imports
-from app.labels import annotation, label_list
+from app.labels import annotation, label_list, rules
 from app.workbench import people
 from app.workbench.people import NotAllowed
-from as2core.data import label_studio, prodigy
-from as2core.data.catalog import TOOLS
+from as2core.data import jsonl, label_studio, prodigy
+from as2core.data.catalog import STREAMS, TOOLS
+from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -55,6 +56,29 @@ def test_a_tool_gets_the_probability_that_the_model_in_use_gives_each_sentence(w
         label = "correct" if logit >= 0 else "incorrect"
         assert prediction["result"][0]["value"]["choices"] == [suggestion["value"]] == [label]
         assert prediction["model_version"] == suggestion["agent"] == "cascade"
+
+
+def test_questions_are_scored_together_for_a_tool(wb, monkeypatch):
+    questions = [Question(f"q-{i}", f"Who {i}?", (Candidate(f"s-{i}", f"She {i}.", 1),)) for i in range(3)]
+    corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps(questions).encode()).corpus_id
+    sizes, trace_many = [], FakeCascade.trace_many
+
+    def record(self, queries, schedule=None):
+        sizes.append(len(queries))
+        return trace_many(self, queries, schedule)
+
+    monkeypatch.setattr(FakeCascade, "trace_many", record)
+    tasks = json.loads(exports.export_labels(wb, corpus, "label-studio"))
+    assert sizes == [3] and all(len(t["predictions"]) == 1 for t in tasks)
+
+
+def test_others_labels_of_a_pair_that_one_has_still_to_label_go_to_no_tool(wb, labelled, ann, bob):
+    rules.set_rules(wb, labelled, by=ann.id, overlap=2)
+    for fmt in TOOLS:
+        [question] = read_all(STREAMS[fmt], exports.export_labels(wb, labelled, fmt, by=bob.id))[0]
+        signed = {c.text: dict(c.annotations) for c in question.candidates}
+        assert sorted(len(of_pair) for of_pair in signed.values()) == [1, 2]  # bob's own, and the one both labelled
+        assert all("bob" in of_pair for of_pair in signed.values())
 
 
 def test_what_is_no_label_is_counted_and_its_sentence_waits_for_one(wb):
