@@ -29,7 +29,7 @@ from as2core.data.qrels import run_to_lines
 from as2core.data.tool_records import Predictions
 from as2core.errors import As2Error, BadSetting
 from as2core.rankers.cascade import CascadeRanker
-from as2core.types import CORRECT, INCORRECT, Question
+from as2core.types import CORRECT, INCORRECT, OnProgress, Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -69,10 +69,12 @@ def export_labels(
     annotator: str | None = None,
     *,
     by: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label. A run and
-    a model's scores are made with the corpus's synonyms. Raises BadSetting; As2Error where there is nothing to export,
+    a model's scores are made with the corpus's synonyms; the scoring reports, and an exception from `on_progress` ends
+    it. Raises BadSetting; As2Error where there is nothing to export,
     or nothing of this annotator, or nothing of what the format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
@@ -97,16 +99,18 @@ def export_labels(
     if fmt == "run":
         return _run_file(wb, read_synonyms(wb, corpus_id).expand_all(parts)).encode()
     if fmt in SCORED_WRITERS:
-        return "".join(SCORED_WRITERS[fmt](parts, _predict(wb, corpus_id, parts))).encode()
+        return "".join(SCORED_WRITERS[fmt](parts, _predict(wb, corpus_id, parts, on_progress))).encode()
     return "".join(WRITERS[fmt](parts)).encode()
 
 
-def _predict(wb: Workbench, corpus_id: int, questions: Sequence[Question]) -> Predictions:
+def _predict(
+    wb: Workbench, corpus_id: int, questions: Sequence[Question], on_progress: OnProgress | None
+) -> Predictions:
     """What the model in use says about each sentence by itself, as in the queue "uncertain"."""
     version = loading.load_version(wb)
     ranker = cast("CascadeRanker", version.ranker)
     queries = read_synonyms(wb, corpus_id).expand_all(questions)
-    traces = chain.from_iterable(trace_in_batches(ranker, queries, None))
+    traces = chain.from_iterable(trace_in_batches(ranker, queries, on_progress))
     probabilities = {q.qid: ranker.probability(t.scores()).tolist() for q, t in zip(queries, traces, strict=True)}
     return Predictions(version.name, probabilities, float(ranker.threshold))
 

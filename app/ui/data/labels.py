@@ -1,6 +1,7 @@
 """Export of labels, beside their import."""
 
 import re
+from contextlib import AbstractContextManager
 from functools import partial
 
 import streamlit as st
@@ -11,6 +12,7 @@ from app.labels import consensus
 from app.ui import signin
 from app.ui.data import label_import
 from app.ui.data.label_import import NAMES
+from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors
 from app.ui.page import Frame
 from app.ui.text import capitalize, count, plain
@@ -19,6 +21,7 @@ from app.workbench import sessions
 from app.workbench.sessions import Login
 from as2core.data.catalog import TOOLS
 from as2core.data.spreadsheet import mark_utf_8
+from as2core.types import OnProgress
 
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
            "table": ".table.csv", "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl",
@@ -80,12 +83,12 @@ def _read_login() -> Login | None:
     return Login.from_claims(signin.read_claims()) if signin.has_provider() else None
 
 
-def _export(frame: Frame, fmt: str, login: Login | None) -> bytes:
+def _export(frame: Frame, fmt: str, login: Login | None, on_progress: OnProgress | None = None) -> bytes:
     """For a click, which Streamlit serves without a run of the page and without its session: `login` is that of the run
     that drew the button. Raises SessionEnded, NotAllowed."""
     if login is not None:
         sessions.admit(frame.wb, login)
-    content = exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
+    content = exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id, on_progress=on_progress)
     return mark_utf_8(content) if fmt in FOR_SPREADSHEETS else content
 
 
@@ -108,23 +111,25 @@ def _draw_request(frame: Frame, fmt: str, name: str, texts: tuple[str, str]) -> 
     key, file = st.session_state.get(f"_data_{name}", (None, b""))
     synonyms = str(read_synonyms(frame.wb, corpus.id))
     labels = corpus.labels if fmt == RUN else consensus.mark_outcomes(frame.wb, corpus.id)
-    current = (fmt, corpus.id, labels, registry.get_active(frame.wb).name, frame.annotator.id, synonyms)
+    current = (fmt, corpus.id, labels, registry.get_active(frame.wb).name, frame.annotator.id, frame.is_admin, synonyms)
     if key != current:
         if st.button(texts[0], key=f"data_make_{name}", icon=":material/sort:", width="stretch"):
-            is_ranking = fmt == RUN or fmt in exports.SCORED_WRITERS
-            act = (
-                f"Ranking {count(corpus.questions, 'question')} with the model in use"
-                if is_ranking
-                else "Writing labels"
-            )
-            with catch_errors(), st.spinner(f"{act} …", show_time=True):
-                st.session_state[f"_data_{name}"] = (current, _export(frame, fmt, _read_login()))
+            with catch_errors(), _show_wait(fmt, corpus.questions) as on_progress:
+                st.session_state[f"_data_{name}"] = (current, _export(frame, fmt, _read_login(), on_progress))
                 st.rerun()
         return
     st.download_button(
         texts[1], file, file_name=_to_file_name(corpus.name, fmt), mime="application/octet-stream",
         icon=":material/download:", key=f"data_export_{name}", on_click="ignore", width="stretch", type="primary",
     )  # fmt: skip
+
+
+def _show_wait(fmt: str, questions: int) -> AbstractContextManager[OnProgress | None]:
+    """Until the file is there: minutes where the model scores tens of thousands of sentences."""
+    if fmt in exports.SCORED_WRITERS:
+        return show_progress("Scoring sentences with the model in use …")
+    act = f"Ranking {count(questions, 'question')} with the model in use" if fmt == RUN else "Writing labels"
+    return st.spinner(f"{act} …", show_time=True)
 
 
 def _to_file_name(corpus: str, fmt: str) -> str:

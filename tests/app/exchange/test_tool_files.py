@@ -68,8 +68,13 @@ def test_questions_are_scored_together_for_a_tool(wb, monkeypatch):
         return trace_many(self, queries, schedule)
 
     monkeypatch.setattr(FakeCascade, "trace_many", record)
-    tasks = json.loads(exports.export_labels(wb, corpus, "label-studio"))
-    assert sizes == [3] and all(len(t["predictions"]) == 1 for t in tasks)
+    reports = []
+    tasks = json.loads(exports.export_labels(wb, corpus, "label-studio", on_progress=reports.append))
+    assert (
+        sizes == [3]
+        and [(p.done, p.total) for p in reports] == [(0, 3)]
+        and all(len(t["predictions"]) == 1 for t in tasks)
+    )
 
 
 def test_others_labels_of_a_pair_that_one_has_still_to_label_go_to_no_tool(wb, labelled, ann, bob):
