@@ -22,7 +22,8 @@ from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
 NAMES = {"query": ("query", "query text"), "docid": ("docid", "doc id", "doc_id"), "rating": ("rating",)}
-NO_JUDGES = {"score", "rank", "position", "grade", "label", "relevance", "title", "text"}  # columns that are nobody's
+# columns that are nobody's
+NO_JUDGES = {"score", "rank", "position", "grade", "label", "relevance", "title", "text", "id", "qid", "clicks"}
 
 
 @dataclass(frozen=True, slots=True)
