@@ -85,6 +85,9 @@ class FakeCascade(KeepsTrace, CalibratesScores, AttributesScore, TakesSettings):
         complete = CascadeTrace(lengths, tuple(records), DropSchedule.constant(0.0, exits=len(self.exits)), SHAPE)
         return complete.replay(schedule or self.schedule)
 
+    def trace_many(self, queries, schedule=None) -> list[CascadeTrace]:
+        return [self.trace(question, candidates, schedule) for question, candidates in queries]
+
     def score(self, question, candidates) -> np.ndarray:
         return self.trace(question, candidates).scores()
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 ImportFormat = Literal[
     "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "label-studio", "argilla", "prodigy",
 ]  # fmt: skip
-ExportFormat = Literal["jsonl", "csv", "table", "qrels", "wikiqa", "beir", "run", "pairs", "triplets"]
+ExportFormat = Literal[
+    "jsonl", "csv", "table", "qrels", "wikiqa", "beir", "run", "pairs", "triplets",
+    "label-studio", "argilla", "prodigy",
+]  # fmt: skip
 
 labels = Typer(help="Import and export labels.", no_args_is_help=False)
 
@@ -46,6 +49,9 @@ def import_(
         Literal["train", "dev", "test"] | None,
         Option(help="The split of a set that is already split; otherwise it is split automatically."),
     ] = None,
+    correct_from: Annotated[
+        int, Option(metavar="N", help="The lowest rating that counts as correct, of files with ratings.")
+    ] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
@@ -59,14 +65,13 @@ def import_(
         into = _find_target(wb, corpus).id if corpus is not None else None
         try:
             with show_progress(f"importing {file.name}"):
-                report = imports.import_labels(
-                    wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split or ""
-                )
+                questions = imports.read_labels(file.name, file, fmt, min_correct=correct_from)
+                report = imports.store_labels(wb, into, questions, annotator, split=split or "")
         except imports.ImportInterrupted as stop:
             print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")
             raise
     for line, reason in report.malformed:
-        print_note(f"as2: {file.name}: line {line}: {reason}")
+        print_note(f"as2: {file.name}: {report.unit} {line}: {reason}")
     for conflict in report.conflicts:
         print_note(f"as2: {file.name}: not taken: {conflict}")
     if report.is_new_corpus:
@@ -95,11 +100,12 @@ def _describe(report: "ImportView") -> str:
     verdicts = f"{count(report.verdicts, 'new verdict')}, " if report.verdicts else ""
     labels = f"{count(report.new, 'new label')}, {verdicts}{report.same:,} the same as before"
     parts = (
-        f"{labels}, {report.conflicting:,} conflicting, {count(len(report.malformed), 'malformed line')}",
+        f"{labels}, {report.conflicting:,} conflicting, {count(len(report.malformed), f'malformed {report.unit}')}",
         count(report.questions, "question"),
         additions and f"{additions} in {report.corpus!r}",
         report.describe_textless(),
         report.describe_moved(),
+        *report.notes,
     )
     return "; ".join(filter(None, parts))
 
@@ -120,7 +126,7 @@ def export(
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
         questions = exports.select_parts(
-            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt
+            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt in exports.SIGNED_FORMATS), fmt
         )
     if is_dash(file):
         with ignore_closed_pipe():

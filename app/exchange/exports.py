@@ -1,14 +1,17 @@
 """Exports labels in the formats others use.
 
 JSONL keeps every label with its annotator, the verdicts and the split, so importing an export changes nothing. The
-other formats hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported
-grade (a rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
+formats of labelling tools keep every label with its annotator. The others hold the consensus, correct or incorrect;
+labels that are unsure or evenly disputed are lost. An imported grade (a rating or relevance other than 0 and 1, JSONL's
+`grade`) is exported as long as its label stands, but for labelling tools.
 """
 
 import io
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import cast
 
 import numpy as np
 
@@ -17,13 +20,16 @@ from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
 from app.labels import consensus, progress
 from app.versions import loading
+from app.versions.evaluations import trace_in_batches
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.data import beir
-from as2core.data.catalog import WRITERS, select_writable
+from as2core.data import argilla, beir, label_studio
+from as2core.data.catalog import TOOLS, WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
+from as2core.data.tool_records import Predictions
 from as2core.errors import As2Error, BadSetting
-from as2core.types import CORRECT, INCORRECT, Question
+from as2core.rankers.cascade import CascadeRanker
+from as2core.types import CORRECT, INCORRECT, OnProgress, Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
@@ -36,7 +42,12 @@ FORMATS = {
     "run": "the ranking of the version in use: qid Q0 docid rank score tag",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
     "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
+    "label-studio": "a task per sentence, with every annotator's labels, and the model's scores as predictions",
+    "argilla": "a record per sentence, with every annotator's responses, and the model's scores as suggestions",
+    "prodigy": "an answer per line, accept or reject, with its annotator",
 }
+SIGNED_FORMATS = ("jsonl", *TOOLS)  # with every annotator's labels
+SCORED_WRITERS = {"label-studio": label_studio.to_lines, "argilla": argilla.to_lines}  # with the model's scores
 NEEDS = {  # format -> without which its file would be empty
     **dict.fromkeys(("csv", "table", "qrels", "pairs"), "Needs a sentence labelled correct or incorrect."),
     "triplets": "Needs a question with a sentence labelled correct and one labelled incorrect.",
@@ -58,11 +69,13 @@ def export_labels(
     annotator: str | None = None,
     *,
     by: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
-    command line; unless an admin, they do not get others' labels of a pair that they have still to label. A run is
-    ranked with the corpus's synonyms. Raises BadSetting; As2Error where there is nothing to export, or nothing of this
-    annotator, or nothing of what the format holds; NotAllowed for somebody who is blocked."""
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label. A run and
+    a model's scores are made with the corpus's synonyms; the scoring reports, and an exception from `on_progress` ends
+    it. Raises BadSetting; As2Error where there is nothing to export,
+    or nothing of this annotator, or nothing of what the format holds; NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     with wb.read() as s:
@@ -72,7 +85,7 @@ def export_labels(
         by_annotator = consensus.count_annotators(wb, corpus_id)
         if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):
             raise As2Error(reason)
-    questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
+    questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt in SIGNED_FORMATS, by=by)
     if not questions:
         if by is not None and load_labelled_questions(wb, corpus_id, annotator):
             raise As2Error(f"the labels here are hidden until {_describe_remedy(wb, by)}")
@@ -85,7 +98,21 @@ def export_labels(
         return _zip(beir.dumps(parts))
     if fmt == "run":
         return _run_file(wb, read_synonyms(wb, corpus_id).expand_all(parts)).encode()
+    if fmt in SCORED_WRITERS:
+        return "".join(SCORED_WRITERS[fmt](parts, _predict(wb, corpus_id, parts, on_progress))).encode()
     return "".join(WRITERS[fmt](parts)).encode()
+
+
+def _predict(
+    wb: Workbench, corpus_id: int, questions: Sequence[Question], on_progress: OnProgress | None
+) -> Predictions:
+    """What the model in use says about each sentence by itself, as in the queue "uncertain"."""
+    version = loading.load_version(wb)
+    ranker = cast("CascadeRanker", version.ranker)
+    queries = read_synonyms(wb, corpus_id).expand_all(questions)
+    traces = chain.from_iterable(trace_in_batches(ranker, queries, on_progress))
+    probabilities = {q.qid: ranker.probability(t.scores()).tolist() for q, t in zip(queries, traces, strict=True)}
+    return Predictions(version.name, probabilities, float(ranker.threshold))
 
 
 def _describe_remedy(wb: Workbench, by: int) -> str:

@@ -1,7 +1,8 @@
 """Label files in, in the formats others use.
 
-JSONL keeps every label with its annotator, and the adjudications, so importing an export changes nothing. What other
-formats hold is signed by whoever imports it. Only an admin imports what other people here sign.
+JSONL keeps every label with its annotator, and the adjudications, so importing an export changes nothing. The files of
+labelling tools name annotators, too. What other formats hold is signed by whoever imports it. Only an admin imports
+what other people here sign.
 """
 
 import gc
@@ -25,10 +26,10 @@ from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.workbench import Workbench, make_storable
-from as2core.data import beir, question_table
-from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
+from as2core.data import beir, label_rows
+from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import clean_file_name, decode_text
-from as2core.data.source import read_all, read_bytes
+from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
@@ -38,11 +39,11 @@ from db.repositories import people as people_rows
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", *TOOLS,
 )  # fmt: skip
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TABLE = "table"
-TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", TABLE)
+TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", TABLE, *TOOLS)
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 MAX_ARCHIVE_FILES = 1000
@@ -64,8 +65,8 @@ class ImportInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """A label file as it was read: its questions, its malformed lines, where each label stands, and how many candidates
-    were left out because they have no text."""
+    """A label file as it was read: its questions, its malformed lines, where each label stands, how many candidates
+    were left out because they have no text, and sentences about what else was done with it."""
 
     name: str
     fmt: str
@@ -73,6 +74,7 @@ class LabelFile:
     problems: list[tuple[int, str]]
     lines: report.Lines
     textless: int
+    notes: tuple[str, ...] = ()
 
 
 def import_labels(
@@ -92,17 +94,24 @@ def import_labels(
     return store_labels(wb, corpus_id, read_labels(name, data, fmt), annotator, split=split, by=by)
 
 
-def read_labels(name: str, data: bytes | Path, fmt: str = "auto") -> LabelFile:
+def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct: int = 1) -> LabelFile:
     """The file in one of IMPORTS. A candidate without a text, in a format that has texts, is counted and left out.
-    Raises UnreadableFile, BadSetting."""
+    `min_correct`: the lowest rating that counts as correct. Raises UnreadableFile, BadSetting."""
     name = clean_file_name(name)
     content = _decode_spreadsheet(name, _read_content(name, data))
     fmt = _detect_format(name, content, fmt)
-    questions, problems, lines = _parse(name, content, fmt)
+    questions, lines = _parse(name, content, fmt, min_correct)
+    problems = [(p.line, p.reason) for p in lines]
     questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
     if not questions and not problems:
         raise UnreadableFile(f"{name}: no labelled question in it")
-    return LabelFile(name, fmt, questions, problems, lines, textless)
+    return LabelFile(name, fmt, questions, problems, lines.places, textless, _list_notes(lines))
+
+
+def _list_notes(lines: Report) -> tuple[str, ...]:
+    omissions = [f"{n:,} left out, as {why}" for why, n in lines.omissions.items()]
+    ratings = [f"a rating of {lines.min_correct:,} or more counts as correct"] if lines.has_ratings else []
+    return (*omissions, *ratings)
 
 
 def list_unknown_sentences(wb: Workbench, corpus_id: int, file: LabelFile) -> tuple[str, ...]:
@@ -144,15 +153,18 @@ def store_labels(
         options = _sign(wb, file.name, file.questions, annotator, by)
         options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)
         corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
-        is_untitled = file.fmt == TABLE and corpus_id is not None
+        is_untitled = file.fmt in (TABLE, *TOOLS) and corpus_id is not None
         questions = _add_titles(file.questions, file.name) if is_untitled else file.questions
         counts = _store(wb, by, file.name, corpus, questions, options)
     view = _build_view(counts, file.problems, file.lines, corpus, file.fmt)
-    return replace(view, textless=file.textless, is_new_corpus=corpus is not None and corpus_id is None)
+    return replace(
+        view, textless=file.textless, notes=file.notes, is_new_corpus=corpus is not None and corpus_id is None
+    )
 
 
 def _add_titles(questions: Sequence[Question], file: str) -> list[Question]:
-    """For a table's sentences among other documents: those without a title get the file's name, as documents do."""
+    """For sentences of a table or a labelling tool among other documents: those without a title get the file's name, as
+    documents do."""
     title = PurePosixPath(file).stem.replace("_", " ")
     return [replace(q, candidates=tuple(replace(c, title=c.title or title) for c in q.candidates)) for q in questions]
 
@@ -309,19 +321,17 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
 def _holds_questions_only(content: bytes) -> bool:
     """Whether it is a table of one column, which is named as the questions' is."""
     header = content.removeprefix(BOM_UTF8).strip().partition(b"\n")[0].decode(errors="replace")
-    return header.strip().strip('"').lower() in question_table.NAMES["question"]
+    return header.strip().strip('"').lower() in label_rows.NAMES["question"]
 
 
-def _parse(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]], report.Lines]:
-    """The questions, the malformed lines, and where each label stands."""
+def _parse(name: str, content: bytes, fmt: str, min_correct: int) -> tuple[list[Question], Report]:
+    """The questions, and the report with where each label stands."""
     with _name_file(name), tempfile.TemporaryDirectory() as folder:
         if fmt == "beir":
             _unzip_beir(content, Path(folder))
-            questions, problems = beir.read(folder, split=None, keep_places=True)
-        else:
-            stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
-            questions, problems = read_all(stream, content, keep_places=True)
-    return questions, [(p.line, p.reason) for p in problems], problems.places
+            return beir.read(folder, split=None, keep_places=True, min_correct=min_correct)
+        stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
+        return read_all(stream, content, keep_places=True, min_correct=min_correct)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from as2core.text import count
 
+UNITS = {"selqa": "question", "label-studio": "record", "argilla": "record"}  # that are numbered, where not lines
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
 Lines = Mapping[tuple[str, str], Place]
@@ -27,7 +28,7 @@ class ImportView:
     None where no line could be read and no corpus was made. `is_new_corpus`: it was made for the file. `new_questions`,
     `new_documents`, `new_sentences`: what the corpus did not have. `verdicts`: how many were new. `lines`: the outcome
     of each line. `moved`: questions that were here in another split, as (split before or "", split now, how many).
-    `textless`: candidates left out because they have no text."""
+    `textless`: candidates left out because they have no text. `notes`: what else the reader has to say."""
 
     new: int
     same: int
@@ -46,6 +47,12 @@ class ImportView:
     new_questions: int = 0
     new_documents: int = 0
     new_sentences: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of `malformed` and `lines` count."""
+        return UNITS.get(self.format, "line")
 
     def describe_additions(self) -> str:
         """As in "9 new sentences, 2 new documents and 3 new questions"; empty where the corpus had them all."""
@@ -73,7 +80,7 @@ def report_lines(
     rows = [ImportLine(line, "malformed", reason) for line, reason in malformed]
     for place, labels in by_place.items():
         worst = max((outcome for outcome, _ in labels), key=OUTCOMES.index)
-        line, what = _name_file(place, ", ".join(what for outcome, what in labels if outcome == worst))
+        line, what = _name_file(place, ", ".join(dict.fromkeys(what for outcome, what in labels if outcome == worst)))
         rows.append(ImportLine(line, worst, what))
     return tuple(sorted(rows, key=lambda r: r.line))
 

@@ -93,11 +93,17 @@ def stats(
 _COUNT_COLUMNS = ["setting", "questions", "candidates", "correct"]
 
 
+ConvertFormat = Literal[
+    "jsonl", "asnq", "wikiqa", "qrels", "csv", "table", "pairs", "triplets", "beir",
+    "label-studio", "argilla", "prodigy",
+]  # fmt: skip
+
+
 def convert(
     set_: Set,
     out: Out,
     to: Annotated[
-        Literal["jsonl", "asnq", "wikiqa", "qrels", "csv", "table", "pairs", "triplets", "beir"],
+        ConvertFormat,
         typer.Option(help="The format; beir makes OUT a folder. A file whose name ends in .gz is compressed."),
     ] = "jsonl",
     setting: Setting = "raw",

@@ -18,15 +18,21 @@ COLUMNS = ("query-id", "corpus-id", "score")
 
 
 def read(
-    folder: str | Path, *, split: str | None = "test", strict: bool = False, keep_places: bool = False
+    folder: str | Path,
+    *,
+    split: str | None = "test",
+    strict: bool = False,
+    keep_places: bool = False,
+    min_correct: int = 1,
 ) -> tuple[list[Question], Report]:
-    """The split's judged questions; None takes all splits. A score above 0 is correct. Raises UnreadableFile."""
+    """The split's judged questions; None takes all splits. A score of `min_correct` or more is correct. Raises
+    UnreadableFile."""
     folder = Path(folder)
     qrels_files = _find_qrels(folder / "qrels", split)
     for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *qrels_files):
         if not path.is_file():
             raise UnreadableFile(f"{folder.name}: {path.relative_to(folder)} is missing, so it is not a BEIR folder")
-    problems = Report(qrels_files[0], strict=strict, keep_places=keep_places)
+    problems = Report(qrels_files[0], strict=strict, keep_places=keep_places, min_correct=min_correct)
     queries = _read_records(folder / "queries.jsonl", problems)
     corpus = _read_records(folder / "corpus.jsonl", problems)
     candidates: dict[str, dict[str, Candidate]] = {}
@@ -39,7 +45,7 @@ def read(
         for number, fields in rows:
             try:
                 qid, docid, score = fields
-                judgement = source.rated_candidate(docid, score)
+                judgement = problems.rate(docid, score)
             except ValueError:
                 problems.add(number, f"{where}not a query id, a corpus id and a whole number, divided by tabs")
                 continue

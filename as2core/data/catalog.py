@@ -1,6 +1,7 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,13 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from as2core.data import (
+    argilla,
     asnq,
     beir,
     csv_ratings,
     insuranceqa,
     jsonl,
+    label_studio,
     natural_questions,
     pairs,
+    prodigy,
     qed,
     qrels,
     question_table,
@@ -65,6 +69,9 @@ STREAMS: dict[str, Stream] = {
     "pairs": pairs.stream_pairs,
     "triplets": pairs.stream_triplets,
     "table": question_table.stream,
+    "label-studio": label_studio.stream,
+    "argilla": argilla.stream,
+    "prodigy": prodigy.stream,
 }
 RATING_STREAMS: dict[str, Stream] = {"qrels": qrels.stream, "csv": csv_ratings.stream}  # labels without texts
 WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
@@ -76,18 +83,26 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "pairs": pairs.to_pair_lines,
     "triplets": pairs.to_triplet_lines,
     "table": question_table.to_lines,
+    "label-studio": label_studio.to_lines,
+    "argilla": argilla.to_lines,
+    "prodigy": prodigy.to_lines,
 }
+TOOLS = {"label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy"}  # every annotator's labels
 UNORDERED = ("triplets",)  # a question's correct sentence is always before its incorrect ones
 _NEEDED = {  # for a line to be written
     "wikiqa": "a candidate",
     "pairs": "a labelled candidate with a text",
     "table": "a labelled candidate with a text",
     "triplets": "both a correct and an incorrect candidate",
+    "label-studio": "a candidate with a text",
+    "argilla": "a candidate with a text",
 }
+_ANSWER = re.compile(r'"answer"\s*:\s*"(accept|reject|ignore)"')  # a line of Prodigy's
+_FIELDS = re.compile(r'"data"\s*:\s*\{')  # of a task of Label Studio's; SQuAD's data is a list
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
-    "sentence and label"
+    "sentence and label, an export of Label Studio, Argilla or Prodigy"
 )
 LARGE_BYTES = 256 * 10**6  # a file of questions takes several times its size in memory
 _HEAD_BYTES = 1 << 16  # of a file are looked at to find its format
@@ -207,7 +222,7 @@ def sniff(source: Source) -> str | None:
 
 def _sniff_json(line: str, text: str) -> str | None:
     if line.startswith("["):
-        return "selqa" if '"candidates"' in text and '"answers"' in text else None
+        return "selqa" if '"candidates"' in text and '"answers"' in text else _sniff_tool(text)
     if '"sentence_starts"' in line and '"paragraph_text"' in line:
         return "qed"
     if any(f'"{key}"' in line for key in ("document_text", "document_tokens", "document_html")):
@@ -217,7 +232,19 @@ def _sniff_json(line: str, text: str) -> str | None:
     for name, keys in (("pairs", pairs.PAIR), ("triplets", pairs.TRIPLET)):
         if all(f'"{key}"' in line for key in keys):
             return name
+    if tool := "prodigy" if _ANSWER.search(line) else _sniff_tool(line):
+        return tool
     return "squad" if '"data"' in text[:200] or "paragraphs" in text else None
+
+
+def _sniff_tool(text: str) -> str | None:
+    def has(*keys: str) -> bool:
+        return all(f'"{key}"' in text for key in keys)
+
+    if has("fields", "responses"):
+        return "argilla"
+    is_task = _FIELDS.search(text) and (has("annotations") or has("completions") or has("predictions"))
+    return "label-studio" if is_task or has("annotator", "annotation_id") else None
 
 
 def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
@@ -238,7 +265,7 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
             return "asnq"
         if set(labels) & set("01"):
             return "selqa-tsv" if "0" in labels else "asnq"
-    if line.lower().replace(" ", "") == "query,docid,rating":
+    if csv_ratings.find_columns([field.strip('"') for field in line.split(",")]):
         return "csv"
     if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
         return "qrels"
@@ -257,6 +284,9 @@ def select_writable(question: Question, fmt: str) -> Question | None:
 def _is_writable(question: Question, candidate: Candidate, fmt: str) -> bool:
     if fmt == "wikiqa":
         return True
+    if fmt in TOOLS:
+        has_label = candidate.label is not None or bool(candidate.annotations)
+        return pairs.has_texts(question, candidate) and (has_label or fmt != "prodigy")
     return candidate.label is not None and (
         fmt not in ("pairs", "triplets", "table") or pairs.has_texts(question, candidate)
     )

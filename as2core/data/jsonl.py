@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from as2core.data.source import Report, Source, drop_repeats, json_line, open_writer, read_all, stream_records
+from as2core.data.source import (
+    Report,
+    Source,
+    check_characters,
+    drop_repeats,
+    json_line,
+    open_writer,
+    read_all,
+    stream_records,
+)
 from as2core.types import LABELS, SPLITS, Candidate, Json, Question, Verdict
 
 
@@ -152,6 +161,5 @@ def _read_text(record: dict, key: str, default: str | None = None) -> str:
     value = default if value is None else value
     if not isinstance(value, str):
         raise ValueError(f'"{key}" is missing' if value is None else f'"{key}" is not a string')
-    if not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
-        raise ValueError(f'half a character (a lone surrogate) in "{key}"')
+    check_characters(value, key)
     return value

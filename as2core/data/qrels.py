@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, rated_candidate, stream_fields
+from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, stream_fields
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
@@ -22,12 +22,13 @@ _ESCAPED = re.compile("|".join(_ESCAPES))
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not."""
-    return group_rows(stream_fields(source, report, ("qid", "0", "docid", "rel"), _parse, split=str.split), report)
+    """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not,
+    unless the report's `min_correct` differs."""
 
+    def parse(fields: list[str]) -> Row:
+        return unescape_id(fields[0]), "", report.rate(unescape_id(fields[2]), fields[3])
 
-def _parse(fields: list[str]) -> Row:
-    return unescape_id(fields[0]), "", rated_candidate(unescape_id(fields[2]), fields[3])
+    return group_rows(stream_fields(source, report, ("qid", "0", "docid", "rel"), parse, split=str.split), report)
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

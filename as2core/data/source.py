@@ -47,14 +47,18 @@ class Report(list[Problem]):
     `keep_places`, `places` is `{(question id, candidate id): (line, file)}`, the file "" where there is only one, and
     with the candidate id "" the question's first; formats whose questions run over many lines leave it empty.
     `line_offset` is the byte at which the line read last begins, `question_offset` that of the question yielded last,
-    for formats that call `begin_question`.
+    for formats that call `begin_question`. `min_correct`: the lowest rating that counts as correct; `has_ratings`:
+    whether one other than 0 and 1 was read.
     """
 
     MAX_PROBLEMS = 10_000
 
-    def __init__(self, source: Source, *, strict: bool = False, keep_places: bool = False) -> None:
+    def __init__(
+        self, source: Source, *, strict: bool = False, keep_places: bool = False, min_correct: int = 1
+    ) -> None:
         super().__init__()
         self.name, self.strict, self.keep_places = name_source(source), strict, keep_places
+        self.min_correct, self.has_ratings = min_correct, False
         self.places: dict[tuple[str, str], tuple[int, str]] = {}
         self.lines = self.questions = self.candidates = 0
         self.line_offset = self.question_offset = 0
@@ -73,6 +77,17 @@ class Report(list[Problem]):
             self.places.setdefault((qid, ""), (line, file))
             self.places.setdefault((qid, docid), (line, file))
 
+    def rate(self, docid: str, rating: str) -> Candidate:
+        """A candidate with the label and grade of a written rating. Raises ValueError unless it is a whole number of at
+        most nine digits, which every database holds; "3.0" is one, as pandas writes a column with gaps."""
+        match = re.fullmatch(r"([+-]?\d{1,9})(\.0*)?", rating.strip())
+        if not match:
+            raise ValueError(f"rating {rating!r} is not a whole number of at most nine digits")
+        value = int(match[1])
+        label = int(value >= self.min_correct)
+        self.has_ratings |= value not in (0, 1)
+        return Candidate(docid, "", label, grade=None if value == label else value)
+
     def begin_question(self) -> None:
         """The line read last is the first of a question."""
         self.question_offset = self.line_offset
@@ -89,10 +104,10 @@ Stream = Callable[[Source, Report], Iterator[Question]]
 
 
 def read_all(
-    stream: Stream, source: Source, *, strict: bool = False, keep_places: bool = False
+    stream: Stream, source: Source, *, strict: bool = False, keep_places: bool = False, min_correct: int = 1
 ) -> tuple[list[Question], Report]:
     """All questions of a stream, and its report. Raises UnreadableFile."""
-    report = Report(source, strict=strict, keep_places=keep_places)
+    report = Report(source, strict=strict, keep_places=keep_places, min_correct=min_correct)
     return list(report.count_questions(stream(source, report))), report
 
 
@@ -117,6 +132,12 @@ def text_field(record: dict, key: str) -> str:
     if record[key] is None:
         raise KeyError(key)
     return str(record[key])
+
+
+def check_characters(text: str, name: str) -> None:
+    """Raises ValueError for a lone surrogate, which JSON can hold and UTF-8 cannot; `name`: of the field."""
+    if not text.isascii() and text != text.encode("utf-8", "replace").decode("utf-8"):
+        raise ValueError(f'half a character (a lone surrogate) in "{name}"')
 
 
 def digest_id(prefix: str, text: str) -> str:
@@ -163,17 +184,6 @@ def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Ques
             report.place(qid, candidate.id, line)
     for qid, (text, candidates) in questions.items():
         yield Question(qid, text, tuple(candidates.values()))
-
-
-def rated_candidate(docid: str, rating: str) -> Candidate:
-    """A candidate with the label and grade of a written rating; above 0 is correct. Raises ValueError unless it is a
-    whole number of at most nine digits, which every database holds; "3.0" is one, as pandas writes a column with
-    gaps."""
-    match = re.fullmatch(r"([+-]?\d{1,9})(\.0*)?", rating.strip())
-    if not match:
-        raise ValueError(f"rating {rating!r} is not a whole number of at most nine digits")
-    value = int(match[1])
-    return Candidate(docid, "", int(value > 0), grade=None if value in (0, 1) else value)
 
 
 def name_source(source: Source) -> str:

@@ -218,6 +218,13 @@ LABEL_FILES = [
     b"QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\nQ1\tWho?\tD1\tT\tD1-0\tMe.\t1\n",
     b'{"data": [{"title": "T", "paragraphs": [{"context": "Me.", "qas": []}]}]}',
     b"<QApairs id='1'>\n<question>\nWho\n</question>\n<positive>\nMe\n</positive>\n</QApairs>\n",
+    b'[{"data": {"question": "Who?", "text": "Me."}, "annotations": [{"completed_by": {"email": "ann"}, "result": '
+    b'[{"from_name": "label", "value": {"choices": ["correct"]}}]}]}]',
+    b'[{"question": "Who?", "text": "Me.", "label": "no", "annotator": 3, "annotation_id": 1}]',
+    b'[{"fields": {"question": "Who?", "text": "Me."}, "responses": {"label": [{"value": "1", "user_id": "u"}]}}]',
+    b'{"text": "Me.", "meta": {"question": "Who?"}, "answer": "accept", "_session_id": "ann"}\n'
+    b'{"text": "Who?", "options": [{"id": 1, "text": "Me."}], "accept": [1], "answer": "accept"}\n',
+    b"query,docid,ann,bob\nWho?,tower-1,1.0,\n",
     b"PK\x03\x04",
     b"\x1f\x8b\x08\0",
 ]

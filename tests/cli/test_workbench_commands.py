@@ -285,6 +285,32 @@ def test_labels_for_standard_output_are_all_there_is_on_it(as2, label_file):
     assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")
 
 
+def test_labels_go_to_another_tool_and_come_back_and_records_are_told_by_number(as2, as2_json, label_file, tmp_path):
+    as2("labels", "import", label_file, "--annotator", "ann")
+    file = tmp_path / "tasks.json"
+    code, _, err = as2("labels", "export", file, "--format", "label-studio")
+    assert code == 0 and "kestrel: 1 question with 2 labels as label-studio in " in err
+    tasks = json.loads(file.read_text())
+    assert [t["annotations"][0]["completed_by"] for t in tasks] == [{"email": "ann"}] * 2
+    assert all(0 <= t["predictions"][0]["score"] <= 1 for t in tasks)
+    assert as2_json("labels", "import", file, "--corpus", "kestrel")["same"] == 2
+    tasks[1]["annotations"][0]["result"][0]["value"]["choices"] = ["perhaps"]
+    file.write_text(json.dumps(tasks))
+    code, out, err = as2("labels", "import", file)
+    assert code == 1 and "1 new label, " in out and "1 malformed record; " in out
+    assert "as2: tasks.json: record 2: label 'perhaps' is neither" in err
+
+
+def test_the_rating_from_which_on_a_sentence_is_correct_is_an_option(as2, tmp_path):
+    (tmp_path / "case.csv").write_text("Query Text,Doc ID,Rating,text\nWho?,1,3,She.\nWho?,2,1,He.\n")
+    for least, expected in ((None, 2), (2, 1)):
+        options = ["--correct-from", str(least)] if least else []
+        code, out, _ = as2("labels", "import", tmp_path / "case.csv", *options)
+        assert code == 0 and f"; a rating of {least or 1} or more counts as correct\n" in out
+        name = "case" if least is None else "case 2"
+        assert as2("labels", "export", "-", "--corpus", name, "--format", "pairs")[1].count('"label": 1') == expected
+
+
 def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, label_file):
     label_file.write_text(label_file.read_text() + "{broken\n")
     code, out, err = as2("labels", "import", label_file, "--json")

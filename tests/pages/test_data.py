@@ -1,5 +1,6 @@
 """The data page: corpora and their documents, labels in and out."""
 
+import json
 import re
 from codecs import BOM_UTF8
 from types import SimpleNamespace
@@ -428,6 +429,30 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
     assert [outcome for _, outcome, _ in lines] == ["same", "conflicting", "same", "malformed"]
 
 
+def test_a_tool_s_file_is_recognised_and_its_ratings_records_and_skipped_answers_are_told(wb):
+    tasks = [
+        {"data": {"question": "Who came?", "text": text}, "annotations": [annotate(3, choice) | more]}
+        for text, choice, more in (("Nobody.", "2", {}), ("Some did.", "1", {}), ("All.", "3", {"was_cancelled": True}))
+    ]
+    tasks.append({"data": {"text": "No question."}, "annotations": [annotate(3, "1")]})
+    at = open_data({"view": "labels"})
+    at.radio(key=IMPORT_TARGET).set_value("A new corpus")
+    at.number_input(key="data_import_min_correct").set_value(2)
+    at = at.file_uploader(key="data_label_file_0").set_value(("t.json", json.dumps(tasks).encode(), "text/plain")).run()
+    at = at.button(key=f"data_import_{TOWERS}").click().run()
+    assert "t.json (Label Studio): 2 new labels, 0 unchanged, 1 record left out; 1 question; " in texts(at)
+    assert "1 left out, as skipped by the annotator; a rating of 2 or more counts as correct." in texts(at)
+    assert "1 record was left out." in texts(at)
+    assert reasons(at, 0)[0][0] == "4"
+    corpus = corpora.find_corpus(wb, "t")
+    assert b'"labels": {"Label Studio user 3": "incorrect"}' in exports.export_labels(wb, corpus.id, "jsonl")
+
+
+def annotate(user, choice):
+    result = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+    return {"completed_by": user, "result": [result], "was_cancelled": False}
+
+
 def test_a_file_that_cannot_be_imported_leaves_no_report_of_the_one_before(wb):
     at = import_file("mine.tsv", WIKIQA.encode())
     assert "mine.tsv (wikiqa): 3 new labels" in texts(at)
@@ -595,6 +620,20 @@ def test_a_run_file_is_made_first_and_then_offered(wb, me):
     label(wb, me)
     at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
     assert "Run file" in [b.proto.label for b in at.get("download_button")]
+
+
+def test_a_file_for_another_tool_is_made_anew_once_a_label_changes(wb, me):
+    label(wb, me)
+    at = open_data({"view": "labels"})
+    at = at.selectbox(key="data_export_to").set_value("prodigy").run()
+    assert "An answer per line, accept or reject, with its annotator." in texts(at)
+    at = at.button(key="data_make_tool").click().run()
+    assert "File for Prodigy" in [b.proto.label for b in at.get("download_button")]
+    at = at.selectbox(key="data_export_to").set_value("argilla").run()
+    assert at.button(key="data_make_tool").label == "Make a file for Argilla"
+    at = at.button(key="data_make_tool").click().run()
+    annotation.give_label(wb, question_id=1, sentence_id=1, annotator_id=me.id, label="incorrect")
+    assert "File for Argilla" not in [b.proto.label for b in at.run().get("download_button")]
 
 
 def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(wb, me):

@@ -17,6 +17,7 @@ from app.ui.scripts import scroll_to
 from app.ui.text import count, plain, shorten
 from app.ui.uploads import offer_upload
 from as2core.data import source
+from as2core.data.catalog import TOOLS
 from as2core.data.spreadsheet import mark_utf_8
 
 NEW_CORPUS = "A new corpus"
@@ -38,6 +39,7 @@ NAMES = {
     "run": "Run file",
     "pairs": "Pairs",
     "triplets": "Triplets",
+    **TOOLS,
 }
 AUTO = "auto"
 MAX_LINES = 1000  # of the report on the page
@@ -59,6 +61,7 @@ class _Choices:
     fmt: str
     annotator: str
     split: str
+    min_correct: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ def draw(frame: Frame) -> None:
     st.header("Import", anchor=False)
     messages = st.container(key="data_import_messages")
     st.caption(
-        "A table (CSV) with the columns question, sentence and label (correct or incorrect), or a benchmark's file."
+        "A table (CSV) with the columns question, sentence and label (correct or incorrect), a benchmark's file, or an "
+        "export of Label Studio, Argilla, Prodigy or Quepid."
     )
     template = mark_utf_8(source.format_rows(TEMPLATE).encode())
     st.download_button("Table to fill in", template, "labels-template.csv", "text/csv", key="data_import_template",
@@ -105,14 +109,16 @@ def _draw_choices(frame: Frame) -> _Choices:
     names, captions = list(abouts), list(abouts.values())
     key = f"data_import_target_{corpus.id if corpus else 0}"
     target = st.radio("Into", names, key=key, format_func=plain, captions=captions)
-    with st.expander("Format, annotator and split"):
+    with st.expander("Format, annotator, ratings and split"):
         fmt = st.selectbox("Format", (AUTO, *imports.IMPORTS), key="data_import_format", format_func=_format_name)
         signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
                                help="The name for labels without one in the file. Only an admin can import "
                                     "labels in the name of somebody else here")  # fmt: skip
+        min_correct = st.number_input("Correct from a rating of", value=1, step=1, key="data_import_min_correct",
+                                      help="Of files with ratings, as 0 to 3: lower ones are incorrect")  # fmt: skip
         split = st.selectbox("Split", tuple(imports.SPLITS), key="data_import_split", format_func=_format_split)
     corpus_id = corpus.id if corpus and target == corpus.name else None
-    return _Choices(corpus_id, target, fmt, " ".join(signer.split()) or "import", split)
+    return _Choices(corpus_id, target, fmt, " ".join(signer.split()) or "import", split, int(min_correct))
 
 
 def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool | None = None) -> None:
@@ -121,7 +127,7 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
     st.session_state.pop(UNKNOWN, None)
     st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
     with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
-        labels = imports.read_labels(file.name, file.getvalue(), choices.fmt)
+        labels = imports.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
         if add_sentences is None and choices.target is not None and frame.corpus.sentences:
             texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
             if texts:
@@ -180,8 +186,10 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
             others = (
                 "The others were read." if report.new or report.same or report.verdicts else "Nothing was imported."
             )
-            st.caption(f"{count(len(report.malformed), 'line was', 'lines were')} left out. {others}")
-            draw_reasons(("line", "reason"), report.malformed)
+            st.caption(
+                f"{count(len(report.malformed), f'{report.unit} was', f'{report.unit}s were')} left out. {others}"
+            )
+            draw_reasons((report.unit, "reason"), report.malformed)
         if report.conflicts:
             st.caption("Not imported, because they differ from a label that stands here already, or from a verdict:")
             draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
@@ -197,7 +205,7 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
 def _draw_lines(report: ImportView) -> None:
     with st.expander("Line by line", key="data_import_lines"):
         lines = [(x.line or "", x.outcome, x.what) for x in report.lines[:MAX_LINES]]
-        draw_reasons(("line", "outcome", "detail"), lines, limit=MAX_LINES)
+        draw_reasons((report.unit, "outcome", "detail"), lines, limit=MAX_LINES)
         if len(report.lines) > MAX_LINES:
             st.caption(
                 f"Showing the first {MAX_LINES:,} of {count(len(report.lines), 'line')}. "
@@ -212,15 +220,16 @@ def describe_import(name: str, report: ImportView) -> str:
     if report.conflicting:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
-        parts.append(f"{count(len(report.malformed), 'line')} left out")
+        parts.append(f"{count(len(report.malformed), report.unit)} left out")
     more = (
         count(report.questions, "question"),
         additions and f"{additions} in {report.corpus}",
         report.describe_textless(),
         report.describe_moved(),
+        *report.notes,
     )
     about = "; ".join(filter(None, more))
-    return f"{name} ({report.format}): {', '.join(parts)}; {about}."
+    return f"{name} ({TOOLS.get(report.format, report.format)}): {', '.join(parts)}; {about}."
 
 
 def _format_name(fmt: str) -> str:

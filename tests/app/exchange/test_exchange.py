@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 
-from app import bootstrap
 from app.adapt import label_selection
 from app.ask import asking
 from app.corpora import corpora, documents
@@ -20,6 +19,7 @@ from app.labels import consensus as labels
 from app.ranking.synonyms import write_synonyms
 from app.workbench import audit_log, people
 from as2core.data import jsonl, qrels
+from as2core.data.catalog import TOOLS
 from as2core.data.source import format_rows, read_all
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.synonyms import Synonyms
@@ -111,7 +111,7 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
     assert len(queue.list_active(wb, "embed", corpus)) == 1
 
 
-@pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table"])
+@pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table", *TOOLS])
 def test_importing_what_was_exported_changes_nothing(wb, fmt):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     before = exports.load_labelled_questions(wb, corpus)
@@ -680,16 +680,6 @@ def settle_pair(wb, towers, ann, bob, label, note=""):
         annotation.give_label(wb, **pair, annotator_id=who.id, label=said)
     agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=label, note=note)
     return pair
-
-
-@pytest.fixture
-def elsewhere(settings, models, clock, tmp_path):
-    """Another home, whose admin is cy."""
-    own = {"home": tmp_path / "elsewhere", "database_url": f"sqlite:///{tmp_path / 'elsewhere.db'}"}
-    opened = bootstrap.open(settings.model_copy(update=own), models, clock)
-    people.sign_in(opened, "cy")
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize(("label", "number"), [("correct", 1), ("incorrect", 0), ("unsure", None)])

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, question_table, trecqa, wikiqa
-from as2core.data.catalog import SHIPPED_SETS, STREAMS, apply_setting, load_questions, sniff, stream_questions
+from as2core.data.catalog import (
+    SHIPPED_SETS,
+    STREAMS,
+    TOOLS,
+    WRITERS,
+    apply_setting,
+    load_questions,
+    sniff,
+    stream_questions,
+)
 from as2core.data.source import read_all
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Candidate, Question
@@ -51,6 +60,9 @@ SNIFFED = [
     ("a.csv", "".join(question_table.to_lines([QUESTION])), "table"),
     ("a.csv", "Label;Query;Note;Text\n1;who;;she\n", "table"),
     ("a.tsv", "question\tanswer\tlabel\nwho is\tshe\t1\nwho is\the\t0\n", "table"),
+    *[("a.json", "".join(WRITERS[tool]([QUESTION])), tool) for tool in TOOLS],
+    ("a.json", '{"data": [{"paragraphs": [{"context": "Me.", "qas": [{"predictions": []}]}]}]}', "squad"),
+    ("a.json", '[{"data": "Just some prose.", "annotations": []}]', None),
     ("a.csv", "question,sentence\nwho,she\n", None),
     ("a.txt", "Just some prose.", None),
     ("a.json", '{"rows": []}', None),

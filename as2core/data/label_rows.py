@@ -1,0 +1,79 @@
+"""Rows that hold one label each, as spreadsheets and labelling tools write them: what their fields and labels are
+called, and how the rows of a sentence become one candidate.
+
+A sentence that appears twice for a question is one: with the labels of all its annotators where the rows name them,
+else if its labels agree.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from as2core.data.source import Report, Row
+from as2core.types import CORRECT, INCORRECT, UNSURE, Candidate
+
+NAMES = {
+    "question": ("question", "query"),
+    "sentence": ("sentence", "text", "answer", "candidate", "passage"),
+    "label": ("label", "rating", "relevance", "correct"),
+    "title": ("title", "document"),
+    "annotator": ("annotator",),
+}
+LABELS = {
+    **dict.fromkeys(("correct", "yes", "true", "relevant"), 1),
+    **dict.fromkeys(("incorrect", "no", "false", "irrelevant", "not relevant"), 0),
+    **dict.fromkeys(("", "unsure", "?"), None),
+}
+
+
+def parse_label(cell: str, report: Report) -> Candidate:
+    """A candidate with nothing but the label, and the grade, of a written one. Raises ValueError."""
+    if (word := cell.strip().lower()) in LABELS:
+        return Candidate("", "", LABELS[word])
+    try:
+        return report.rate("", cell)
+    except ValueError as error:
+        raise ValueError(f"label {cell!r} is neither correct, incorrect, empty nor a whole number") from error
+
+
+def sign_label(candidate: Candidate, name: str, cell: str) -> Candidate:
+    """With its label as that of `name`, who may have been unsure; an empty cell is no label."""
+    label = {1: CORRECT, 0: INCORRECT, None: UNSURE}[candidate.label]
+    return replace(candidate, grade=None, annotations=((name, label),) if cell else ())
+
+
+def find_name(fields: Mapping[str, object], column: str) -> str | None:
+    """The field that is such a column, by the names it may have."""
+    return next((name for name in NAMES[column] if name in fields), None)
+
+
+def join_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tuple[int, Row]]:
+    """One row for each sentence of a question, where it came first; one that contradicts those above is a problem."""
+    by_sentence: dict[tuple[str, str], tuple[int, Row]] = {}
+    for number, (qid, question, candidate) in rows:
+        key = qid, candidate.id
+        first, (_, _, above) = by_sentence.get(key, (number, (qid, question, candidate)))
+        both = _join(above, candidate)
+        if both is None:
+            report.add(number, "the sentence has another label above, for the same question")
+        else:
+            by_sentence[key] = first, (qid, question, both)
+    yield from by_sentence.values()
+
+
+def _join(above: Candidate, candidate: Candidate) -> Candidate | None:
+    """With the labels of both rows, its label that of most; None where they contradict each other."""
+    if not above.annotations and not candidate.annotations:
+        return above if above.relevance == candidate.relevance else None
+    if any(c.label is not None and not c.annotations for c in (above, candidate)):
+        return None
+    labels = dict(above.annotations)
+    if any(labels.setdefault(name, label) != label for name, label in candidate.annotations):
+        return None
+    return replace(above, label=count_votes(labels.values()), annotations=tuple(sorted(labels.items())))
+
+
+def count_votes(labels: Iterable[str]) -> int | None:
+    """The label of most; None where correct and incorrect are as many."""
+    votes = [*labels]
+    ahead = votes.count(CORRECT) - votes.count(INCORRECT)
+    return None if ahead == 0 else int(ahead > 0)
