@@ -30,6 +30,7 @@ BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error
 CACHE_SECONDS = 60.0  # PostgreSQL may commit an event after a newer one, which changes no mark
+MARK_SECONDS = 86_400.0  # then a corpus's mark goes: it may be deleted
 T = TypeVar("T")
 
 
@@ -89,9 +90,28 @@ def find_outcomes(
 
 
 def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
-    """A value that changes whenever an outcome of the corpus may have changed, to cache by what was made of them."""
+    """A value that changes whenever an outcome of the corpus may have changed, or which sentences and questions it has,
+    to cache by what was made of them: found at once, where reading all labels takes a while."""
     with wb.read() as s:
-        return label_rows.mark_outcomes(s, corpus_id)
+        return mark_outcomes_within(wb, s, corpus_id)
+
+
+def mark_outcomes_within(wb: Workbench, s: Session, corpus_id: int) -> tuple[object, ...]:
+    """As `mark_outcomes`, within a session. A label or verdict of another corpus leaves the mark as it is: only what
+    came since the last time is looked through for one of this corpus."""
+    newest = label_rows.find_newest_event_id(s), label_rows.find_newest_verdict_id(s)
+    last_newest, decisions = wb.outcome_marks.get(corpus_id) or (newest, newest)
+    if last_newest != newest and _has_other_decisions(s, corpus_id, last_newest, newest):
+        decisions = newest
+    wb.outcome_marks.put(corpus_id, (newest, decisions), MARK_SECONDS)
+    return *decisions, *label_rows.mark_contents(s, corpus_id)
+
+
+def _has_other_decisions(s: Session, corpus_id: int, then: tuple[int, int], now: tuple[int, int]) -> bool:
+    """Whether a corpus may have other events or verdicts than when these were the newest of all."""
+    if now[0] < then[0] or now[1] < then[1]:  # some were deleted with their corpus, and an id may come again
+        return True
+    return label_rows.has_events_since(s, corpus_id, then[0]) or label_rows.has_verdicts_since(s, corpus_id, then[1])
 
 
 def load_summary(wb: Workbench, mark: tuple[object, ...], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
