@@ -182,6 +182,15 @@ def list_labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     return list(session.execute(select_labels().where(Question.corpus_id == corpus_id)))
 
 
+def list_decided_sentences(session: Session, corpus_id: int, split: str) -> list[Row]:
+    """Rows (external_id, text) of the questions of a split, with each sentence that somebody labelled correct or
+    incorrect for it."""
+    labels = select_labels().with_only_columns(Question.external_id, Sentence.text).order_by(None).distinct()
+    of_split = (Question.corpus_id == corpus_id, Question.split == split)
+    decided = labels.join(Sentence).where(*of_split, CurrentLabel.label.in_((CORRECT, INCORRECT)))
+    return list(session.execute(decided))
+
+
 def list_labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
     """As `select_labels`, with (created, verdict); `verdict` is None where the pair has none."""
     labels = select_labels(CurrentLabel.created, verdict_on(CurrentLabel).label("verdict"))

@@ -51,8 +51,13 @@ def test_a_sentence_that_a_person_labelled_keeps_that_label_and_is_not_counted(w
     with wb.read() as s:
         question = s.scalars(select(db.models.Question.id)).first()
         sentence = s.scalars(select(db.models.Sentence.id).where(db.models.Sentence.text == "Tea is a drink.")).one()
-    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=ann.id, label="incorrect")
+    pair = {"question_id": question, "sentence_id": sentence, "annotator_id": ann.id}
+    annotation.give_label(wb, **pair, label="unsure")
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 5)
+    annotation.give_label(wb, **pair, label="incorrect")
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 4)
     assert accept_prepared(wb, handbook.id, 5) == 4
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 0)
 
 
 def test_a_corpus_of_ones_own_has_none_whatever_its_name(wb):
