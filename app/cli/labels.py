@@ -113,6 +113,7 @@ def export(
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports
+    from app.labels.consensus import LabelRequest
 
     if not is_dash(file):
         check_outputs([file])
@@ -120,7 +121,7 @@ def export(
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
         questions = exports.select_parts(
-            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt == "jsonl"), fmt
+            exports.load_labelled_questions(wb, of.id, LabelRequest(annotator, signed=fmt == "jsonl")), fmt
         )
     if is_dash(file):
         with ignore_closed_pipe():
