@@ -105,16 +105,11 @@ def list_questions(
 
 
 def list_recent(
-    wb: Workbench,
-    corpus_id: int,
-    annotator_id: int,
-    limit: int = MAX_RECENT_QUESTIONS,
-    among: Collection[int] | None = None,
+    wb: Workbench, corpus_id: int, annotator_id: int, limit: int = MAX_RECENT_QUESTIONS
 ) -> tuple[AskedView, ...]:
-    """What this person asked last, newest first; `among` these questions, None for all."""
+    """What this person asked last, newest first."""
     with wb.read() as s:
-        records = rows.list_asked_by(s, corpus_id, annotator_id, limit, among)
-    return tuple(AskedView(row.text, row.asked_at) for row in records)
+        return tuple(AskedView(row.text, row.asked_at) for row in rows.list_asked_by(s, corpus_id, annotator_id, limit))
 
 
 def count_queued(wb: Workbench, corpus_id: int) -> int:

@@ -86,15 +86,11 @@ def list_leftovers(session: Session, corpus_id: int) -> list[int]:
     return list(session.scalars(ids.where(~Question.queued, ~with_label, ~with_flag).order_by(Question.id)))
 
 
-def list_asked_by(
-    session: Session, corpus_id: int, annotator_id: int, limit: int, among: Collection[int] | None = None
-) -> list[Row]:
-    """Rows (text, asked_at) of the questions this person asked last, newest first; `among` these, None for all."""
+def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
+    """Rows (text, asked_at) of the questions this person asked last, newest first."""
     asked_at = func.max(Run.created).label("asked_at")
     mine = select(Question.text, asked_at).join(Run, Run.question_id == Question.id)
     mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)
-    if among is not None:
-        mine = mine.where(Question.id.in_(among))
     newest_first = mine.group_by(Question.id, Question.text).order_by(func.max(Run.id).desc())
     return list(session.execute(newest_first.limit(limit)))
 

@@ -483,8 +483,7 @@ def test_what_fits_a_link_is_counted_as_the_address_has_it():
     assert fits_link("塔" * 666) and not fits_link("塔" * 667)  # nine characters each: %E5%A1%94
 
 
-def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb, monkeypatch):
-    monkeypatch.setattr(type(st.context), "cookies", {"as2_name": "ann"})
+def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at = button(at, "Ask").click().run()

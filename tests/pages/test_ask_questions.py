@@ -1,10 +1,7 @@
 """A question on the page Ask as label work: adding it to the queue, what a label brings, and what was asked before."""
 
-import json
-
 import pytest
 import stored
-import streamlit as st
 from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
@@ -54,11 +51,10 @@ def test_a_viewer_adds_nothing_to_the_queue(wb):
     assert at.button(key="as2_queue").disabled and "Viewers cannot label" in at.button(key="as2_queue").help
 
 
-def test_recent_questions_are_ones_own_of_this_corpus_newest_first_and_ask_again(wb, me, ann, clock, monkeypatch):
-    monkeypatch.setattr(type(st.context), "cookies", {"as2_name": "ann"})
+def test_recent_questions_are_ones_own_of_this_corpus_newest_first_and_ask_again(wb, me, ann, clock):
     assert not [b for b in open_page("ask", {"corpus": "Works"}).button if (b.key or "").startswith("as2_recent")]
-    for corpus, text, who in ((WORKS, "Why so high?", ann), (TOWERS, "Who built it?", ann), (WORKS, "Why $5?", ann),
-                              (WORKS, "Who rained?", me)):  # fmt: skip
+    for corpus, text, who in ((WORKS, "Why so high?", me), (TOWERS, "Who built it?", me), (WORKS, "Why $5?", me),
+                              (WORKS, "Who rained?", ann)):  # fmt: skip
         clock.advance(minutes=1)
         asking.ask(wb, corpus, text, as_typed=True, by=who.id)
     at = open_page("ask", {"corpus": "Works"})
@@ -118,29 +114,11 @@ def test_the_line_speaks_of_one_and_of_many():
     assert describe_label_count(LabelCount(8, 0, 4)) == "8 labels. A retrain cannot start with these labels yet:"
 
 
-def list_shown_as_recent(at):
-    return [b.label for b in at.button if (b.key or "").startswith("as2_recent")]
-
-
-def test_recent_questions_stand_below_the_tour_and_repeat_no_example(wb, ann, clock, monkeypatch):
-    monkeypatch.setattr(type(st.context), "cookies", {"as2_name": "ann"})
+def test_recent_questions_stand_below_the_tour_and_repeat_no_example(wb, me, clock):
     for text in ("Why so tall?", example := open_page().button_group(key="as2_example").options[0]):
         clock.advance(minutes=1)
-        asking.ask(wb, TOWERS, text, as_typed=True, by=ann.id)
+        asking.ask(wb, TOWERS, text, as_typed=True, by=me.id)
     at = open_page()
     assert example in at.button_group(key="as2_example").options
-    assert list_shown_as_recent(at) == ["Why so tall?"]
+    assert [b.label for b in at.button if (b.key or "").startswith("as2_recent")] == ["Why so tall?"]
     assert find_place(at, "as2_tour_dismiss") < find_place(at, "as2_recent_0")
-
-
-def test_of_those_without_a_name_a_browser_lists_what_was_asked_in_it(wb, me, monkeypatch):
-    asking.ask(wb, WORKS, "Who plays there?", as_typed=True, by=me.id)  # in another browser
-    here = answered("Why so high?")
-    result_id = here.session_state["_as2_result"][1].view.question_id
-    sent = (json.loads(c.proto.json) for c in here.get("bidi_component") if c.proto.component_name == "as2_kept")
-    assert ["as2_recent", str(result_id)] in [cookie[:2] for data in sent for cookie in data["cookies"]]
-    assert list_shown_as_recent(open_page("ask", {"corpus": "Works"})) == []
-    monkeypatch.setattr(type(st.context), "cookies", {"as2_recent": f"{result_id}-x-99999999999999999999"})
-    assert list_shown_as_recent(open_page("ask", {"corpus": "Works"})) == ["Why so high?"]
-    monkeypatch.setattr(type(st.context), "cookies", {"as2_recent": str(result_id), "as2_name": "ann"})
-    assert list_shown_as_recent(open_page("ask", {"corpus": "Works"})) == []

@@ -20,7 +20,7 @@ from app.ui.ask.answer import draw_facts
 from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, order_rows
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.details import draw_details
-from app.ui.ask.history import draw_history, draw_link_limit, remember_question
+from app.ui.ask.history import draw_history, draw_link_limit
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_labels, draw_queue_state
 from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
@@ -136,7 +136,6 @@ def _draw_question(page: AskPage) -> None:
         _draw_early_answer(page, answer)
 
     current = result.load_result(page.frame, page.question, show_early)
-    remember_question(page.frame, current.view.question_id)
     if not early_answers:
         _draw_above(page, current.view)
     if current.view.candidates and choice.read(choice.AGAINST):
