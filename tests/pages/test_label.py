@@ -317,6 +317,7 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     keys = [b.key for b in at.button if b.key.startswith("label_")]
     assert keys == ["label_undo", "label_back", "label_act_undo"]
     assert not any(b.disabled for b in at.button)
+    assert at.toggle(key="label_keys").value is True  # it counts for all pages, so it is here without an item, too
     at = press(at, "back")
     assert front(at) == FIRST
 

@@ -124,7 +124,8 @@ def _draw_moves(page: LabelPage, desk: ListDesk) -> None:
 
 
 def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
-    """Those that do something; → looks again at what was skipped, or is open at another desk."""
+    """Those that do something; → looks again at what was skipped, or is open at another desk. And the switch of the
+    keys, which is for all pages."""
     draw_button = partial(_draw_button, page, desk, width="content")
     with st.container(horizontal=True, horizontal_alignment="center", key="label_buttons_without_item"):
         if page.why_closed is None and undo.list_acts(page.frame.wb, desk.seat):
@@ -134,6 +135,7 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
         is_list = isinstance(desk, ListDesk)
         if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
             draw_button("forward")
+        _draw_keys_switch()
 
 
 def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
@@ -164,15 +166,19 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
         st.toggle("Show model ranks", key=SCORES_SWITCH, width="content", on_change=_switch_scores,
                   help="With the reasons that name them, and the probability where the queue goes by it. "
                   "Each label records whether they were visible.")  # fmt: skip
-        st.session_state[KEYS_SWITCH] = keys.has_character_keys()
-        st.toggle(SWITCH, key=KEYS_SWITCH, width="content", on_change=_switch_keys,
-                  help="Off, they do nothing on all pages, and this browser remembers it: for speech input, or where a "
-                  "key is pressed by accident. The buttons, arrows, backspace and ctrl+z stay on.")  # fmt: skip
+        _draw_keys_switch()
     url.put(scores=None if page.scores_visible else choice.OFF)
 
 
 def _switch_scores() -> None:
     st.session_state[choice.SCORES] = st.session_state[SCORES_SWITCH]
+
+
+def _draw_keys_switch() -> None:
+    st.session_state[KEYS_SWITCH] = keys.has_character_keys()
+    st.toggle(SWITCH, key=KEYS_SWITCH, width="content", on_change=_switch_keys,
+              help="Off, they do nothing on all pages, and this browser remembers it: for speech input, or where a "
+              "key is pressed by accident. The buttons, arrows, backspace and ctrl+z stay on.")  # fmt: skip
 
 
 def _switch_keys() -> None:
