@@ -127,7 +127,9 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
     """Those that do something; → looks again at what was skipped, or is open at another desk. And the switch of the
     keys, which is for all pages."""
     draw_button = partial(_draw_button, page, desk, width="content")
-    with st.container(horizontal=True, horizontal_alignment="center", key="label_buttons_without_item"):
+    with st.container(
+        horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="label_buttons_without_item"
+    ):
         if page.why_closed is None and undo.list_acts(page.frame.wb, desk.seat):
             draw_button("undo")
         if desk.can_go_back:
