@@ -143,7 +143,12 @@ class Question(Entity):
     "test" if the source says so, else "". `queued`: whether the label queues offer it. All start so but those that were
     only asked: they enter with a label given on Ask, or when somebody adds them."""
 
-    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"), NO_ID_TWICE)
+    __table_args__ = (
+        UniqueConstraint("corpus_id", "external_id"),
+        Index(None, "corpus_id", "text_key"),
+        Index(None, "corpus_id", "split", "id"),
+        NO_ID_TWICE,
+    )
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     external_id: Mapped[str]
     text: Mapped[str]

@@ -18,7 +18,7 @@ as a whole, so a near-duplicate that the base was trained on, or of a divided se
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil
@@ -31,6 +31,8 @@ from as2core.text import tokenize
 from as2core.types import Question
 
 MIN_JACCARD = 0.8  # of the words
+MIN_SHARED_WORDS = MIN_JACCARD / (1 + MIN_JACCARD)  # of the words of both, counted twice where they share them
+ROUNDING = 1e-9
 MIN_COSINE = 0.88  # rewordings of one question have some .92, different questions of one article below .8
 HELD_OUT_SHARE, DEV_SHARE = 0.25, 0.15  # of the undivided questions
 MIN_DEV = 20  # validation questions; fewer would select a training's result by chance, and are trained on instead
@@ -126,38 +128,81 @@ def split(
 def group_near_duplicates(texts: Sequence[str], vectors: np.ndarray | None = None) -> list[list[int]]:
     """Groups of positions whose texts share at least MIN_JACCARD of their words, or whose unit vectors `(n, width)`
     have a cosine of at least MIN_COSINE, directly or through others."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if not texts:
-        return []
-    pairs = [*_pair_by_words(texts), *(() if vectors is None else _pair_by_meaning(vectors))]
-    ends = tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
-    near = coo_array((np.ones(len(pairs)), ends), shape=(len(texts), len(texts)))
+    labels = np.array(_group_by_words(texts), dtype=int)  # (n,), of the group of each text
+    if vectors is not None:
+        labels = _merge_by_meaning(labels, vectors)
     groups: dict[int, list[int]] = {}
-    for i, group in enumerate(connected_components(near, directed=False)[1].tolist()):
+    for i, group in enumerate(labels.tolist()):
         groups.setdefault(group, []).append(i)
     return list(groups.values())
 
 
-def _pair_by_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Two sets as similar as that share one of their rarest words, so only those that do are compared."""
-    sets = [frozenset(tokenize(t)) or frozenset([t]) for t in texts]
-    frequency = Counter(chain.from_iterable(sets))
-    having: defaultdict[str, list[int]] = defaultdict(list)
-    for i, s in enumerate(sets):
-        rarest = sorted(s, key=lambda w: (frequency[w], w))[: len(s) - ceil(MIN_JACCARD * len(s)) + 1]
-        for j in {j for w in rarest for j in having[w]}:
-            if len(s & sets[j]) >= MIN_JACCARD * len(s | sets[j]):
-                yield i, j
-        for w in rarest:
-            having[w].append(i)
+def _group_by_words(texts: Sequence[str]) -> list[int]:
+    """The position of one text of its group for each. Only texts that share one of their rarest words are compared, and
+    only until they are known to be of one group: of thousands that are nearly the same each is compared with a few.
+
+    The words of each are in one order, the rarest first. Two sets that are similar enough share a word of their first
+    few, and the first that they share has enough words after it in both: the prefix and the positional filter of Xiao
+    et al. 2008, "Efficient similarity joins for near duplicate detection".
+    """
+    words_of = [frozenset(tokenize(t)) or frozenset([t]) for t in texts]
+    first_with: dict[frozenset[str], int] = {}
+    groups = _Groups([first_with.setdefault(words, i) for i, words in enumerate(words_of)])
+    frequency = Counter(chain.from_iterable(first_with))
+    # word -> (number of words, place of this one) -> group -> the texts so far
+    having: defaultdict[str, defaultdict[tuple[int, int], dict[int, list[int]]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for words, i in first_with.items():
+        size = len(words)
+        rarest = sorted(words, key=lambda w: (frequency[w], w))[: size - ceil(MIN_JACCARD * size) + 1]
+        for place, word in enumerate(rarest):
+            for (other_size, other_place), texts_by_group in having[word].items():
+                most_shared = min(size - place, other_size - other_place)
+                if most_shared < MIN_SHARED_WORDS * (size + other_size) - ROUNDING:
+                    continue
+                groups.tidy(texts_by_group)
+                for group, others in texts_by_group.items():
+                    if group != groups.find(i) and any(_is_near(words, words_of[j]) for j in others):
+                        groups.join(i, group)
+        for place, word in enumerate(rarest):
+            having[word][size, place].setdefault(groups.find(i), []).append(i)
+    return [groups.find(i) for i in range(len(texts))]
 
 
-def _pair_by_meaning(vectors: np.ndarray) -> Iterator[tuple[int, int]]:
+def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= MIN_JACCARD * len(one | other)
+
+
+@dataclass(slots=True)
+class _Groups:
+    """Groups of positions, each known by one of its members: `parents` lead to it."""
+
+    parents: list[int]
+
+    def find(self, i: int) -> int:
+        while self.parents[i] != i:
+            self.parents[i] = i = self.parents[self.parents[i]]
+        return i
+
+    def join(self, i: int, j: int) -> None:
+        self.parents[self.find(i)] = self.find(j)
+
+    def tidy(self, members: dict[int, list[int]]) -> None:
+        """Put the lists of those that were joined since together, in place."""
+        for old in [group for group in members if self.parents[group] != group]:
+            members.setdefault(self.find(old), []).extend(members.pop(old))
+
+
+def _merge_by_meaning(labels: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """The groups `(n,)`, those of near vectors put together."""
+    labels = labels.copy()
     for start in range(0, len(vectors), CHUNK_ROWS):
-        near = vectors[start : start + CHUNK_ROWS] @ vectors.T >= MIN_COSINE
-        yield from ((start + i, j) for i, j in np.argwhere(near).tolist() if start + i > j)
+        near = vectors[start : start + CHUNK_ROWS] @ vectors.T >= MIN_COSINE  # (chunk, n)
+        for i, row in enumerate(near, start):
+            if len(others := np.unique(labels[row & (labels != labels[i])])):
+                labels[np.isin(labels, others)] = labels[i]
+    return labels
 
 
 def _draw(

@@ -119,6 +119,7 @@ def export(
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports
+    from app.labels.consensus import LabelRequest
 
     if not is_dash(file):
         check_outputs([file])
@@ -126,7 +127,8 @@ def export(
         of = find_corpus(wb, corpus)
         content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
         questions = exports.select_parts(
-            exports.load_labelled_questions(wb, of.id, annotator, signed=fmt in exports.SIGNED_FORMATS), fmt
+            exports.load_labelled_questions(wb, of.id, LabelRequest(annotator, signed=fmt in exports.SIGNED_FORMATS)),
+            fmt,
         )
     if is_dash(file):
         with ignore_closed_pipe():

@@ -9,6 +9,7 @@ from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_c
 from app.corpora.synonyms import read_synonyms
 from app.exchange.exports import load_labelled_questions
 from app.labels import progress
+from app.labels.consensus import LabelRequest
 from app.workbench.workbench import Workbench
 from as2core import chance
 from as2core.data import catalog as datasets
@@ -42,7 +43,7 @@ def load_questions(wb: Workbench, data: str, *, with_unlabelled: bool = False) -
     these questions and have no label, too. Raises UnknownData, UnknownCorpus, UnreadableFile."""
     corpus = get_own_corpus(wb, data)
     if corpus is not None:
-        return load_labelled_questions(wb, corpus.id, with_unlabelled=with_unlabelled)
+        return load_labelled_questions(wb, corpus.id, LabelRequest(with_unlabelled=with_unlabelled))
     return list(datasets.load_questions(data, corpora=wb.settings.corpora_dir).questions)
 
 

@@ -16,6 +16,7 @@ from as2core.text import count
 from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
+from db.repositories import labels as label_rows
 
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
@@ -85,9 +86,9 @@ def _find(s: Session, corpus_id: int) -> Corpus:
 
 def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
     """Every page shows them, so the labels are counted again only after one of them or a question has changed: not
-    after a label of another corpus."""
+    after a label or a question of another corpus."""
     contents = rows.count_contents(s, corpus_id)
-    mark = (contents.questions, *rows.mark_labels(s))
+    mark = (contents.questions, contents.newest_question, label_rows.find_newest_event_id(s))
     then, labels = wb.label_counts.get(corpus_id) or ((), 0)
     if then != mark and _has_changed(s, corpus_id, then, mark):
         labels = rows.count_labels(s, corpus_id)
@@ -105,9 +106,9 @@ def _count(wb: Workbench, s: Session, corpus_id: int) -> _Counts:
 
 def _has_changed(s: Session, corpus_id: int, then: tuple, now: tuple) -> bool:
     """Whether a corpus may have other labels at one mark than at the other; () for a mark that there is not."""
-    if not then or (then[0], then[2]) != (now[0], now[2]):
+    if not then or then[:2] != now[:2]:
         return True
-    return rows.has_events_since(s, corpus_id, then[1] or 0)
+    return label_rows.has_events_since(s, corpus_id, then[2])
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:

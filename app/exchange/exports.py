@@ -19,6 +19,7 @@ from app.corpora.corpora import get_corpus
 from app.corpora.synonyms import read_synonyms
 from app.exchange.imports import IMPORT
 from app.labels import consensus, progress
+from app.labels.consensus import ALL_LABELS, LabelRequest
 from app.versions import loading
 from app.versions.evaluations import trace_in_batches
 from app.workbench import audit, people
@@ -85,9 +86,10 @@ def export_labels(
         by_annotator = consensus.count_annotators(wb, corpus_id)
         if reason := consensus.explain_missing_annotators([annotator], name, by_annotator):
             raise As2Error(reason)
-    questions = load_labelled_questions(wb, corpus_id, annotator, signed=fmt in SIGNED_FORMATS, by=by)
+    which = LabelRequest(annotator, signed=fmt in SIGNED_FORMATS, by=by)
+    questions = load_labelled_questions(wb, corpus_id, which)
     if not questions:
-        if by is not None and load_labelled_questions(wb, corpus_id, annotator):
+        if by is not None and load_labelled_questions(wb, corpus_id, replace(which, by=None)):
             raise As2Error(f"the labels here are hidden until {_describe_remedy(wb, by)}")
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
     parts = select_parts(questions, fmt)
@@ -130,27 +132,15 @@ def select_parts(questions: Iterable[Question], fmt: str) -> list[Question]:
     return [part for q in questions if (part := select_writable(q, fmt)) is not None]
 
 
-def load_labelled_questions(
-    wb: Workbench,
-    corpus_id: int,
-    annotator: str | None = None,
-    *,
-    signed: bool = False,
-    by: int | None = None,
-    with_unlabelled: bool = False,
-) -> list[Question]:
+def load_labelled_questions(wb: Workbench, corpus_id: int, which: LabelRequest = ALL_LABELS) -> list[Question]:
     """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones
-    that the label queues offer, with their imported and labelled candidates. `signed`: with every annotator's label
-    (but for unsigned imports), the verdicts and the split. `by`: as in `export_labels`. `with_unlabelled`: the
-    candidates as in `consensus.load_questions`."""
+    that the label queues offer, with their imported and labelled candidates. Signed ones have the split, too, and no
+    signatures of unsigned imports."""
     get_corpus(wb, corpus_id)
-    labelled_rows = consensus.load_questions(
-        wb, corpus_id, annotator, signed=signed, by=by, with_unlabelled=with_unlabelled
-    )
     return [
-        _drop_import_signature(x.question) if signed else replace(x.question, split="")
-        for x in labelled_rows
-        if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
+        _drop_import_signature(x.question) if which.signed else replace(x.question, split="")
+        for x in consensus.load_questions(wb, corpus_id, which)
+        if (which.annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)
     ]
 

@@ -17,7 +17,8 @@ SPLIT = "train"
 
 @dataclass(frozen=True, slots=True)
 class PreparedLabels:
-    """Of `total` train questions `remaining` have no sentence labelled correct."""
+    """Of `total` train questions `remaining` have no sentence labelled correct, and a prepared one that nobody labelled
+    correct or incorrect."""
 
     total: int
     remaining: int
@@ -30,8 +31,8 @@ def count_prepared(wb: Workbench, corpus_id: int) -> PreparedLabels | None:
 
 
 def accept_prepared(wb: Workbench, corpus_id: int, questions: int, *, by: int | None = None) -> int:
-    """Label the correct sentences of so many train questions that have none yet, of all documents in turn; returns how
-    many pairs are correct by that. A person's label of a sentence stays, and counts. Raises NotAllowed for a viewer,
+    """Label the correct sentences of so many of the questions that remain, of all documents in turn; returns how many
+    pairs are correct by that. A person's label of a sentence stays, and counts. Raises NotAllowed for a viewer,
     UnknownCorpus."""
     with wb.read() as s:
         people.allow(s, by, "accept prepared labels")
@@ -53,10 +54,12 @@ def _load_train(wb: Workbench, corpus_id: int) -> list[Question]:
 
 
 def _select_open(wb: Workbench, corpus_id: int, questions: list[Question]) -> list[Question]:
-    """Those without a correct sentence, in an order that mixes the documents and is the same in every home."""
+    """Those that remain, in an order that mixes the documents and is the same in every home."""
     with wb.read() as s:
         done = {r.external_id for r in label_rows.count_outcomes_by_question(s, corpus_id, ["test"]) if r.correct}
-    return sorted((q for q in questions if q.qid not in done), key=_hash)
+        decisions = {tuple(row) for row in label_rows.list_decided_sentences(s, corpus_id, SPLIT)}
+    is_open = {q.qid: any((q.qid, c.text) not in decisions for c in q.candidates if c.label) for q in questions}
+    return sorted((q for q in questions if q.qid not in done and is_open[q.qid]), key=_hash)
 
 
 def _hash(question: Question) -> bytes:

@@ -30,6 +30,7 @@ BINARY = {CORRECT: 1, INCORRECT: 0}
 MAX_NOTE_CHARS = 500  # of a verdict or a flag
 MAX_LISTED_ANNOTATORS = 10  # of an error
 CACHE_SECONDS = 60.0  # PostgreSQL may commit an event after a newer one, which changes no mark
+MARK_SECONDS = 86_400.0  # then a corpus's mark goes: it may be deleted
 T = TypeVar("T")
 
 
@@ -56,6 +57,21 @@ class LabelledQuestion:
         own = any(not x.imported for x in labels)
         conflict_count, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
         return cls(row.question_id, question, row.origin, own, conflict_count, unsure, row.queued)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRequest:
+    """Which labels of a corpus are wanted, and with what. `annotator`: only theirs. `signed`: with everyone's labels
+    and the verdicts. `by`: as this person may read them, None for the command line. `with_unlabelled`: with all other
+    candidates that were ranked, but for those that a document lost since."""
+
+    annotator: str | None = None
+    signed: bool = False
+    by: int | None = None
+    with_unlabelled: bool = False
+
+
+ALL_LABELS = LabelRequest()
 
 
 def check_label(label: str) -> None:
@@ -89,9 +105,28 @@ def find_outcomes(
 
 
 def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
-    """A value that changes whenever an outcome of the corpus may have changed, to cache by what was made of them."""
+    """A value that changes whenever an outcome of the corpus may have changed, or which sentences and questions it has,
+    to cache by what was made of them: found at once, where reading all labels takes a while."""
     with wb.read() as s:
-        return label_rows.mark_outcomes(s, corpus_id)
+        return mark_outcomes_within(wb, s, corpus_id)
+
+
+def mark_outcomes_within(wb: Workbench, s: Session, corpus_id: int) -> tuple[object, ...]:
+    """As `mark_outcomes`, within a session. A label or verdict of another corpus leaves the mark as it is: only what
+    came since the last time is looked through for one of this corpus."""
+    newest = label_rows.find_newest_event_id(s), label_rows.find_newest_verdict_id(s)
+    last_newest, decisions = wb.outcome_marks.get(corpus_id) or (newest, newest)
+    if last_newest != newest and _has_other_decisions(s, corpus_id, last_newest, newest):
+        decisions = newest
+    wb.outcome_marks.put(corpus_id, (newest, decisions), MARK_SECONDS)
+    return *decisions, *label_rows.mark_contents(s, corpus_id)
+
+
+def _has_other_decisions(s: Session, corpus_id: int, then: tuple[int, int], now: tuple[int, int]) -> bool:
+    """Whether a corpus may have other events or verdicts than when these were the newest of all."""
+    if now[0] < then[0] or now[1] < then[1]:  # some were deleted with their corpus, and an id may come again
+        return True
+    return label_rows.has_events_since(s, corpus_id, then[0]) or label_rows.has_verdicts_since(s, corpus_id, then[1])
 
 
 def load_summary(wb: Workbench, mark: tuple[object, ...], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
@@ -162,32 +197,22 @@ def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> d
     return {sentence_id: label for sentence_id, label in labels.items() if (question_id, sentence_id) not in hidden}
 
 
-def load_questions(
-    wb: Workbench,
-    corpus_id: int,
-    annotator: str | None = None,
-    *,
-    signed: bool = False,
-    by: int | None = None,
-    with_unlabelled: bool = False,
-) -> list[LabelledQuestion]:
-    """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
-    one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them.
-    `with_unlabelled`: with all others that were ranked, but for those that a document lost since."""
+def load_questions(wb: Workbench, corpus_id: int, which: LabelRequest = ALL_LABELS) -> list[LabelledQuestion]:
+    """All questions of a corpus, with the candidates that came from outside or carry a label."""
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=with_unlabelled)
+        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=which.with_unlabelled)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
-        verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
+        verdicts = reviews.find_signed_verdicts(s, corpus_id) if which.annotator is None else {}
         ids = make_unique_candidate_ids(s, corpus_id)
-        hidden = find_reader(s, corpus_id, by, may_label=False).find_hidden_pairs(labels)
+        hidden = find_reader(s, corpus_id, which.by, may_label=False).find_hidden_pairs(labels)
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}
     by_question: dict[int, list[Row]] = {}
     for row in labels:
-        if annotator is None or row.annotator == annotator:
+        if which.annotator in (None, row.annotator):
             by_question.setdefault(row.question_id, []).append(row)
     return [
-        _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed, with_unlabelled)
+        _build_question(list(group), by_question.get(question_id, []), verdicts, ids, which)
         for question_id, group in groupby(candidates, key=lambda r: r.question_id)
     ]
 
@@ -213,8 +238,7 @@ def _build_question(
     labels: list[Row],
     verdicts: Mapping[Pair, Row],
     ids: Mapping[Pair, str],
-    signed: bool,
-    with_unlabelled: bool,
+    which: LabelRequest,
 ) -> LabelledQuestion:
     question_id = group[0].question_id
     votes = group_by_sentence(labels)
@@ -229,12 +253,12 @@ def _build_question(
             BINARY.get(label_of.get(i) or ""),
             row.title,
             row.grade if label_of.get(i) == imports.get(i) else None,
-            annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if signed else (),
-            verdict=verdict_of.get(i) if signed else None,
+            annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if which.signed else (),
+            verdict=verdict_of.get(i) if which.signed else None,
         )
         for row in group
         if (i := row.sentence_id) is not None
-        and (row.candidate_origin == IMPORTED or i in label_of or (with_unlabelled and not row.retired))
+        and (row.candidate_origin == IMPORTED or i in label_of or (which.with_unlabelled and not row.retired))
     )
     return LabelledQuestion.build(group[0], candidates, labels, label_of)
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.consensus import load_summary
+from app.labels.consensus import load_summary, mark_outcomes_within
 from app.labels.queues import Seat, request_queue
 from app.labels.rules import find_rules
 from app.labels.strategies import RANDOM, REVIEWS, TOPS, UNLABELLED
@@ -104,7 +104,7 @@ def count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -
 
 def count_outcomes(wb: Workbench, s: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     """As `rows.count_outcomes`; read once for all who ask before the labels change."""
-    mark = rows.mark_outcomes(s, corpus_id)
+    mark = mark_outcomes_within(wb, s, corpus_id)
     return load_summary(wb, mark, ("outcomes", corpus_id), partial(rows.count_outcomes, s, corpus_id))
 
 
@@ -113,7 +113,7 @@ def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collec
     Cached until the labels change, and for some seconds where counting is slow."""
     with wb.read() as s:
         key = ("kinds", corpus_id, *sorted(but_splits))
-        mark = rows.mark_outcomes(s, corpus_id)
+        mark = mark_outcomes_within(wb, s, corpus_id)
         make = partial(rows.count_outcomes_by_question, s, corpus_id, but_splits)
         kinds, _ = count_cached(wb, key, 0, partial(load_summary, wb, mark, key, make))
     return kinds

@@ -196,7 +196,7 @@ export default function (component) {
       const isMenu = holdsFocus(state) && event.target.matches("[role=combobox]");
       if (event.key === "Enter" && event.target.matches("input") && !isMenu) setTimeout(() => event.target.blur(), 0);
       const act = state.data.map[(chord ? "ctrl+" : "") + nameKey(event)];
-      const field = event.key === "/" && !chord && state.data.field;
+      const field = event.key === "/" && !chord && !state.data.silent && state.data.field;
       if (!act && !field) return;
       const target = event.composedPath()[0];
       if (target.isContentEditable) return;

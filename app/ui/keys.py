@@ -17,16 +17,42 @@ acts that left the front where nobody expected it: then none of those that wait 
 to go on (`cancels`), a click beside its buttons sends the action "cancel". `say`, if given, is read out by a screen
 reader whenever `doc` is another. A letter of a layout without Latin ones counts by its place. The server still has to
 refuse an action whose `doc` is no longer shown.
+
+Keys that write a character, space among them, can be turned off for all pages (WCAG 2.2, 2.1.4): software that types
+what somebody says would set them off. The browser remembers it.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
+from app.ui import signin
 from app.ui.scripts import load_script
 
+COOKIE, OFF, ON = "as2_keys", "off", "on"
+_ARE_ON = "_as2_keys"  # of the session
 
-def listen_to_keys(*, key: str, data: Mapping[str, object], on_key_change: Callable[[], None]) -> None:
+
+def listen_to_keys(*, key: str, data: Mapping[str, Any], on_key_change: Callable[[], None]) -> None:
     """Listen while the page is shown; `data` and the callback as the module says."""
     listener = st.components.v2.component("as2_keys", js=load_script("keys"))
-    listener(key=key, data=dict(data), on_key_change=on_key_change)
+    all_data = dict(data)
+    if not has_character_keys():
+        all_data |= {"map": {k: act for k, act in data["map"].items() if not is_character(k)}, "silent": True}
+    listener(key=key, data=all_data, on_key_change=on_key_change)
+
+
+def is_character(key: str) -> bool:
+    """Whether the key, as the browser names it, writes something: a letter, a digit, a sign or a space."""
+    return len(key) == 1
+
+
+def has_character_keys() -> bool:
+    """Whether keys that write a character do something on the pages."""
+    return bool(st.session_state.setdefault(_ARE_ON, signin.read_cookie(COOKIE) != OFF))
+
+
+def set_character_keys(is_on: bool) -> None:
+    st.session_state[_ARE_ON] = is_on
+    signin.remember(COOKIE, ON if is_on else OFF)

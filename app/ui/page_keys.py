@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ui.keys import listen_to_keys
+from app.ui.keys import has_character_keys, listen_to_keys
 from app.ui.text import escape
 
 LISTENER = "as2_listener"
 _IS_OPEN, _TURN = "_as2_help", "_as2_help_turn"
 NOTE = "Keys are off while you type in a field and while this dialog is open. A held key counts once."
+SWITCH = "Letter keys and space"  # on Label
+SWITCH_NOTE = f"Letters, signs and space are {{}} on all pages in this browser; **{SWITCH}** on Label switches them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +72,4 @@ def draw_keys(rows: Sequence[Key]) -> None:
         for row in rows
     )
     st.html(f'<table class="as2-keys"><tbody>{cells}</tbody></table>')
-    st.caption(NOTE)
+    st.caption(f"{NOTE} {SWITCH_NOTE.format('on' if has_character_keys() else 'off')}")

@@ -83,6 +83,9 @@ class Workbench:
     progress_counts: TimedCache[tuple, tuple[Any, int]] = field(default_factory=lambda: TimedCache(200))
     label_counts: TimedCache[int, tuple[tuple, int]] = field(default_factory=lambda: TimedCache(200))
     readiness: TimedCache[tuple, tuple[bool, tuple[int, ...]]] = field(default_factory=lambda: TimedCache(200))
+    outcome_marks: TimedCache[int, tuple[tuple[int, int], tuple[int, int]]] = field(
+        default_factory=lambda: TimedCache(200)
+    )
     label_summaries: TimedCache[tuple, tuple[tuple, Any]] = field(default_factory=lambda: TimedCache(50))
     same_questions: TimedCache[int, Any] = field(default_factory=lambda: TimedCache(50))
     is_closed: threading.Event = field(default_factory=threading.Event)

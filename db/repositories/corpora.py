@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, true, update
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
@@ -39,15 +39,20 @@ def find_corpus(session: Session, name: str) -> Corpus | None:
 
 
 def count_contents(session: Session, corpus_id: int) -> Row:
-    """(documents, sentences, questions, changed): of the documents, when one was last added or changed."""
-    questions = select(func.count()).where(Question.corpus_id == corpus_id)
-    counts = select(
+    """(documents, sentences, changed, questions, newest_question): of the documents, when one was last added or
+    changed; of the questions, the newest id, 0 without one."""
+    documents = select(
         func.count().label("documents"),
         func.coalesce(func.sum(Document.sentences), 0).label("sentences"),
-        questions.scalar_subquery().label("questions"),
         func.max(Document.updated).label("changed"),
     )
-    return session.execute(counts.where(_is_present(corpus_id))).one()
+    questions = select(
+        func.count().label("questions"),
+        func.coalesce(func.max(Question.id), 0).label("newest_question"),
+    )
+    of_documents = documents.where(_is_present(corpus_id)).subquery()
+    of_questions = questions.where(Question.corpus_id == corpus_id).subquery()
+    return session.execute(select(*of_documents.c, *of_questions.c).join_from(of_documents, of_questions, true())).one()
 
 
 def count_labels(session: Session, corpus_id: int) -> int:
@@ -68,19 +73,6 @@ def _count_pairs(session: Session, which: ColumnElement[bool]) -> int:
     """Of a question and a sentence, with such labels."""
     pairs = select(CurrentLabel.question_id, CurrentLabel.sentence_id).where(which).distinct()
     return session.scalar(select(func.count()).select_from(pairs.subquery())) or 0
-
-
-def mark_labels(session: Session) -> tuple[int | None, int | None]:
-    """Changes whenever a label is given or taken back, and when a question is added: the newest ids of both. Deleting a
-    question changes the number of questions."""
-    newest_event, newest_question = select(func.max(LabelEvent.id)), select(func.max(Question.id))
-    return session.scalar(newest_event), session.scalar(newest_question)
-
-
-def has_events_since(session: Session, corpus_id: int, event_id: int) -> bool:
-    """Whether a label of the corpus was given or taken back after that event."""
-    events = select(LabelEvent.id).join(Question).where(Question.corpus_id == corpus_id, LabelEvent.id > event_id)
-    return bool(session.scalar(select(events.exists())))
 
 
 def has_documents(session: Session, corpus_id: int) -> bool:

@@ -140,13 +140,32 @@ def find_newest_event_id(session: Session) -> int:
     return session.scalar(select(func.max(LabelEvent.id))) or 0
 
 
-def mark_outcomes(session: Session, corpus_id: int) -> tuple[object, ...]:
-    """Changes whenever what a pair of the corpus comes to may have changed, or which sentences and questions it has, by
-    split: found at once, where reading all labels takes a while."""
-    newest = [session.scalar(select(func.max(table.id))) for table in (LabelEvent, Verdict, Question)]
-    splits = select(Question.split, func.count()).where(Question.corpus_id == corpus_id).group_by(Question.split)
-    counts = tuple(sorted((split, number) for split, number in session.execute(splits)))
-    return *newest, counts, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
+def find_newest_verdict_id(session: Session) -> int:
+    """Of all corpora; 0 without one."""
+    return session.scalar(select(func.max(Verdict.id))) or 0
+
+
+def has_events_since(session: Session, corpus_id: int, event_id: int) -> bool:
+    """Whether a label of the corpus was given or taken back after that event."""
+    return _has_newer(session, LabelEvent, corpus_id, event_id)
+
+
+def has_verdicts_since(session: Session, corpus_id: int, verdict_id: int) -> bool:
+    """Whether a conflict of the corpus was settled or opened again after that verdict."""
+    return _has_newer(session, Verdict, corpus_id, verdict_id)
+
+
+def _has_newer(session: Session, table: type[LabelEvent] | type[Verdict], corpus_id: int, row_id: int) -> bool:
+    """The question of each newer row is looked up: SQLite would begin a join with all questions of the corpus."""
+    question = select(Question.id).where(Question.id == table.question_id, Question.corpus_id == corpus_id)
+    return bool(session.scalar(select(select(table.id).where(table.id > row_id, question.exists()).exists())))
+
+
+def mark_contents(session: Session, corpus_id: int) -> tuple[object, ...]:
+    """Changes whenever the corpus has other questions, by split, or other sentences."""
+    splits = select(Question.split, func.count(), func.max(Question.id)).where(Question.corpus_id == corpus_id)
+    counts = tuple(sorted(tuple(row) for row in session.execute(splits.group_by(Question.split))))
+    return counts, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
 
 
 def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:
@@ -161,6 +180,15 @@ def list_questions_labelled_since(session: Session, corpus_id: int, event_id: in
 def list_labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     """As `select_labels` gives them."""
     return list(session.execute(select_labels().where(Question.corpus_id == corpus_id)))
+
+
+def list_decided_sentences(session: Session, corpus_id: int, split: str) -> list[Row]:
+    """Rows (external_id, text) of the questions of a split, with each sentence that somebody labelled correct or
+    incorrect for it."""
+    labels = select_labels().with_only_columns(Question.external_id, Sentence.text).order_by(None).distinct()
+    of_split = (Question.corpus_id == corpus_id, Question.split == split)
+    decided = labels.join(Sentence).where(*of_split, CurrentLabel.label.in_((CORRECT, INCORRECT)))
+    return list(session.execute(decided))
 
 
 def list_labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:

@@ -10,7 +10,7 @@ from app.adapt.snapshot import sample_replay, sample_validation
 from app.adapt.splitting import Split
 from app.exchange import exports, imports
 from app.labels import consensus
-from app.labels.consensus import drop_unlabelled
+from app.labels.consensus import LabelRequest, drop_unlabelled
 from app.versions.evaluations import hash_questions
 from as2core.data import jsonl
 from as2core.data.catalog import open_questions
@@ -68,7 +68,7 @@ def test_a_set_that_stays_in_its_file_is_that_of_a_file_read_whole(tmp_path):
 
 def test_an_imported_question_is_exported_with_all_that_it_had(wb):
     corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode())
-    [exported] = exports.load_labelled_questions(wb, corpus.corpus_id, signed=True)
+    [exported] = exports.load_labelled_questions(wb, corpus.corpus_id, LabelRequest(signed=True))
     assert list_values(exported, "candidates") == list_values(QUESTION, "candidates")
     for after, before in zip(exported.candidates, CANDIDATES, strict=True):
         assert list_values(after, "grade") == list_values(before, "grade")  # a person's label has none

@@ -1,4 +1,5 @@
 import pytest
+from sqlalchemy import event
 
 from db.models import WITHDRAWN, Corpus
 from db.repositories import corpora, labels, people, questions, reviews
@@ -105,3 +106,15 @@ def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, 
         with database.read() as s:
             worked.append(steps(s, lambda s: asked(s, corpus_id=corpus_id)))
     assert worked[1] < 2.5 * worked[0]  # four times as much where each label looks through all verdicts
+
+
+def test_questions_are_counted_by_split_from_an_index_alone(database, pair):
+    corpus_id, question_id, *_ = pair
+    statements = []
+    with database.read() as s:
+        event.listen(s.get_bind(), "before_cursor_execute", lambda *args: statements.append(args[2:4]))
+        assert labels.mark_contents(s, corpus_id)[0] == (("", 1, question_id),)
+        [(counts, values)] = [x for x in statements if "GROUP BY" in x[0]]
+        if s.get_bind().dialect.name == "sqlite":
+            plan = s.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {counts}", values).all()
+            assert "COVERING INDEX ix_question_corpus_id_split_id" in plan[0].detail

@@ -206,6 +206,15 @@ def test_the_question_box_has_the_focus_and_slash_returns_to_it(page, server):
     page.keyboard.press("/")
     expect(box).to_be_focused()
     expect(box).to_have_value(QUESTION)
+    page.context.add_cookies([{"name": "as2_keys", "value": "off", "url": server}])  # as the switch on Label leaves it
+    page.goto(f"{server}/?q={quote(QUESTION)}")
+    expect(page.locator(".as2-answer")).to_be_visible()
+    wait_until_idle(page)
+    page.keyboard.press("/")
+    page.keyboard.press("?")
+    wait_until_idle(page)
+    expect(box).not_to_be_focused()
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_proxys_prefix_is_part_of_the_servers_address(page, server):

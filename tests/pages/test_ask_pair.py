@@ -191,3 +191,9 @@ def test_another_question_is_answered_side_by_side_too(wb):
     at = at.button[0].click().run()
     assert len(answers(at)) == 2
     assert answers(at)[0] == "The hall was finished in 1889."
+
+
+def test_no_two_label_buttons_have_the_same_name(wb):
+    names = [b.label for b in open_ask(against="starter-3").button if (b.key or "").startswith("as2_label_")]
+    assert len(names) == 6 == len(set(names))
+    assert {"Correct `(first answer)`", "Correct `(second answer)`"} <= set(names)  # `code` is not drawn (theme.css)

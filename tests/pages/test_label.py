@@ -1,5 +1,6 @@
 """The label page and its desk. Keys are pressed in tests/e2e/test_label_keys.py."""
 
+import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -316,6 +317,7 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
     keys = [b.key for b in at.button if b.key.startswith("label_")]
     assert keys == ["label_undo", "label_back", "label_act_undo"]
     assert not any(b.disabled for b in at.button)
+    assert at.toggle(key="label_keys").value is True  # it counts for all pages, so it is here without an item, too
     at = press(at, "back")
     assert front(at) == FIRST
 
@@ -1145,6 +1147,28 @@ def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
+
+
+def test_keys_that_write_a_character_can_be_turned_off_and_the_browser_remembers_it(wb, monkeypatch):
+    def read_sent(at, name):
+        """What a component of the page was given."""
+        sent = (json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.component_name == name)
+        return next(sent)
+
+    at = open_label()
+    assert {"a", " ", "?", "backspace", "arrowleft"} <= read_sent(at, "as2_keys")["map"].keys()
+    at = at.toggle(key="label_keys").set_value(False).run()
+    assert read_sent(at, "as2_keys")["map"].keys() == {"backspace", "ctrl+z", "arrowleft", "arrowright"}
+    assert read_sent(at, "as2_keys")["silent"] is True
+    assert ["as2_keys", "off"] in [cookie[:2] for cookie in read_sent(at, "as2_kept")["cookies"]]
+    assert (at.button(key="label_correct").label, at.button(key="label_back").label) == ("Correct", "Back `←`")
+    assert "<b>Undo</b>" in (shown := markup(press(at, "help"))) and "<b>Correct</b>" not in shown
+    monkeypatch.setattr(type(st.context), "cookies", {"as2_keys": "off"})
+    assert open_page("ask").session_state["_as2_keys"] is False
+    at = open_label()
+    assert at.toggle(key="label_keys").value is False
+    at = at.toggle(key="label_keys").set_value(True).run()
+    assert "a" in read_sent(at, "as2_keys")["map"] and at.button(key="label_correct").label == "Correct `a`"
 
 
 def test_a_label_and_what_is_in_front_then_are_said_and_the_question_where_it_is_another(wb, monkeypatch):

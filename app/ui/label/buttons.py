@@ -16,6 +16,15 @@ STYLES = {
     INCORRECT: ("Incorrect", ":material/close:"),
     UNSURE: ("Unsure", ":material/question_mark:"),
 }
+# place on the page -> which candidate is there; read out with the buttons' names, which would be the same otherwise
+CANDIDATES = {
+    "answer": "",
+    "near": "candidate beside the picture",
+    "table": "candidate from the table",
+    "together": "best by both rankers",
+    "base": "first answer",
+    "against": "second answer",
+}
 LAST_LABELLED_ID = "_as2_labelled"  # of the session: the question that got a label on Ask last
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
@@ -25,7 +34,7 @@ def draw_label_buttons(
 ) -> None:
     """Draw them for the sentence of that id. Keys are static a place: per-candidate ones replay old clicks when a rerun
     interrupts the run. `rank`: None if it was not retrieved. `mine` is this annotator's label at present, as the
-    database has it; `draw_label_state` says it below."""
+    database has it; `draw_label_state` says it below. `where`: of `CANDIDATES`."""
     why = frame.explain_refusal()
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-labels-{where}"
@@ -33,7 +42,7 @@ def draw_label_buttons(
         for label in LABELS:
             name, icon = STYLES[label]
             st.button(
-                name,
+                _name_button(name, where),
                 icon=icon,
                 key=f"as2_label_{where}_{label}",
                 type="primary" if mine == label else "secondary",
@@ -59,8 +68,13 @@ def draw_label_state(
         signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
         st.caption(signed, width="content")
         why = frame.explain_refusal()
-        st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why), help=why,
-                  on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
+        st.button(_name_button("Withdraw", where), key=f"as2_label_{where}_withdraw", type="tertiary",
+                  disabled=bool(why), help=why, on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
+
+
+def _name_button(name: str, where: str) -> str:
+    """What stands in `code` is not drawn, but read out (theme.css)."""
+    return f"{name} `({CANDIDATES[where]})`" if CANDIDATES[where] else name
 
 
 @errors.guard

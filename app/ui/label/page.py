@@ -19,14 +19,15 @@ from app.ui.label.desk import DESK_KEY, Desk
 from app.ui.label.flag import draw_flag_dialog
 from app.ui.label.item import draw as draw_item
 from app.ui.label.list_desk import ListDesk
-from app.ui.label.shortcuts import BY_NAME, ONE, draw_help_dialog, get_overlay, map_keys
+from app.ui.label.shortcuts import BY_NAME, ONE, draw_help_dialog, get_overlay, has_key, map_keys
 from app.ui.page import Frame
+from app.ui.page_keys import SWITCH
 from app.ui.scripts import scroll_to
 from as2core.types import LABELS
 
 Width = Literal["stretch", "content"]
 ADVICE = "Read each list until you find the answer: a retrain gains most from that."
-SCORES_SWITCH = "label_scores"
+SCORES_SWITCH, KEYS_SWITCH = "label_scores", "label_keys"
 STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 
 
@@ -123,9 +124,12 @@ def _draw_moves(page: LabelPage, desk: ListDesk) -> None:
 
 
 def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
-    """Those that do something; → looks again at what was skipped, or is open at another desk."""
+    """Those that do something; → looks again at what was skipped, or is open at another desk. And the switch of the
+    keys, which is for all pages."""
     draw_button = partial(_draw_button, page, desk, width="content")
-    with st.container(horizontal=True, horizontal_alignment="center", key="label_buttons_without_item"):
+    with st.container(
+        horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="label_buttons_without_item"
+    ):
         if page.why_closed is None and undo.list_acts(page.frame.wb, desk.seat):
             draw_button("undo")
         if desk.can_go_back:
@@ -133,6 +137,7 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
         is_list = isinstance(desk, ListDesk)
         if not page.is_deciding and queues.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
             draw_button("forward")
+        _draw_keys_switch()
 
 
 def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
@@ -163,11 +168,23 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
         st.toggle("Show model ranks", key=SCORES_SWITCH, width="content", on_change=_switch_scores,
                   help="With the reasons that name them, and the probability where the queue goes by it. "
                   "Each label records whether they were visible.")  # fmt: skip
+        _draw_keys_switch()
     url.put(scores=None if page.scores_visible else choice.OFF)
 
 
 def _switch_scores() -> None:
     st.session_state[choice.SCORES] = st.session_state[SCORES_SWITCH]
+
+
+def _draw_keys_switch() -> None:
+    st.session_state[KEYS_SWITCH] = keys.has_character_keys()
+    st.toggle(SWITCH, key=KEYS_SWITCH, width="content", on_change=_switch_keys,
+              help="Off, they do nothing on all pages, and this browser remembers it: for speech input, or where a "
+              "key is pressed by accident. The buttons, arrows, backspace and ctrl+z stay on.")  # fmt: skip
+
+
+def _switch_keys() -> None:
+    keys.set_character_keys(st.session_state[KEYS_SWITCH])
 
 
 def _draw_button(
@@ -181,8 +198,9 @@ def _draw_button(
 ) -> None:
     """`number`: how many rows it is about."""
     action = BY_NAME[name]
+    key = f" `{action.printed}`" if has_key(action) else ""
     st.button(
-        f"{action.button}{'' if number is None else f' ({number:,})'} `{action.printed}`",
+        f"{action.button}{'' if number is None else f' ({number:,})'}{key}",
         key=f"label_{name}",
         on_click=handle_action,
         args=(page, name, desk.showing),

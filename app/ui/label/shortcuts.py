@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from app.ui.keys import has_character_keys, is_character
 from app.ui.page_keys import Key, draw_keys
 from as2core.types import CORRECT, INCORRECT, UNSURE
 
@@ -73,6 +74,11 @@ def list_actions(mode: str) -> tuple[Action, ...]:
     return tuple(a for a in ACTIONS if a.mode in ("", mode))
 
 
+def has_key(action: Action) -> bool:
+    """Whether one of its keys is on."""
+    return has_character_keys() or not all(map(is_character, action.keys))
+
+
 def open_overlay(name: str) -> None:
     """Show "help" or "flag" until it is dismissed: a rerun meanwhile, of which there are many, must not close it."""
     st.session_state[_OVERLAY] = name
@@ -89,4 +95,5 @@ def close_overlay() -> None:
 @st.dialog("Keys", on_dismiss=close_overlay)
 def draw_help_dialog(mode: str) -> None:
     """The overlay; while it is open the keys are off, Escape closes it."""
-    draw_keys([Key((a.printed, *MORE_PRINTED.get(a.name, ())), a.button, a.does) for a in list_actions(mode)])
+    actions = [a for a in list_actions(mode) if has_key(a)]
+    draw_keys([Key((a.printed, *MORE_PRINTED.get(a.name, ())), a.button, a.does) for a in actions])

@@ -8,6 +8,7 @@ from hypothesis import given as for_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from app.adapt import splitting
 from app.adapt.splitting import DEV_SHARE, HELD_OUT_SHARE, MIN_DEV, _hash_to_unit, group_near_duplicates, split
 from app.labels.consensus import LabelledQuestion
 from as2core.text import tokenize
@@ -207,6 +208,19 @@ def test_near_duplicates_are_found_as_brute_force_finds_them():
     for n in set(group_of.values()):  # nobody is in a group without a near neighbour in it
         members = [i for i in group_of if group_of[i] == n]
         assert len(members) == 1 or all(any((min(i, j), max(i, j)) in near for j in members if j != i) for i in members)
+
+
+@pytest.mark.parametrize(
+    ("template", "groups"), [("What is the price of item {} in this catalogue today?", 1), ("Who wrote book {}?", 2000)]
+)
+def test_of_thousands_that_are_nearly_the_same_each_is_compared_with_a_few(template, groups, monkeypatch):
+    pairs, is_near = [], splitting._is_near
+    monkeypatch.setattr(splitting, "_is_near", lambda a, b: pairs.append((a, b)) or is_near(a, b))
+    texts = [template.format(i) for i in range(2000)]
+    assert len(group_near_duplicates(texts)) == groups
+    assert len(pairs) <= 2 * len(texts)  # of 1,999,000
+    vectors = np.ones((len(texts), 1))
+    assert group_near_duplicates(texts, vectors) == [[*range(2000)]]
 
 
 def embedder(alike: dict[str, str]):

@@ -9,6 +9,7 @@ from app.exchange import exports
 from app.exchange.prepared import PreparedLabels, accept_prepared, count_prepared
 from app.exchange.starter import ensure_handbook
 from app.labels import annotation
+from app.labels.consensus import LabelRequest
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl
@@ -35,7 +36,7 @@ def test_the_train_questions_come_without_labels(wb, handbook):
 def test_accepted_labels_are_the_correct_sentences_alone_and_imported(wb, handbook):
     assert accept_prepared(wb, handbook.id, 2) == 2
     assert count_prepared(wb, handbook.id) == PreparedLabels(5, 3)
-    labelled = [q for q in exports.load_labelled_questions(wb, handbook.id, signed=True) if q.positives]
+    labelled = [q for q in exports.load_labelled_questions(wb, handbook.id, LabelRequest(signed=True)) if q.positives]
     assert [[c.label for c in q.candidates] for q in labelled] == [[1, None]] * 2
     assert {c.annotations for q in labelled for c in q.candidates if c.label} == {(("starter", "correct"),)}
 
@@ -51,8 +52,13 @@ def test_a_sentence_that_a_person_labelled_keeps_that_label_and_is_not_counted(w
     with wb.read() as s:
         question = s.scalars(select(db.models.Question.id)).first()
         sentence = s.scalars(select(db.models.Sentence.id).where(db.models.Sentence.text == "Tea is a drink.")).one()
-    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=ann.id, label="incorrect")
+    pair = {"question_id": question, "sentence_id": sentence, "annotator_id": ann.id}
+    annotation.give_label(wb, **pair, label="unsure")
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 5)
+    annotation.give_label(wb, **pair, label="incorrect")
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 4)
     assert accept_prepared(wb, handbook.id, 5) == 4
+    assert count_prepared(wb, handbook.id) == PreparedLabels(5, 0)
 
 
 def test_a_corpus_of_ones_own_has_none_whatever_its_name(wb):

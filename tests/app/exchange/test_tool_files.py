@@ -9,6 +9,7 @@ from fake_models import FakeCascade, overlap
 from app.ask import asking
 from app.exchange import exports, imports
 from app.labels import annotation, label_list, rules
+from app.labels.consensus import LabelRequest
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl, label_studio, prodigy
@@ -31,7 +32,7 @@ def labelled(wb, towers, ann, bob):
 
 
 def list_given(wb, corpus_id):
-    questions = exports.load_labelled_questions(wb, corpus_id, signed=True)
+    questions = exports.load_labelled_questions(wb, corpus_id, LabelRequest(signed=True))
     return {(q.text, c.text, c.title, c.annotations) for q in questions for c in q.candidates}
 
 

@@ -291,6 +291,7 @@ def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, tower
         agreement.list_conflicts(wb, towers.id, ann.id)
         return len(asked_of)
 
+    queries()  # from now on it looks for what came since
     give_signs(ann, "+")
     give_signs(bob, "-")
     one = queries()

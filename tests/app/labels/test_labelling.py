@@ -8,7 +8,7 @@ from tower_texts import BRIDGE, QUESTIONS, TOWER
 from app.ask import asking
 from app.corpora import corpora, documents
 from app.exchange import storage
-from app.labels import annotation, consensus, progress, rules
+from app.labels import agreement, annotation, consensus, progress, rules
 from app.labels.annotation import CannotUndo, Presentation
 from app.workbench import people
 from app.workbench.people import Gone
@@ -281,6 +281,40 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     wb.label_summaries.clear()
     assert read_progress(ann) == (2, 2, 2, n - 2)
     assert len(counted) == 3
+
+
+def test_the_mark_of_a_corpus_changes_with_its_own_labels_and_verdicts_alone(wb, towers, asked, give, ann):
+    other = corpora.create_corpus(wb, "other").id
+    question = Question("1", "A question?", (Candidate("1", "It is.", 1),))
+    asking.ask(wb, towers.id, QUESTIONS[1])
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": ann.id}
+
+    def change(act):
+        """Which of the two marks that changes."""
+        before = [consensus.mark_outcomes(wb, i) for i in (towers.id, other)]
+        act()
+        after = [consensus.mark_outcomes(wb, i) for i in (towers.id, other)]
+        assert after == [consensus.mark_outcomes(wb, i) for i in (towers.id, other)]
+        return [a != b for a, b in zip(before, after, strict=True)]
+
+    assert change(lambda: give(ann, 0, "correct")) == [True, False]
+    assert change(lambda: agreement.adjudicate(wb, **pair, label="incorrect")) == [True, False]
+    assert change(lambda: agreement.adjudicate(wb, **pair, label=None)) == [True, False]
+    assert change(lambda: annotation.undo_last(wb, ann.id, towers.id)) == [True, False]
+    assert change(lambda: asking.ask(wb, towers.id, QUESTIONS[2])) == [True, False]
+    options = storage.ImportOptions(ann.id)
+    assert change(lambda: storage.store_questions(wb, other, [question], options)) == [False, True]
+    with wb.read() as s:
+        other_pair = s.execute(text("SELECT question_id, sentence_id FROM label_event ORDER BY id DESC LIMIT 1")).one()
+    give(ann, 0, "correct")
+    for label in ("incorrect", None):
+        agreement.adjudicate(wb, **other_pair._mapping, annotator_id=ann.id, label=label)
+
+    def delete_and_settle():  # SQLite gives the id of the first deleted verdict once more
+        corpora.delete_corpus(wb, other)
+        agreement.adjudicate(wb, **pair, label="incorrect")
+
+    assert change(delete_and_settle) == [True, True]
 
 
 def test_counts_of_more_desks_than_are_kept_replace_the_oldest(wb, monkeypatch):

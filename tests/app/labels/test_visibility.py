@@ -4,6 +4,7 @@ import pytest
 
 from app.exchange import exports
 from app.labels import annotation, consensus, queues, rules, visibility
+from app.labels.consensus import LabelRequest
 from app.labels.judgements import read_judgements
 from app.labels.queues import Seat
 from app.workbench import people
@@ -30,7 +31,7 @@ def places(wb, towers, pair):
             bool(read_judgements(wb, towers.id, [pair["question_id"]], by.id)[pair["question_id"]]),
             "labelled correct" in item.why,
             not visibility.find_hidden_labels(wb, towers.id, by.id),
-            sum(q.positives for q in exports.load_labelled_questions(wb, towers.id, by=by.id)) == 1,
+            sum(q.positives for q in exports.load_labelled_questions(wb, towers.id, LabelRequest(by=by.id))) == 1,
         ]
 
     return look
