@@ -45,7 +45,7 @@ from as2core.training.loop import (
     diverged,
     list_selection_scores,
 )
-from as2core.training.noise import flip_labels
+from as2core.training.noise import FlipCounts, flip_labels
 from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
 from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, copy_state, count_scored_shares, load_mean
@@ -97,8 +97,8 @@ def fine_tune(
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
     device = _move_to_gpu(learner)
-    noisy, flips = flip_labels(train, settings.noise, seed=settings.seed) if settings.noise else (train, None)
-    batches = _plan(base, learner, noisy, control)
+    noisy, flips = _flip(train, settings) if settings.noise else (train, None)
+    batches = _plan(base, learner, noisy, replace(settings, negatives_from=()) if flips else settings, control)
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
@@ -144,9 +144,18 @@ def _move_to_gpu(learner: Learner) -> torch.device:
     return device
 
 
-def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], control: RunControl) -> BatchPlan:
+def _flip(train: Sequence[Question], settings: TrainSettings) -> tuple[Sequence[Question], FlipCounts]:
+    """The questions with noise, among the grades that are trained on alone: a flipped candidate keeps the grade that it
+    had, by which it would be taken or left out wrongly afterwards."""
+    if settings.negatives_from:
+        train = _select_grades(train, settings.negatives_from)
+    return flip_labels(train, settings.noise, seed=settings.seed)
+
+
+def _plan(
+    base: HasWeights, learner: Learner, questions: Sequence[Question], settings: TrainSettings, control: RunControl
+) -> BatchPlan:
     """The batches, with hard negatives and anchors found by a ranker that can rank before its first step."""
-    settings = learner.settings
     on_progress = partial(_report_scoring, control)
     if settings.hard_negatives and base.is_trained:
         if settings.negatives_from:  # else the hardest may all be of the grades that the plan leaves out

@@ -63,5 +63,5 @@ def test_the_hardest_are_chosen_among_the_grades_that_a_training_takes():
     learner = SimpleNamespace(settings=settings, exits=("lm",), needs="pair", count_tokens=None)
     base = Length()
     base.is_trained = True
-    [batch] = fine_tune._plan(base, learner, [Question("a", "which ?", tuple(rows))], RunControl())
+    [batch] = fine_tune._plan(base, learner, [Question("a", "which ?", tuple(rows))], settings, RunControl())
     assert [c.id for g in batch.groups for c in g.candidates] == ["0", "2"]

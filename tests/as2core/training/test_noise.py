@@ -1,7 +1,11 @@
 import pytest
 
 from as2core.errors import BadSetting
+from as2core.rankers.catalog import get
+from as2core.training import fine_tune
 from as2core.training.noise import flip_labels
+from as2core.training.plan import plan_batches
+from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 
 
@@ -54,3 +58,26 @@ def test_no_noise_changes_nothing_and_a_rate_over_one_is_refused():
     assert flip_labels(clean, 0.0)[0] == clean
     with pytest.raises(BadSetting, match="0 to 1"):
         flip_labels(clean, 1.2)
+
+
+def test_the_noise_told_is_that_of_the_grades_trained_on(tiny, tmp_path, monkeypatch):
+    """A flipped candidate keeps its grade, which no longer tells whether the training takes it."""
+    plans = []
+
+    def plan(*args, **kwargs):
+        plans.append(plan_batches(*args, **kwargs))
+        return plans[-1]
+
+    monkeypatch.setattr(fine_tune, "plan_batches", plan)
+    rows = [Candidate(str(i), f"text {i}", int(g == 4), grade=g) for i, g in enumerate((4, 1, 1, 2, 2, 3))]
+    settings = TrainSettings(epochs=1, noise=0.75, negatives_from=(2, 3), positives=9, negatives=9, seed=1)
+    base = get(f"cross-encoder:backbone={tiny('bert', 2)}")
+    [told, *_] = fine_tune.fine_tune(base, [Question("a", "?", tuple(rows))], [], settings, workdir=tmp_path).history
+    [[group]] = [batch.groups for batch in plans[0]]
+    flipped = [c.label for c in group.candidates if c.label != (c.grade == 4)]
+    assert [c.id for c in group.candidates] == ["0", "3", "4", "5"]
+    assert (
+        (told["pairs"], told["to_correct"], told["to_incorrect"])
+        == (4, flipped.count(1), flipped.count(0))
+        == (4, 2, 1)
+    )
