@@ -388,7 +388,7 @@ def _describe_questions(report: RetrainReport) -> str:
         are = "is" if n.skipped_questions == 1 else "are"
         rest = f"{n.skipped_questions:,} of the {n.questions:,} {are} left out, with labels of one kind only"
         inside = "; ".join(filter(None, (origins, _describe_label_counts(n), rest if n.skipped_questions else "")))
-        useful = count(n.questions - n.skipped_questions, "question")
+        useful = count(n.useful_questions, "question")
         parts.append(f"Trained on {useful}" + (f" ({inside})" if inside else ""))
     if n.dev_questions:
         parts.append(count(n.dev_questions, "validation question"))
