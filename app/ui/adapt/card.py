@@ -152,12 +152,12 @@ def _draw_metrics(report: RetrainReport) -> None:
 
 def describe_baselines(report: RetrainReport) -> str:
     """What the columns beside before and after are."""
-    is_shipped = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)
+    is_same = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)  # it, or by chance
     texts = [
         f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
     ]
-    if is_shipped:
-        texts.append("Before is the shipped model.")
+    if is_same:
+        texts.append("The shipped model has the same figures as before.")
     return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
 
 
