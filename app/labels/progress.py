@@ -120,8 +120,8 @@ def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collec
 
 
 def list_one_sided(wb: Workbench, seat: Seat, kind: str) -> tuple[int, ...]:
-    """Questions of the queues that have labels of this kind, CORRECT or INCORRECT, none of the other, and sentences that
-    this annotator can label, as far as they may know; MAX_ONE_SIDED at most."""
+    """Questions of the queues that have labels of this kind, CORRECT or INCORRECT, none of the other, and sentences
+    that this annotator can label, as far as they may know; MAX_ONE_SIDED at most."""
     with wb.read() as s:
         reader = find_reader(s, seat.corpus_id, seat.annotator_id, may_label=True)
         labels = () if reader.sees_all else rows.list_labels_of_corpus(s, seat.corpus_id)
