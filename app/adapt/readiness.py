@@ -255,9 +255,9 @@ def _find_problem(
             reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
         )
     if not parts.held_out:
-        labelled = (x.question for x in composition.questions)
+        questions = (x.question for x in composition.questions)
         another = "Label an incorrect sentence of one more question that has a correct one."
-        missing = another if any(q.positives and not q.negatives for q in labelled) else ""
+        missing = another if any(q.positives and not q.negatives for q in questions) else ""
         remedy = reasons or missing or "Label one more, with both kinds of labels."
         return f"No question can be held out to compare before and after. {remedy}"
     if not any(q.has_both_labels for q in parts.train):
