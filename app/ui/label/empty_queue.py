@@ -182,7 +182,7 @@ def _list_gaps(frame: Frame, desk: Desk | ListDesk) -> tuple["_Gap", ...]:
     wb, gaps = frame.wb, []
     if not readiness.count_labels(wb, frame.corpus.id).is_enough:
         reason = "A retrain compares before and after on questions that have labels of both kinds."
-        action = "Label incorrect sentences of them"
+        action = "Label their incorrect sentences"
         gaps.append(_Gap(CORRECT, progress.list_one_sided(wb, desk.seat, CORRECT), action, reason))
     reason = "A retrain learns nothing from a question until a sentence of it is labelled correct."
     action = "Look for their answers"
