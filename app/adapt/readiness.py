@@ -129,12 +129,14 @@ class Readiness:
 class LabelCount:
     """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
     an incorrect one; `missing`: how many more labels make `MIN_QUESTIONS` of them, one of which is held out. Fewer may
-    do, as with a shipped corpus, which has questions to measure on: `is_enough` says whether a retrain can start."""
+    do, as with a shipped corpus, which has questions to measure on: `is_enough` says whether a retrain can start.
+    `kept_apart`: labelled questions that are for validation and measuring alone; 0 where none is `missing`."""
 
     labels: int
     missing: int
     complete: int = 0
     is_enough: bool = False
+    kept_apart: int = 0
 
 
 def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
@@ -147,7 +149,9 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
     rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
     missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
-    return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), _is_enough(wb, corpus_id, rows))
+    kept_apart = len(progress.count_outcomes_by_question(wb, corpus_id)) - len(rows) if missing else 0
+    is_enough = _is_enough(wb, corpus_id, rows)
+    return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), is_enough, kept_apart)
 
 
 def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
@@ -251,7 +255,10 @@ def _find_problem(
             reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
         )
     if not parts.held_out:
-        remedy = reasons or "Label one more, with both kinds of labels."
+        questions = (x.question for x in composition.questions)
+        another = "Label an incorrect sentence of one more question that has a correct one."
+        missing = another if any(q.positives and not q.negatives for q in questions) else ""
+        remedy = reasons or missing or "Label one more, with both kinds of labels."
         return f"No question can be held out to compare before and after. {remedy}"
     if not any(q.has_both_labels for q in parts.train):
         return "No training question has both a correct and an incorrect sentence: label both for some more questions."

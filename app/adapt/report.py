@@ -124,6 +124,11 @@ class LabelCounts:
     origins: dict[str, int] = field(default_factory=dict)
     givers: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def useful_questions(self) -> int:
+        """Those that the ranker learnt from."""
+        return self.questions - self.skipped_questions
+
 
 @dataclass(frozen=True, slots=True)
 class RetrainReport:

@@ -25,7 +25,7 @@ from db.repositories import queues
 
 SESSION_PAUSE = timedelta(minutes=5)  # a longer pause ends a session
 PACE_EVENTS, MIN_PACE_LABELS = 30, 10
-MAX_INCORRECT_ONLY = 100  # questions in one address
+MAX_ONE_SIDED = 100  # questions in one address
 SLOW_COUNT_SECONDS, CACHE_FACTOR, MAX_CACHE_SECONDS = 0.1, 10, 10.0  # a slow count is cached ten times as long
 T = TypeVar("T")
 
@@ -119,19 +119,19 @@ def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collec
     return kinds
 
 
-def list_incorrect_only(wb: Workbench, seat: Seat) -> tuple[int, ...]:
-    """Questions of the queues that have incorrect labels, no correct one, and sentences that this annotator can label,
-    as far as they may know; MAX_INCORRECT_ONLY at most."""
+def list_one_sided(wb: Workbench, seat: Seat, kind: str) -> tuple[int, ...]:
+    """Questions of the queues that have labels of this kind, CORRECT or INCORRECT, none of the other, and sentences
+    that this annotator can label, as far as they may know; MAX_ONE_SIDED at most."""
     with wb.read() as s:
         reader = find_reader(s, seat.corpus_id, seat.annotator_id, may_label=True)
         labels = () if reader.sees_all else rows.list_labels_of_corpus(s, seat.corpus_id)
         hidden = {question_id for question_id, _ in reader.find_hidden_pairs(labels)}
-        questions = tuple(q for q in rows.list_questions_without_correct(s, seat.corpus_id) if q not in hidden)
+        questions = tuple(q for q in rows.list_one_sided_questions(s, seat.corpus_id, kind) if q not in hidden)
         if not questions:
             return ()
         narrow = replace(seat, queue=TOPS, pool=(), questions=questions)
         request = request_queue(s, narrow, find_rules(s, seat.corpus_id))
-        return tuple(queues.list_open_question_ids(s, request, wb.clock(), MAX_INCORRECT_ONLY))
+        return tuple(queues.list_open_question_ids(s, request, wb.clock(), MAX_ONE_SIDED))
 
 
 def _measure_pace(now: datetime, times: list[datetime]) -> float | None:

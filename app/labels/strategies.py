@@ -233,7 +233,7 @@ QUEUES = {
             description="Questions that still need a label, the best candidate first.",
             order=Order(_without_label),
             explain=lambda e: f"{_rank(e).capitalize()}, the best without a label.",
-            when_empty="Nothing is left: every question has the labels it needs, or somebody else is labelling it.",
+            when_empty="Nothing is left: every question is labelled, or somebody else is labelling it.",
         ),
         Queue(
             name="uncertain",

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 _READING_MESSAGE = "The corpus “{}” is being read. It opens in a moment."
+MODEL_BOX_CHARS = 26  # of the box in the side bar; a longer name is cut in it, and stands below in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +281,10 @@ def _choose_version(wb: Workbench) -> str:
     _report_missing("as2_model", target, names, "There is no model called “{}” any more. This is the one in use.")
     start = target if target in names else active
     index = 0 if _set_model(names, start, active) else names.index(start)
+
+    def label(version: str) -> str:
+        return f"{version} ({name_version_state('active' if version == active else states[version])})"
+
     name = st.selectbox(
         "Model",
         names,
@@ -287,8 +292,10 @@ def _choose_version(wb: Workbench) -> str:
         key="as2_model",
         on_change=_forget_missing,
         args=("as2_model",),
-        format_func=lambda n: f"{n} ({name_version_state('active' if n == active else states[n])})",
+        format_func=label,
     )
+    if len(label(name)) > MODEL_BOX_CHARS:
+        st.caption(plain(label(name)))
     url.put(model=None if name == active else name)
     return name
 

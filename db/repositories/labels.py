@@ -279,14 +279,15 @@ def list_labels_in_documents(session: Session, question_id: int) -> list[Row]:
     return list(session.execute(of_question.where(in_use.exists())))
 
 
-def list_questions_without_correct(session: Session, corpus_id: int) -> list[int]:
-    """Ids of the queues' questions that a retrain may learn from, with a pair that comes to incorrect and none that
-    comes to correct."""
+def list_one_sided_questions(session: Session, corpus_id: int, kind: str) -> list[int]:
+    """Ids of the queues' questions that a retrain may learn from, with a pair that comes to `kind`, which is correct or
+    incorrect, and none that comes to the other."""
     outcomes = _select_outcomes(corpus_id)
     correct, incorrect = (func.sum(case((outcomes.outcome == kind, 1), else_=0)) for kind in (CORRECT, INCORRECT))
     questions = select(outcomes.question_id).join(Question, Question.id == outcomes.question_id)
     questions = questions.where(Question.queued, Question.split.not_in(KEPT_APART)).group_by(outcomes.question_id)
-    return list(session.scalars(questions.having(correct == 0, incorrect > 0)))
+    present, absent = (correct, incorrect) if kind == CORRECT else (incorrect, correct)
+    return list(session.scalars(questions.having(absent == 0, present > 0)))
 
 
 def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:

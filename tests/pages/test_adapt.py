@@ -81,7 +81,7 @@ def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took
     first = "A retrain on up to 200 questions takes one to three minutes on two free cores."
     assert first in texts(open_adapt())
     result = stored.retrain_result()
-    result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 100}}
+    result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 105, "skipped_questions": 5}}
     put_job(wb, state="done", corpus_id=TOWERS, result=result)
     put_job(wb, state="failed", corpus_id=TOWERS)
     monkeypatch.setattr(queue.rows, "list_events", None)  # there may be thousands of a retrain
@@ -609,7 +609,7 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     job = put_retrain(wb, "done", result=result)
     at = open_adapt({"job": str(job)})
     assert "AP</th><td>0.512</td><td>0.654</td><td>0.702<small>" in markup(at)
-    assert "Not reranked: in BM25's order" in texts(at) and "Before is the shipped model" not in texts(at)
+    assert "Not reranked: in BM25's order" in texts(at) and "The shipped model has" not in texts(at)
     spread = statistics.stdev([0.25] * 12 + [-0.2] * 3 + [0.0] * 20)
     smallest = 2.8016 * spread / 35**0.5
     assert f"With these 35 held-out questions, a change of {smallest:.3f} AP or more would have been seen" in texts(at)
@@ -617,7 +617,7 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     result["baselines"] = [{"name": "retrieval", "metrics": shipped}, {"name": "shipped", "metrics": result["before"]}]
     stored.change_job(wb, job, result=dict(result))
     at = open_adapt({"job": str(job)})
-    assert "Not reranked: the order of retrieval. Before is the shipped model." in texts(at)
+    assert "Not reranked: the order of retrieval. The shipped model has the same figures as before." in texts(at)
     assert markup(at).count("not reranked</th><th>before</th>") == 1
 
 
@@ -801,7 +801,7 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     change_version(wb, "starter-3", metrics=metrics)
     at = open_result(wb, difference=difference)
     assert f"<b>{headline} on 35 questions</b>" in markup(at)
-    nothing = "Nothing speaks for changing. Keep cascade, and label more questions." in texts(at)
+    nothing = "Without a clear difference, keep cascade and label more questions." in texts(at)
     assert nothing == (headline == "No clear difference")
     assert at.button(key="adapt_promote").proto.type == ("primary" if headline == "Better" else "secondary")
     assert "cascade is in use, for all corpora. Promote **starter-3** instead?" in texts(at)
@@ -814,7 +814,7 @@ def test_nothing_speaks_against_new_probabilities_that_keep_the_order(wb):
     change_version(wb, "starter-3", metrics={"AP": 0.7, "before AP": 0.7, "paired": result["paired"]})
     stored.change_card(wb, "starter-3", retrain_kind="calibration")
     at = open_adapt({"version": "starter-3"})
-    assert "Nothing speaks for changing" not in texts(at)
+    assert "Without a clear difference" not in texts(at)
     assert at.button(key="adapt_promote").proto.type == "primary"
 
 

@@ -30,6 +30,13 @@ def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wb)
     assert "There is no model" not in texts(at)
 
 
+def test_a_name_that_the_model_box_cuts_stands_below_it(wb):
+    assert "starter-3 (not promoted)" not in [c.value for c in open_page("ask", {"model": "starter-3"}).caption]
+    stored.put_version(wb, "ferndale-town-hall-10")
+    at = open_page("ask", {"model": "ferndale-town-hall-10"})
+    assert "ferndale-town-hall-10 (not promoted)" in [c.value for c in at.sidebar.caption]
+
+
 def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(wb):
     at = open_page("ask", {"corpus": "nope", "q": "Who?"}).run()
     assert "There is no corpus called “nope” here" in at.warning[0].value

@@ -178,6 +178,8 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
     assert [q for _, q, _ in stored.list_asked(wb)] == [QUESTION, typed]
     assert not any("Showing results" in m.value for m in at.markdown)
     assert at.query_params["as_typed"] == "1"
+    unmarked = ask_question({"q": typed.removesuffix("?")})
+    assert f"Showing results for **{QUESTION.removesuffix('?')}**" in [m.value for m in unmarked.markdown]
     ask_question({"q": typed, "as_typed": "1"})
     assert stored.list_asked(wb)[-1][1] == typed
 
@@ -460,7 +462,9 @@ def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(wb, monkeyp
 
 
 def test_a_question_nothing_comes_near_is_answered_with_what_to_do(wb):
-    assert "Rephrase the question, or choose another corpus" in open_ask({"q": "zebra"}).info[0].value
+    at = open_ask({"q": "zebra"})
+    assert "Rephrase the question, or choose another corpus" in at.info[0].value
+    assert any(x.proto.label.endswith("Add a synonym") for x in at.get("page_link"))
 
 
 def test_without_any_corpus_the_page_points_to_data(wb):

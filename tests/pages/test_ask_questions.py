@@ -103,7 +103,7 @@ def test_a_label_on_a_question_that_is_kept_apart_brings_no_retrain_nearer(wb, m
     for question, part in ((1, "dev"), (2, "test")):
         stored.set_split(wb, question, part)
         annotation.give_label(wb, question_id=question, sentence_id=1, annotator_id=me.id, label="correct")
-    assert count_labels(wb, TOWERS) == LabelCount(2, 8)
+    assert count_labels(wb, TOWERS) == LabelCount(2, 8, kept_apart=2)
 
 
 def test_the_line_speaks_of_one_and_of_many():

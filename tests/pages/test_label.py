@@ -329,7 +329,7 @@ def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one
         label(wb, ann, (item.question_id, item.sentence_id), "incorrect" if is_bridge else "correct")
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = open_page("label", {"queue": "unlabelled", "mode": mode})
-    assert "Nothing is left: every question has the labels it needs" in markup(at)
+    assert "Nothing is left: every question is labelled" in markup(at)
     assert "1 question has incorrect labels only." in markup(at)
     at = at.button(key="label_incorrect_only").click().run()
     assert at.selectbox(key="label_queue").value == "tops"
@@ -339,6 +339,18 @@ def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one
     assert not at.warning
     press(at, "rest")
     assert "incorrect labels only" not in markup(open_page("label"))  # all of it has been read
+
+
+def test_where_correct_labels_alone_keep_a_retrain_from_starting_incorrect_ones_are_one_press_away(wb, ann):
+    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = open_page("label", {"queue": "unlabelled", "mode": "list"})
+    assert "correct labels only, and a first retrain needs some with an incorrect one, too." in markup(at)
+    at = at.button(key="label_correct_only").click().run()
+    desk = at.session_state["_label_desk"]
+    assert isinstance(desk, ListDesk) and desk.item.question_id in desk.seat.questions
+    assert [row.is_open for row in desk.item.rows] == [False, *[True] * 5]  # ann labelled the first
 
 
 def test_a_finished_queue_mentions_no_incorrect_labels_where_a_sentence_is_correct(wb, ann):
@@ -1098,7 +1110,8 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, SECOND, "incorrect")
     assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
     stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
-    assert "label: 0 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
+    note = "0 of 4 needed for a retrain (1 question is kept for validation and measuring)"
+    assert note in texts(open_label({"queue": "random"}))
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
     assert open_page("adapt").button(key="adapt_start").disabled

@@ -152,12 +152,12 @@ def _draw_metrics(report: RetrainReport) -> None:
 
 def describe_baselines(report: RetrainReport) -> str:
     """What the columns beside before and after are."""
-    is_shipped = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)
+    is_same = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)  # it, or by chance
     texts = [
         f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
     ]
-    if is_shipped:
-        texts.append("Before is the shipped model.")
+    if is_same:
+        texts.append("The shipped model has the same figures as before.")
     return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
 
 
@@ -388,7 +388,7 @@ def _describe_questions(report: RetrainReport) -> str:
         are = "is" if n.skipped_questions == 1 else "are"
         rest = f"{n.skipped_questions:,} of the {n.questions:,} {are} left out, with labels of one kind only"
         inside = "; ".join(filter(None, (origins, _describe_label_counts(n), rest if n.skipped_questions else "")))
-        useful = count(n.questions - n.skipped_questions, "question")
+        useful = count(n.useful_questions, "question")
         parts.append(f"Trained on {useful}" + (f" ({inside})" if inside else ""))
     if n.dev_questions:
         parts.append(count(n.dev_questions, "validation question"))

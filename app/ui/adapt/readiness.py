@@ -167,7 +167,7 @@ def _describe_time(wb: Workbench) -> str:
     if last is None or not last.result:
         return "A retrain on up to 200 questions takes one to three minutes on two free cores."
     report = RetrainReport.from_json(last.result)
-    questions = report.labels.questions  # which results of older programs lack
+    questions = report.labels.useful_questions  # which results of older programs lack
     amount = f", with {count(questions, 'training question')}" if questions else ""
     return f"The last retrain took {describe_seconds(report.seconds)}{amount}."
 

@@ -76,7 +76,7 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     sets_probabilities = registry.load_card(frame.wb, version.name).get("retrain_kind") == CALIBRATION  # not the order
     is_unclear = change is not None and change.outcome is Outcome.UNCLEAR and not sets_probabilities
     if is_unclear and version.parent == active:
-        st.markdown(f"Nothing speaks for changing. Keep {plain(active)}, and label more questions.")
+        st.markdown(f"Without a clear difference, keep {plain(active)} and label more questions.")
     elif change is not None and active and version.parent not in (None, active):
         st.markdown(f"It was compared with {plain(version.parent or '')}, not with {plain(active)}: Compare does that.")
     is_gain = sets_probabilities or (change is not None and change.is_clear_gain and version.parent == active)

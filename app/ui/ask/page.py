@@ -26,7 +26,7 @@ from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked_note
-from app.ui.ask.notes.synonym_link import draw_synonym_link, make_address
+from app.ui.ask.notes.synonym_link import draw_link_to_synonyms, draw_synonym_link, make_address
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
@@ -154,18 +154,23 @@ def _draw_question(page: AskPage) -> None:
             "Rephrase the question, or choose another corpus.",
             icon=":material/search_off:",
         )
+        draw_link_to_synonyms(page.frame)
 
 
 def _draw_above(page: AskPage, answer: Answer) -> None:
-    """What was made of the question: its correction, and hints on it."""
+    """What was made of the question: its correction, and hints on it. Without the question mark that nobody typed."""
+
+    def show(text: str) -> str:
+        return text if page.question.rstrip().endswith("?") else text.removesuffix("?")
+
     with page.above:
         if answer.spelling_before:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
+                st.markdown(f"Showing results for **{plain(show(answer.question))}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
         if answer.expanded_question != answer.question:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(f"Read as: {plain(answer.expanded_question)}", width="content")
+                st.caption(f"Read as: {plain(show(answer.expanded_question))}", width="content")
                 navigation.to("data", "Synonyms", **make_address(page.frame))
         draw_hints(answer)
         draw_link_limit(page.question)

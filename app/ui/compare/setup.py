@@ -47,7 +47,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         return
     own = f"{CORPUS_PREFIX}{corpus_name}"
     _follow_corpus(own, sets)
-    left_column, right_column = st.columns([1.4, 1], gap="large")
+    left_column, right_column = st.columns([1.3, 1], gap="large")
     with left_column:
         rankers = st.multiselect(
             "Rankers",

@@ -40,7 +40,7 @@ def draw(frame: Frame) -> None:
     if not matches:
         st.info("No document matches. Try a shorter part of its title or file name.", icon=":material/search_off:")
         return
-    left, right = st.columns([1, 1.2], gap="large")
+    left, right = st.columns([1.1, 1], gap="large")
     with left:
         is_several = corpus.documents > 1 and document_deletion.choose_several(frame)
         selection = _choose_several(matches) if is_several else []

@@ -4,10 +4,12 @@ Queues offer what a model has ranked. Questions that came with labels or a file 
 job that ranks some.
 """
 
+from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
+from app.adapt import readiness
 from app.ask import question_management
 from app.jobs import queue
 from app.jobs.kinds import JobKind
@@ -26,6 +28,7 @@ from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
+from as2core.types import CORRECT, INCORRECT
 
 RANK_FIRST = (
     "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
@@ -149,7 +152,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
     is_complete = not next_question.has_unranked(frame.wb, desk.seat)
     is_over = is_complete and not others
-    wrong_only = progress.list_incorrect_only(frame.wb, desk.seat) if is_over and queue_kind.name == UNLABELLED else ()
+    gaps = _list_gaps(frame, desk) if is_over and queue_kind.name == UNLABELLED else ()
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:
@@ -158,9 +161,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
         why = f"{others or 'Nothing is left for you here.'} {state} Other queues are above."
         if is_over:
             why = queue_kind.when_empty or why
-        if wrong_only:
-            at_least = "At least " if len(wrong_only) == progress.MAX_INCORRECT_ONLY else ""
-            why += f" {at_least}{count(len(wrong_only), 'question has', 'questions have')} incorrect labels only."
+        why += "".join(f" {gap.describe()}" for gap in gaps)
         _draw_message(title, f"{why}{_describe_skips(desk)}")
     if job is not None and job.error and not is_complete:
         st.error(plain(job.error), icon=":material/error:")
@@ -169,12 +170,40 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
-        if wrong_only:
-            st.button("Look for their answers", key="label_incorrect_only", icon=":material/arrow_forward:",
-                      help="A retrain learns nothing from a question until a sentence of it is labelled correct.",
-                      on_click=_open_lists, args=(wrong_only,))  # fmt: skip
+        for gap in gaps:
+            st.button(gap.action, key=f"label_{gap.kind}_only", icon=":material/arrow_forward:", help=gap.reason,
+                      on_click=_open_lists, args=(gap.questions,))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
+
+
+def _list_gaps(frame: Frame, desk: Desk | ListDesk) -> tuple["_Gap", ...]:
+    """Questions without an incorrect label matter only until a first retrain has questions to measure on."""
+    wb, gaps = frame.wb, []
+    if not readiness.count_labels(wb, frame.corpus.id).is_enough:
+        reason = "A retrain compares before and after on questions that have labels of both kinds."
+        action = "Label their incorrect sentences"
+        gaps.append(_Gap(CORRECT, progress.list_one_sided(wb, desk.seat, CORRECT), action, reason))
+    reason = "A retrain learns nothing from a question until a sentence of it is labelled correct."
+    action = "Look for their answers"
+    gaps.append(_Gap(INCORRECT, progress.list_one_sided(wb, desk.seat, INCORRECT), action, reason))
+    return tuple(gap for gap in gaps if gap.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Questions with labels of one kind only, and what to do about it."""
+
+    kind: str
+    questions: tuple[int, ...]
+    action: str
+    reason: str
+
+    def describe(self) -> str:
+        at_least = "At least " if len(self.questions) == progress.MAX_ONE_SIDED else ""
+        have = count(len(self.questions), "question has", "questions have")
+        needs = ", and a first retrain needs some with an incorrect one, too" if self.kind == CORRECT else ""
+        return f"{at_least}{have} {self.kind} labels only{needs}."
 
 
 def _describe_unranked(job: JobView | None) -> str:

@@ -55,7 +55,9 @@ def draw_retrain(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
         if counts.missing and not counts.is_enough:
             done = f"{counts.complete} of {readiness.MIN_QUESTIONS} needed for a retrain"
-            st.markdown(f"Questions with a correct and an incorrect label: {done}")
+            apart = count(counts.kept_apart, "question is", "questions are") if counts.kept_apart else ""
+            note = f" ({apart} kept for validation and measuring)" if apart else ""
+            st.markdown(f"Questions with a correct and an incorrect label: {done}{note}")
         else:
             st.markdown(ENOUGH if counts.is_enough else NOT_YET, width="content")
             navigation.to("adapt", "Adapt")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -190,6 +191,22 @@ def test_the_preview_counts_what_is_presumed(wb, corpus_id, ann):
     assert plain.presumed == 0
     assert ready.presumed > 0
     assert ready.train_incorrect == plain.train_incorrect + ready.presumed
+
+
+@pytest.mark.parametrize(
+    ("label", "remedy"),
+    [(1, "Label an incorrect sentence of one more question that has a correct one."),
+     (0, "Label one more, with both kinds of labels.")],
+)  # fmt: skip
+def test_where_none_can_be_held_out_what_is_missing_is_asked_for(wb, corpus_id, monkeypatch, label, remedy):
+    """As where unlabelled sentences count as incorrect in training, and not in measuring."""
+    full = snapshot.compose(wb, corpus_id, RetrainSettings(), preview=True)
+    parts = replace(full.parts, train=(*full.parts.train, *full.parts.dev, *full.parts.held_out), dev=(), held_out=())
+    first = full.questions[0]
+    one_sided = replace(first.question, candidates=tuple(c for c in first.question.candidates if c.label == label))
+    composition = replace(full, parts=parts, questions=(replace(first, question=one_sided), *full.questions[1:]))
+    monkeypatch.setattr(snapshot, "compose", lambda *_, **__: composition)
+    assert readiness.check_readiness(wb, corpus_id).problems[0].endswith(remedy)
 
 
 def test_the_share_of_correct_labels_is_of_those_that_were_given(wb, corpus_id, monkeypatch):

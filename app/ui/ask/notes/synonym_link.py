@@ -17,7 +17,11 @@ def draw_synonym_link(frame: Frame, answer: Answer, arrangement: Arrangement, la
     is_answered = bool(arrangement.top) or CORRECT in labels or bool(answer.is_answer[arrangement.own])
     with st.container(key="as2-synonym"):
         if answer.is_calibrated and answer.expanded_question == answer.question and not is_answered:
-            navigation.to("data", "Does a word mean something else here? Add a synonym", **make_address(frame))
+            draw_link_to_synonyms(frame)
+
+
+def draw_link_to_synonyms(frame: Frame) -> None:
+    navigation.to("data", "Does a word mean something else here? Add a synonym", **make_address(frame))
 
 
 def make_address(frame: Frame) -> dict[str, str]:
