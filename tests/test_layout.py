@@ -177,7 +177,7 @@ def test_compose_hands_the_database_any_password_that_its_server_has():
     url = re.fullmatch(r"\$\{COMPOSE_PROFILES:\+(.+)\}", services["app"]["AS2_DATABASE_URL"])[1]
     assert make_url(url).password is None  # an address would take an @ or a % in it for something else
     for name in ("app", "worker"):
-        assert services[name]["PGPASSWORD"] == services["db"]["POSTGRES_PASSWORD"]
+        assert services[name]["PGPASSWORD"] == services["db"]["POSTGRES_PASSWORD"] == "${AS2_DB_PASSWORD:-}"
         assert services[name].items() >= compose["x-workbench"]["environment"].items()
 
 

@@ -10,7 +10,15 @@ NO_OBJECT = "the body is not a JSON object: send one, with the header Content-Ty
 # fields of several kinds, of which pydantic finds each at fault: what to give for all of it, and for one of it
 UNIONS = {
     "documents": ("give a list", "give a text, or an object with a text and perhaps a title"),
-    "input": ("give a text, or a list of texts", "give a text"),
+    "input": (
+        "give a text, or a list of texts",
+        "give a text, no token ids (LangChain: check_embedding_ctx_length=False)",
+    ),
+}
+MISSING = {  # field -> what to do where it is not there
+    "documents": "give a list of texts; `texts`, as Hugging Face's TEI has them, go to /rerank",
+    "input": "give a text, or a list of texts",
+    "query": "give the question",
 }
 PRECISE = ("string_unicode", "string_too_long", "too_short", "too_long")  # of the right kind, and wrong otherwise
 
@@ -33,6 +41,9 @@ def _describe(error: Error) -> str:
     if not place or (kind == "model_attributes_type" and len(place) == 1):
         return NO_OBJECT
     own = _shorten(place)
+    if kind == "missing":
+        remedy = MISSING.get(str(own[-1]))
+        return f"{_write(own)}: {error['msg']}" + (f": {remedy}" if remedy else "")
     is_of_union = len(own) < len(place) and kind not in PRECISE
     return f"{_write(own)}: {UNIONS[str(own[0])][len(own) > 1] if is_of_union else error['msg']}"
 

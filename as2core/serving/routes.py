@@ -38,7 +38,11 @@ from as2core.version import __version__
 
 log = logging.getLogger(__name__)
 KEY_SCHEMES = (HTTPBearer(auto_error=False), APIKeyHeader(name="X-API-Key", auto_error=False))
-UNREADABLE = "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply"
+UNREADABLE = (
+    "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply, and without numbers of "
+    "thousands of digits"
+)
+NO_SUCH_PATH = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
 STATUS = {UnknownRanker: 404, BadSetting: 400, TooManyRequests: 429, Cancelled: 499}  # of other errors: 503
 MAX_PROBLEMS = 10  # of an invalid request, in the answer
@@ -168,6 +172,17 @@ def describe(rankers: ServedRankers, max_requests: int) -> Info:
     )
 
 
+def _describe_refusal(request: Request, error: HTTPException) -> str:
+    """What FastAPI says of a request that reached no function of ours, and what to do."""
+    if error.status_code == 400:  # it could not read the body, and says no more
+        return UNREADABLE
+    if error.status_code == 404:
+        return f"{error.detail}: {NO_SUCH_PATH}"
+    if error.status_code == 405 and error.headers:
+        return f"{error.detail}: {request.method} is not for this path, use {error.headers['Allow']}"
+    return str(error.detail)
+
+
 def _add_errors(app: FastAPI) -> None:
     def respond(status: int, message: str, detail: object = None, headers: Any = None) -> JSONResponse:
         return JSONResponse({"detail": message if detail is None else detail, "message": message}, status, headers)
@@ -185,10 +200,8 @@ def _add_errors(app: FastAPI) -> None:
         return respond(422, describe_problems(errors), [{"loc": e["loc"], "msg": e["msg"]} for e in errors])
 
     @app.exception_handler(AnyHTTPException)
-    def http_response(_request: Request, error: HTTPException) -> JSONResponse:
-        is_unread = error.status_code == 400  # FastAPI says no more than that it could not read the body
-        message = UNREADABLE if is_unread else str(error.detail)
-        return respond(error.status_code, message, headers=error.headers)
+    def http_response(request: Request, error: HTTPException) -> JSONResponse:
+        return respond(error.status_code, _describe_refusal(request, error), headers=error.headers)
 
     @app.exception_handler(Exception)
     def unexpected_response(_request: Request, error: Exception) -> JSONResponse:

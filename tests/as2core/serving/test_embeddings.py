@@ -52,7 +52,12 @@ def test_numbers_come_packed_where_the_client_wants_them_so(client, ranker):
         ({"input": TEXTS, "model": "text-embedding-3-small"}, 404, "known: bi-encoder"),
         ({"input": TEXTS, "dimensions": 8}, 400, "the vectors of bi-encoder have 32"),
         ({"input": []}, 422, "at least 1 item"),
-        ({"input": [[1, 2, 3]]}, 422, "input[0]: give a text"),
+        (
+            {"input": [[1, 2, 3]]},
+            422,
+            "input[0]: give a text, no token ids (LangChain: check_embedding_ctx_length=False)",
+        ),
+        ({}, 422, "input: Field required: give a text, or a list of texts"),
     ],
 )
 def test_what_cannot_be_embedded_is_refused_with_the_reason(client, body, status, message):

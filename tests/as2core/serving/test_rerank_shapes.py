@@ -100,7 +100,10 @@ def test_the_description_of_the_api_lists_every_path(client):
     [
         ("/v1/rerank", {"query": QUERY, "documents": []}, 422, "documents: List should have at least 1 item"),
         ("/rerank", {"query": QUERY, "texts": [1]}, 422, "texts[0]: Input should be a valid string"),
-        ("/rerank", {"query": QUERY}, 422, "documents: Field required"),
+        ("/rerank", {"query": QUERY}, 422, "documents: Field required: give a list of texts"),
+        ("/v1/rerank", {"query": QUERY, "texts": ["a"]}, 422, "go to /rerank"),
+        ("/v1/v1/rerank", {"query": QUERY, "documents": ["a"]}, 404, "Not Found: POST to /v1/rerank"),
+        ("/health", {}, 405, "Method Not Allowed: POST is not for this path, use GET"),
         ("/v2/rerank", {"query": QUERY, "documents": TEXTS, "model": "grand"}, 404, "known: bm25, jaccard"),
         ("/v3/rerank", {}, 404, "Not Found"),
         ("/v1/rerank", {"query": QUERY, "documents": ["a", None]}, 422, "documents[1]: give a text, or an object"),
@@ -189,5 +192,6 @@ def test_a_body_that_cannot_be_read_says_what_one_has_to_be(client, body):
     assert answer.status_code == 400
     assert (
         answer.json()["message"]
-        == "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply"
+        == "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply, and without numbers "
+        "of thousands of digits"
     )
