@@ -79,16 +79,17 @@ def list_versions() -> dict[str, Path]:
 
 
 def note_trained_on(spec: str, questions: Collection[str]) -> list[str]:
-    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none. Raises
-    BadSetting."""
+    """What it means for the figures that a ranker was trained, or validated, on some of the questions; nothing if on
+    none. Raises BadSetting."""
     from as2core.rankers.catalog import split_spec
-    from as2core.training_record import describe_overlap, list_trained_on
+    from as2core.training_record import describe_overlap, list_trained_on, list_validated_on
 
     def find_folder(version: str) -> Path:
         name, _ = split_spec(version)
         return list_versions().get(name, Path(name))
 
-    return describe_overlap(spec, list_trained_on(spec, find_folder), questions)
+    trained_on, validated_on = list_trained_on(spec, find_folder), list_validated_on(spec, find_folder)
+    return describe_overlap(spec, trained_on, questions, validated_on=validated_on)
 
 
 def read_questions(spec: str, *, titles: bool = True) -> list[Question]:

@@ -1,7 +1,8 @@
 """Which questions a ranker was trained on: its figures on those are too high.
 
-A version's card lists its questions and its ancestors'; a shipped model was trained on the starter corpus's train part
-as well, which its card does not repeat. Of a ranker made of others all parts count.
+A version's card lists its questions and its ancestors', and apart from them those that validated the training. A
+shipped model was trained on the starter corpus's train part as well, which its card does not repeat. Of a ranker made
+of others all parts count.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from as2core.data.source import is_folder
 from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
 
 CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
+TRAINED_ON, VALIDATED_ON = "trained_on", "validated_on"  # lists of questions in a card
 SHIPPED_TRAINING_SET = "starter-train"
-_OVERLAP = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")  # as describe_overlap writes
+_OVERLAP = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")  # as _describe_training writes
 
 
 def read_shipped_training() -> list[str]:
@@ -49,24 +51,46 @@ def list_trained_on(
     else:
         folder = find_folder(spec)
     for card in CARDS:
-        texts = _read(folder / card).get("trained_on")
-        questions.update(str(text) for text in (texts if isinstance(texts, list) else ()))
+        questions.update(_read_texts(folder / card, TRAINED_ON))
     if is_folder(folder) and folder.resolve().parent == models_dir.resolve():
         questions.update(read_shipped())
     return questions.union(*map(list_part, read_saved_parts(folder)))
 
 
-def describe_overlap(spec: str, trained_on: Collection[str], questions: Collection[str]) -> list[str]:
-    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
-    texts = set(trained_on)
-    if not (overlap := sum(text in texts for text in questions)):
-        return []
-    name = drop_settings(spec)
-    return [
-        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
+def list_validated_on(spec: str, find_folder: Callable[[str], Path]) -> set[str]:
+    """The questions that validated the training of a ranker, or of one it is made of; `find_folder` as above. Raises
+    BadSetting for a spec that cannot be read."""
+    questions = set().union(*(list_validated_on(part.spec, find_folder) for part in list_parts(spec)))
+    if spec.partition(":")[0] in CATALOG:
+        return questions
+    folder = find_folder(spec)
+    questions.update(*(_read_texts(folder / card, VALIDATED_ON) for card in CARDS))
+    return questions.union(*(list_validated_on(part, find_folder) for part in read_saved_parts(folder)))
+
+
+def describe_overlap(
+    spec: str, trained_on: Collection[str], questions: Collection[str], *, validated_on: Collection[str] = ()
+) -> list[str]:
+    """What it means for the figures that a ranker was trained, or validated, on some of the questions; nothing if on
+    none."""
+    name, total, notes = drop_settings(spec), len(questions), []
+    texts, validation_texts = set(trained_on), set(validated_on) - set(trained_on)
+    if overlap := sum(text in texts for text in questions):
+        notes.append(_describe_training(name, overlap, total))
+    if overlap := sum(text in validation_texts for text in questions):
+        notes.append(
+            f"{name} was validated on {overlap:,} of these {total:,} questions: they chose when its training ended and "
+            "how far its weights went, so its figures on them may be too high."
+        )
+    return notes
+
+
+def _describe_training(name: str, overlap: int, total: int) -> str:
+    return (
+        f"{name} was trained on {overlap:,} of these {total:,} questions, so its figures here are too high, "
         "intervals and tests included. Its card has figures on held-out questions (on Adapt, or by as2 versions "
         f"show '{name}')."
-    ]
+    )
 
 
 def count_trained_on(notes: Iterable[str], rankers: Collection[str]) -> dict[str, int]:
@@ -91,6 +115,11 @@ def read_saved_parts(folder: Path) -> list[str]:
     settings = _read(folder / "config.json").get("settings")
     parts = settings.get("rankers") if isinstance(settings, dict) else None
     return [str(part) for part in parts] if isinstance(parts, list) else []
+
+
+def _read_texts(file: Path, name: str) -> list[str]:
+    texts = _read(file).get(name)
+    return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
 def _read(file: Path) -> dict[str, object]:

@@ -35,6 +35,7 @@ from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.versions import save_version
+from as2core.training_record import TRAINED_ON, VALIDATED_ON
 from as2core.types import Json, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows
@@ -147,6 +148,13 @@ class _Retrain:
         vectors = snapshots.embed_questions(self.wb, [q.text for q in train], known_only=True)
         held_out, trained_on = self.snapshot.parts.held_out, set(self.base.trained_on)
         return plan_folds(train, held_out, trained_on=trained_on, vectors=vectors)
+
+    @property
+    def _validation_questions(self) -> Sequence[Question]:
+        """Those that choose how far gradient descent goes."""
+        if self.settings.is_fitted:
+            return ()
+        return training.sample_validation(self.snapshot.parts.dev, self.settings.seed)
 
     @property
     def _calibration_questions(self) -> Sequence[Question]:
@@ -283,6 +291,10 @@ class _Retrain:
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
             shutil.rmtree(leftover, ignore_errors=True)
         trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}
+        validated_on = {
+            *loading.list_validated_on(wb, self.base.spec),
+            *(q.text for q in self._validation_questions),
+        }
         card = report.to_card() | {
             "note": self.settings.note,
             "job": job.id,
@@ -290,7 +302,8 @@ class _Retrain:
             "calibration": to_json(result.calibration) if result.calibration else f"that of {self.base.name}",
             "stopped_early": result.stopped_early,
             "created": wb.clock().isoformat(timespec="seconds"),
-            "trained_on": sorted(trained_on),
+            TRAINED_ON: sorted(trained_on),
+            VALIDATED_ON: sorted(validated_on),
         }
         with replace_file(job.folder / "result.json") as part:  # a kill leaves no half of it
             part.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")

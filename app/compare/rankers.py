@@ -88,5 +88,7 @@ def describe_destinations(names: Collection[str]) -> str:
 
 
 def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> list[str]:
-    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
-    return describe_overlap(spec, loading.list_trained_on(wb, spec), questions)
+    """What it means for the figures that a ranker was trained, or validated, on some of the questions; nothing if on
+    none."""
+    trained_on, validated_on = loading.list_trained_on(wb, spec), loading.list_validated_on(wb, spec)
+    return describe_overlap(spec, trained_on, questions, validated_on=validated_on)

@@ -112,13 +112,20 @@ def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
     spec. For a shipped model those of the starter corpus's train part, too. Raises BadSetting for a spec that cannot be
     read."""
 
-    def find_folder(spec: str) -> Path:
-        return (locate(wb, spec) or (Path(spec), ""))[0]
-
     def read_shipped() -> list[str]:
         return [q.text for q in load_starter(wb, "train")]
 
     questions = training_record.list_trained_on(
-        ranker, find_folder, models_dir=wb.settings.models_dir, read_shipped=read_shipped
+        ranker, _find_folder(wb), models_dir=wb.settings.models_dir, read_shipped=read_shipped
     )
     return sorted(questions)
+
+
+def list_validated_on(wb: Workbench, ranker: str) -> list[str]:
+    """The questions that validated its training, likewise. Raises BadSetting."""
+    return sorted(training_record.list_validated_on(ranker, _find_folder(wb)))
+
+
+def _find_folder(wb: Workbench) -> Callable[[str], Path]:
+    """A function from a version's directory, name or spec to where it is."""
+    return lambda spec: (locate(wb, spec) or (Path(spec), ""))[0]

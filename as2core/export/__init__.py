@@ -21,7 +21,9 @@ FORMATS = {
     "onnx": "one ONNX file with its tokenizer",
     "as2": "a version's directory as the workbench keeps it: all exits, any trainable ranker",
 }
-ORIGIN = ("name", "parent", "recipe", "data", "licence", "settings", "seed", "created", "trained_on")  # of a card
+ORIGIN = (  # of a card
+    "name", "parent", "recipe", "data", "licence", "settings", "seed", "created", "trained_on", "validated_on",
+)  # fmt: skip
 
 PROBES = (  # short, long, and without a known word
     ("When was the tower finished?", "The tower was finished in 1889."),

@@ -259,6 +259,9 @@ def test_a_version_and_its_export_tell_what_they_were_trained_on(tmp_path, card)
     (tmp_path / card).write_text(json.dumps({"trained_on": ["Why?"]}))
     [note] = lookup.note_trained_on(str(tmp_path), ["Why?", "How?"])
     assert note.startswith(f"{tmp_path} was trained on 1 of these 2 questions, so its figures here are too high")
+    (tmp_path / card).write_text(json.dumps({"trained_on": ["Why?"], "validated_on": ["Why?", "How?"]}))
+    _, note = lookup.note_trained_on(str(tmp_path), ["Why?", "How?", "When?"])
+    assert note.startswith(f"{tmp_path} was validated on 1 of these 3 questions: they chose when its training ended")
     (tmp_path / card).write_text("[]")
     assert lookup.note_trained_on(str(tmp_path), ["Why?"]) == []
 

@@ -25,6 +25,7 @@ from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import CASCADE
 from as2core.evaluation import Outcome
+from as2core.training_record import TRAINED_ON, VALIDATED_ON
 from as2core.types import CORRECT, INCORRECT, Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
@@ -41,7 +42,7 @@ BASELINES = {  # name -> heading, explanation
     **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
     SHIPPED: ("shipped", "the model that came with the program"),
 }
-LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
+LONG_KEYS = (TRAINED_ON, VALIDATED_ON, "per_question", "left_out")  # of a card; shown above, or too long to read
 
 
 def draw_card(

@@ -636,6 +636,10 @@ def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, corp
     assert {r["part"] for r in records} == {"train", "dev", "held_out"}
     assert len({r["qid"] for r in records}) == len(records) == 24
     assert all(c["label"] in (0, 1) for r in records for c in r["candidates"])
+    version, dev = job.result["version"], sorted(r["question"] for r in records if r["part"] == "dev")
+    assert registry.load_card(wb, version)["validated_on"] == dev
+    [note] = note_trained_on(wb, version, dev)
+    assert f"{version} was validated on {len(dev)} of these {len(dev)} questions" in note
 
 
 def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb, tmp_path):
