@@ -68,6 +68,8 @@ def test_a_session_with_the_keyboard_alone(page, small):
     assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
     page.keyboard.press("f")
     note = page.get_by_role("textbox", name="What should others check?")
+    expect(note).to_be_visible()
+    wait_until_idle(page)  # a run that draws the box anew would take what is typed
     note.fill("a, x and space are typed here")
     note.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
