@@ -39,33 +39,36 @@ def list_trained_on(
     """The questions that a ranker, or one it is made of, was trained on. `find_folder` gives the directory of a spec
     that is none of the catalog. Raises BadSetting for a spec that cannot be read."""
 
-    def list_part(part: str) -> set[str]:
-        return list_trained_on(part, find_folder, models_dir=models_dir, read_shipped=read_shipped)
+    def load_texts(folder: Path) -> list[str]:
+        is_shipped = is_folder(folder) and folder.resolve().parent == models_dir.resolve()
+        return [*_read_cards(folder, TRAINED_ON), *(read_shipped() if is_shipped else ())]
 
-    questions = set().union(*(list_part(part.spec) for part in list_parts(spec)))
-    if spec.partition(":")[0] in CATALOG:
-        model = find_shipped_model(spec)
-        if model is None:
-            return questions
-        folder = models_dir / model
-    else:
-        folder = find_folder(spec)
-    for card in CARDS:
-        questions.update(_read_texts(folder / card, TRAINED_ON))
-    if is_folder(folder) and folder.resolve().parent == models_dir.resolve():
-        questions.update(read_shipped())
-    return questions.union(*map(list_part, read_saved_parts(folder)))
+    return _gather(spec, find_folder, models_dir, load_texts)
 
 
 def list_validated_on(spec: str, find_folder: Callable[[str], Path]) -> set[str]:
-    """The questions that validated the training of a ranker, or of one it is made of; `find_folder` as above. Raises
-    BadSetting for a spec that cannot be read."""
-    questions = set().union(*(list_validated_on(part.spec, find_folder) for part in list_parts(spec)))
+    """The questions that validated the training of a ranker, or of one it is made of; a shipped
+    model lists none. `find_folder` as above. Raises BadSetting for a spec that cannot be read."""
+    return _gather(spec, find_folder, MODELS_DIR, lambda folder: _read_cards(folder, VALIDATED_ON))
+
+
+def _gather(
+    spec: str, find_folder: Callable[[str], Path], models_dir: Path, load_texts: Callable[[Path], list[str]]
+) -> set[str]:
+    """What `load_texts` gives for the directories of a ranker and of those that it is made of."""
+
+    def gather_part(part: str) -> set[str]:
+        return _gather(part, find_folder, models_dir, load_texts)
+
+    texts = set().union(*(gather_part(part.spec) for part in list_parts(spec)))
     if spec.partition(":")[0] in CATALOG:
-        return questions
-    folder = find_folder(spec)
-    questions.update(*(_read_texts(folder / card, VALIDATED_ON) for card in CARDS))
-    return questions.union(*(list_validated_on(part, find_folder) for part in read_saved_parts(folder)))
+        model = find_shipped_model(spec)
+        if model is None:
+            return texts
+        folder = models_dir / model
+    else:
+        folder = find_folder(spec)
+    return texts.union(load_texts(folder), *map(gather_part, read_saved_parts(folder)))
 
 
 def describe_overlap(
@@ -117,9 +120,10 @@ def read_saved_parts(folder: Path) -> list[str]:
     return [str(part) for part in parts] if isinstance(parts, list) else []
 
 
-def _read_texts(file: Path, name: str) -> list[str]:
-    texts = _read(file).get(name)
-    return [str(text) for text in texts] if isinstance(texts, list) else []
+def _read_cards(folder: Path, name: str) -> list[str]:
+    """The list of texts of this name in the cards of a directory."""
+    lists = (_read(folder / card).get(name) for card in CARDS)
+    return [str(text) for texts in lists if isinstance(texts, list) for text in texts]
 
 
 def _read(file: Path) -> dict[str, object]:

@@ -146,8 +146,12 @@ def _group_by_words(texts: Sequence[str]) -> list[int]:
     et al. 2008, "Efficient similarity joins for near duplicate detection".
     """
     words_of = [frozenset(tokenize(t)) or frozenset([t]) for t in texts]
+    from scipy.cluster.hierarchy import DisjointSet
+
     first_with: dict[frozenset[str], int] = {}
-    groups = _Groups([first_with.setdefault(words, i) for i, words in enumerate(words_of)])
+    groups = DisjointSet(range(len(texts)))
+    for i, words in enumerate(words_of):
+        groups.merge(i, first_with.setdefault(words, i))
     frequency = Counter(chain.from_iterable(first_with))
     # word -> (number of words, place of this one) -> group -> the texts so far
     having: defaultdict[str, defaultdict[tuple[int, int], dict[int, list[int]]]] = defaultdict(
@@ -161,37 +165,18 @@ def _group_by_words(texts: Sequence[str]) -> list[int]:
                 most_shared = min(size - place, other_size - other_place)
                 if most_shared < MIN_SHARED_WORDS * (size + other_size) - ROUNDING:
                     continue
-                groups.tidy(texts_by_group)
+                for old in [group for group in texts_by_group if groups[group] != group]:  # joined to another since
+                    texts_by_group.setdefault(groups[old], []).extend(texts_by_group.pop(old))
                 for group, others in texts_by_group.items():
-                    if group != groups.find(i) and any(_is_near(words, words_of[j]) for j in others):
-                        groups.join(i, group)
+                    if not groups.connected(i, group) and any(_is_near(words, words_of[j]) for j in others):
+                        groups.merge(i, group)
         for place, word in enumerate(rarest):
-            having[word][size, place].setdefault(groups.find(i), []).append(i)
-    return [groups.find(i) for i in range(len(texts))]
+            having[word][size, place].setdefault(groups[i], []).append(i)
+    return [groups[i] for i in range(len(texts))]
 
 
 def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= MIN_JACCARD * len(one | other)
-
-
-@dataclass(slots=True)
-class _Groups:
-    """Groups of positions, each known by one of its members: `parents` lead to it."""
-
-    parents: list[int]
-
-    def find(self, i: int) -> int:
-        while self.parents[i] != i:
-            self.parents[i] = i = self.parents[self.parents[i]]
-        return i
-
-    def join(self, i: int, j: int) -> None:
-        self.parents[self.find(i)] = self.find(j)
-
-    def tidy(self, members: dict[int, list[int]]) -> None:
-        """Put the lists of those that were joined since together, in place."""
-        for old in [group for group in members if self.parents[group] != group]:
-            members.setdefault(self.find(old), []).extend(members.pop(old))
 
 
 def _merge_by_meaning(labels: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -88,8 +88,8 @@ def _parse(report: Report, columns: Columns, row: list[str]) -> Row:
 
 
 def _join_judges(report: Report, docid: str, ratings: Mapping[str, str]) -> Candidate:
-    signed = [sign_label(report.rate(docid, r), name, r) for name, r in ratings.items() if r.strip()]
-    annotations = tuple(sorted(pair for c in signed for pair in c.annotations))
+    candidates = [sign_label(report.rate(docid, r), name, r) for name, r in ratings.items() if r.strip()]
+    annotations = tuple(sorted(pair for c in candidates for pair in c.annotations))
     return replace(Candidate(docid, ""), label=count_votes(label for _, label in annotations), annotations=annotations)
 
 
