@@ -51,7 +51,7 @@ from as2core.cascade.schedule import DropSchedule
 try:
     from app.bootstrap import open as open_workbench
     from app.ask import asking
-    from app.corpora import corpora, documents
+    from app.corpora import corpora, ingestion
     from app.exchange.starter import ensure_starter
     from app.jobs.attempt import run_queued
     from app.worker import RUNNERS
@@ -70,7 +70,7 @@ def prepare(files, random_vectors):
     else:
         import numpy as np
         corpus = corpora.create_corpus(wb, "documents")
-        documents.ingest(wb, corpus.id, [(Path(f).name, Path(f)) for f in files])
+        ingestion.ingest(wb, corpus.id, [(Path(f).name, Path(f)) for f in files])
         if random_vectors:
             index, draw = wb.index(corpus.id), np.random.default_rng(0)
             pending = getattr(index, "list_pending", None) or index.pending

@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 from app import bootstrap
 from app.adapt import readiness
 from app.adapt.settings import RetrainSettings
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
 from app.jobs import queue
 from app.jobs.process import start_worker
@@ -166,7 +166,7 @@ def _fill(wb: Workbench, name: str) -> int:
     for d in range(QUESTIONS):
         sentences = [f"Sentence {d} {i} tells of {' and '.join(draw.choice(words, 6))}." for i in range(CANDIDATES)]
         files.append((f"doc{d}.txt", " ".join(sentences).encode()))
-    documents.ingest(wb, corpus.id, files)
+    ingestion.ingest(wb, corpus.id, files)
     admin = people.sign_in(wb, "admin")
     rules.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
     with wb.write() as s:

@@ -123,7 +123,7 @@ def measure_look_up() -> None:
 
     from app import bootstrap
     from app.ask.same_question import find_same_questions
-    from app.corpora import corpora, documents
+    from app.corpora import corpora, ingestion
     from app.workbench import people
     from app.workbench.models import LoadedModels
     from app.workbench.settings import Settings
@@ -135,7 +135,7 @@ def measure_look_up() -> None:
         settings = Settings(home=Path(folder), corpora_dir=Path(folder) / "none", worker="external")
         wb = bootstrap.open(settings, LoadedModels.from_settings(settings))
         corpus, me = corpora.create_corpus(wb, "many"), people.sign_in(wb, "me")
-        documents.ingest(wb, corpus.id, [("a.txt", b"One sentence. Another one. A third one.")])
+        ingestion.ingest(wb, corpus.id, [("a.txt", b"One sentence. Another one. A third one.")])
         now = wb.clock()
         with wb.write() as s:
             rows = [{"corpus_id": corpus.id, "external_id": str(i), "text": t, "origin": "listed", "created": now}

@@ -37,8 +37,9 @@ from app import bootstrap
 from app.adapt import readiness
 from app.adapt.readiness import Readiness
 from app.adapt.settings import RetrainSettings
-from app.corpora import corpora, documents
+from app.corpora import corpora
 from app.corpora.corpora import CorpusView
+from app.corpora.ingestion import ingest
 from app.exchange.prepared import accept_prepared
 from app.exchange.starter import ensure_handbook, ensure_starter
 from app.jobs import queue
@@ -150,7 +151,7 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
     """From files to searchable by words, then the vectors of some passages, by the job and by a peer."""
     with home(folder / "home") as wb:
         corpus = corpora.create_corpus(wb, "ingested")
-        done, seconds = timed(lambda: documents.ingest(wb, corpus.id, _files(sizes.documents)))
+        done, seconds = timed(lambda: ingest(wb, corpus.id, _files(sizes.documents)))
         index = wb.index(corpus.id)
         n = index.count()
         report = [
@@ -205,7 +206,7 @@ def _files(documents: int | None) -> list[tuple[str, Path | bytes]]:
 def _embedded(wb: Workbench, texts: Sequence[str]) -> float:
     """Passages a second of the background job, over documents of a passage each."""
     corpus = corpora.create_corpus(wb, "embedded")
-    documents.ingest(wb, corpus.id, [("passages.jsonl", _lines(("", t) for t in texts))])
+    ingest(wb, corpus.id, [("passages.jsonl", _lines(("", t) for t in texts))])
     n = wb.index(corpus.id).count()
     _, seconds = timed(lambda: run_queued(wb, RUNNERS))
     assert wb.index(corpus.id).count_vectors() == n
@@ -236,7 +237,7 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
         sample, texts = _of_size(known, size)
         with home(folder / str(size)) as wb:
             corpus = corpora.create_corpus(wb, "searched")
-            documents.ingest(wb, corpus.id, [("documents.jsonl", _lines(sample))])
+            ingest(wb, corpus.id, [("documents.jsonl", _lines(sample))])
             _give_vectors(wb, corpus)
             rows = _searches(wb, corpus, texts, questions)
             label = f"{wb.index(corpus.id).count():,} ({len(sample):,})"

@@ -101,7 +101,8 @@ def delete_confirmed(
     wb: "Workbench", corpus: "CorpusView", views: "Sequence[DocumentView]", *, yes: bool, refusal: str = REFUSAL
 ) -> None:
     """Delete the documents after saying which, and asking unless `yes`. Raises NotConfirmed with `refusal`."""
-    from app.corpora.documents import count_labels, delete_documents, name_some
+    from app.corpora.documents import count_labels, delete_documents
+    from app.corpora.ingestion import name_some
 
     labels = count_labels(wb, [view.id for view in views])
     names = name_some([describe(view) for view in views], len(views))

@@ -16,7 +16,7 @@ from as2core.text import count
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
-    from app.corpora.documents import IngestView
+    from app.corpora.ingestion import IngestView
     from app.workbench.workbench import Workbench
 
 MAX_KINDS = 10  # of files left out, that are named
@@ -37,8 +37,8 @@ def ingest(
     as_json: JsonFlag = False,
 ) -> None:
     """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
-    from app.corpora import documents
-    from app.corpora.documents import ADD
+    from app.corpora import ingestion
+    from app.corpora.ingestion import ADD
     from app.workbench import audit
 
     if prune and any(path.is_file() for path in paths):
@@ -48,7 +48,7 @@ def ingest(
         with ensure_corpus(wb, corpus) as into:
             deletions = _prune(wb, into, paths, [name for name, _ in files], yes=yes) if prune else None
             with show_progress("reading") as on_progress:
-                result = documents.ingest(wb, into.id, files, on_progress=on_progress, replaces_unlike=replace)
+                result = ingestion.ingest(wb, into.id, files, on_progress=on_progress, replaces_unlike=replace)
         if result.added or result.updated:
             audit.write(wb, None, ADD, into.name, f"{result.added:,} new, {result.updated:,} changed")
         _print_notes(result)
@@ -73,7 +73,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
 
 
 def _print_notes(result: "IngestView") -> None:
-    from app.corpora.documents import UNLIKE, name_some
+    from app.corpora.ingestion import UNLIKE, name_some
 
     for name, reason in result.failed:
         print_note(f"as2: {name}: {reason}")

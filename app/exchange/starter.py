@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, get_corpus
-from app.corpora.documents import ingest
+from app.corpora.ingestion import ingest
 from app.exchange.imports import index_import
 from app.exchange.storage import ImportOptions, store_questions
 from app.workbench import audit, people

@@ -16,7 +16,7 @@ from textwrap import shorten
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
-from app.corpora.documents import hash_content
+from app.corpora.ingestion import hash_content
 from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.workbench.workbench import Workbench, make_storable

@@ -8,7 +8,7 @@ from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.labels import annotation, progress, rules
 from app.labels.annotation import Presentation
 from app.workbench import people
@@ -47,7 +47,7 @@ def towers(wb):
     """A corpus of three documents, fourteen sentences, nothing of its queues drawn at random."""
     corpus = corpora.create_corpus(wb, "towers")
     files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
-    documents.ingest(wb, corpus.id, files)
+    ingestion.ingest(wb, corpus.id, files)
     rules.set_rules(wb, corpus.id, by=people.sign_in(wb, "ann").id, control=0.0, blind=0.0)
     return corpora.get_corpus(wb, corpus.id)
 

@@ -21,7 +21,7 @@ from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 from app import bootstrap
 from app.ask import asking, proposals, question_management, questions, same_question
 from app.compare import comparison, question_sets
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import exports, imports
 from app.jobs import queue
 from app.labels import agreement, annotation, consensus, flags, guidelines, progress, queues, rules
@@ -70,7 +70,7 @@ def wb(tmp_path_factory):
     opened = bootstrap.open(values, FakeModels(), Clock())
     corpus = corpora.create_corpus(opened, "towers")
     files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
-    documents.ingest(opened, corpus.id, files)
+    ingestion.ingest(opened, corpus.id, files)
     people.sign_in(opened, "ann")
     for question in QUESTIONS:
         asking.ask(opened, corpus.id, question)
@@ -134,7 +134,7 @@ def test_documents(wb, times):
     corpus_id = corpora.find_corpus(wb, "towers").id
 
     def ingest(batch):
-        view = documents.ingest(wb, corpus_id, batch, by=1)
+        view = ingestion.ingest(wb, corpus_id, batch, by=1)
         assert not [reason for _, reason in view.failed if "the program could not process it" in reason]
 
     check(times, st.tuples(st.lists(files(), min_size=1, max_size=4)), ingest)
@@ -152,7 +152,7 @@ def test_file_names_on_the_disk(wb, times, tmp_path):
             from pathlib import Path
 
             found = list(find_files([Path(os.fsdecode(path))]))
-            documents.ingest(wb, corpora.find_corpus(wb, "towers").id, found)
+            ingestion.ingest(wb, corpora.find_corpus(wb, "towers").id, found)
 
     names = st.binary(min_size=1, max_size=30)
     check(times, st.tuples(names, st.sampled_from([b".txt", b".md", b".csv", b""]), st.binary(max_size=40)), ingest)

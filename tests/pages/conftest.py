@@ -20,7 +20,7 @@ from streamlit.testing.v1 import local_script_runner
 from app import bootstrap
 from app.ask import asking, question_management
 from app.compare import comparison_job
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.exchange import imports
 from app.jobs.attempt import run_queued
 from app.labels import progress, rules
@@ -107,7 +107,7 @@ def prepared(tmp_path_factory, migrated_file):
     me = people.sign_in(wb, "me")
     for name, files in CORPORA.items():
         corpus = corpora.create_corpus(wb, name)
-        documents.ingest(wb, corpus.id, [(f, "\n\n".join(lines).encode()) for f, lines in files.items()])
+        ingestion.ingest(wb, corpus.id, [(f, "\n\n".join(lines).encode()) for f, lines in files.items()])
         rules.set_rules(wb, corpus.id, by=me.id, control=0.0, blind=0.0)
     for question in QUESTIONS:
         view = asking.ask(wb, TOWERS, question, as_typed=True)

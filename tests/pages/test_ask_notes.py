@@ -9,7 +9,7 @@ import stored
 from app_pages import markup, open_page, texts
 from fake_models import FakeEmbedder, FakeGenerative
 
-from app.corpora import documents, indexing
+from app.corpora import documents, indexing, ingestion
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
 from app.ranking.synonyms import write_synonyms
@@ -218,7 +218,7 @@ def test_vectors_that_come_later_leave_the_result_and_a_new_version_of_a_documen
     before = view_of(at)
     run_embed(wb)
     assert view_of(at.run()) is before
-    documents.ingest(wb, stored.WORKS, [("Iron_works.txt", b"The hall was finished in 1890.")], by=me.id)
+    ingestion.ingest(wb, stored.WORKS, [("Iron_works.txt", b"The hall was finished in 1890.")], by=me.id)
     at.run()
     assert "The hall was finished in 1890.</mark>" in markup(at)
     assert view_of(at.run()) is not before

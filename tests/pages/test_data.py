@@ -12,7 +12,7 @@ from app_pages import button, markup, open_page, texts
 from stored import TOWERS, WORKS
 
 from app.adapt import readiness
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.corpora.documents import DocumentView, SentenceView
 from app.corpora.synonyms import read_synonyms
 from app.exchange import exports, imports
@@ -199,7 +199,7 @@ def test_labels_whose_sentence_a_new_version_changed_are_counted(wb, me):
 
 
 def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_edited(wb):
-    documents.ingest(wb, TOWERS, [(name, b"The engine is old. It stands in Ulm.") for name in ("a.txt", "b.txt")])
+    ingestion.ingest(wb, TOWERS, [(name, b"The engine is old. It stands in Ulm.") for name in ("a.txt", "b.txt")])
     at = open_data()
     files = [("a.txt", b"Bread is baked.", "text/plain"), ("b.txt", b"The engine is old. It was sold.", "text/plain")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
@@ -322,7 +322,7 @@ def test_adapt_leads_to_the_synonyms_that_the_labels_suggest(wb):
 
 
 def test_documents_are_found_by_their_title_or_their_file(wb):
-    documents.ingest(wb, WORKS, [("tariff.csv", b"id,title,text\nt1,Prices,Nine euros.\n")])
+    ingestion.ingest(wb, WORKS, [("tariff.csv", b"id,title,text\nt1,Prices,Nine euros.\n")])
     at = open_data({"corpus": "Works", "view": "documents", "search": "TARIFF.c"})
     assert list(at.dataframe[0].value["title"]) == ["Prices"]
     at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
@@ -361,7 +361,7 @@ def numbers(at):
 
 
 def test_a_long_document_is_drawn_in_parts_around_the_sentence_wanted(wb, monkeypatch):
-    documents.ingest(wb, TOWERS, [("book.txt", " ".join(f"Fact {i} holds." for i in range(1, 21)).encode())])
+    ingestion.ingest(wb, TOWERS, [("book.txt", " ".join(f"Fact {i} holds." for i in range(1, 21)).encode())])
     monkeypatch.setattr(documents_ui, "MAX_SENTENCES", 6)
     book = {"view": "documents", "doc": "book"}
     at = open_data(book)

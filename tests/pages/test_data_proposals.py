@@ -6,7 +6,7 @@ from app_pages import open_page, texts
 from stored import TOWERS
 
 from app.ask import proposals as proposing
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.jobs import queue
 from db.models import Job
 from db.repositories import proposals
@@ -80,7 +80,7 @@ def test_a_viewer_reads_proposals_and_decides_none(wb):
 )
 def test_how_many_can_be_expected_is_said_before_a_run(wb, more, text):
     corpus = corpora.create_corpus(wb, "Help")
-    documents.ingest(wb, corpus.id, [("help.txt", f"{more}You can reset it.".encode())])
+    ingestion.ingest(wb, corpus.id, [("help.txt", f"{more}You can reset it.".encode())])
     assert text in texts(open_page("data", {"view": "proposals", "corpus": "Help"}))
 
 

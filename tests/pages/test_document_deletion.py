@@ -6,7 +6,7 @@ import streamlit as st
 from app_pages import open_page, texts
 from stored import TOWERS
 
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.labels import annotation
 from app.ui.data import documents as documents_ui
 
@@ -28,7 +28,7 @@ def list_titles(wb):
 
 def test_the_selected_documents_are_deleted_after_a_confirmation_and_their_labels_stay(wb, me, monkeypatch):
     annotation.give_label(wb, question_id=3, sentence_id=8, annotator_id=me.id, label="correct")
-    documents.ingest(wb, TOWERS, [("gate.txt", b"The gate is open.")])
+    ingestion.ingest(wb, TOWERS, [("gate.txt", b"The gate is open.")])
     at = open_several()
     assert "Select the documents to delete." in texts(at)
     select_rows(monkeypatch, [1, 2])
@@ -42,7 +42,7 @@ def test_the_selected_documents_are_deleted_after_a_confirmation_and_their_label
 
 
 def test_all_that_a_search_finds_are_deleted_though_only_the_first_are_listed(wb, monkeypatch):
-    documents.ingest(wb, TOWERS, [(f"note-{i}.txt", f"Note {i} is short.".encode()) for i in range(5)])
+    ingestion.ingest(wb, TOWERS, [(f"note-{i}.txt", f"Note {i} is short.".encode()) for i in range(5)])
     monkeypatch.setattr(documents_ui, "MAX_LISTED_DOCUMENTS", 2)
     at = open_several({"search": "note-"})
     at = at.button(key="data_documents_delete_matching").click().run()
@@ -56,7 +56,7 @@ def test_all_that_a_search_finds_are_deleted_though_only_the_first_are_listed(wb
 def test_what_was_to_be_deleted_of_another_corpus_stays(wb):
     """Back in the browser leads to the corpus before, while the dialog is open."""
     other = corpora.create_corpus(wb, "Others")
-    documents.ingest(wb, other.id, [("gate.txt", b"The gate is open."), ("wall.txt", b"The wall is high.")])
+    ingestion.ingest(wb, other.id, [("gate.txt", b"The gate is open."), ("wall.txt", b"The wall is high.")])
     at = open_several({"search": "tower"})
     at = at.button(key="data_documents_delete_matching").click().run()
     assert "will be deleted from **Towers**" in texts(at)

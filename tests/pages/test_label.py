@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 
 from app.adapt import readiness
 from app.ask import asking, question_management
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
 from app.labels import annotation, consensus, flags, guidelines, progress, queues, rules
@@ -444,7 +444,7 @@ def test_the_first_queue_ranks_a_question_when_its_turn_comes_and_starts_no_job(
 def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_documents_changed(wb, ann, clock):
     at = open_page("label")
     clock.advance(minutes=1)
-    documents.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
+    ingestion.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
     before = at.session_state["_label_desk"].showing
     at.run()
     assert "lift" in {r.title for r in at.session_state["_label_desk"].rows}
@@ -452,7 +452,7 @@ def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_do
     assert any("ranked again" in toast.value for toast in at.toast)
     press(at, "correct")
     clock.advance(minutes=1)
-    documents.ingest(wb, stored.TOWERS, [("gate.txt", b"The gate of the tower and of the bridge is old.")])
+    ingestion.ingest(wb, stored.TOWERS, [("gate.txt", b"The gate of the tower and of the bridge is old.")])
     at.run()
     assert "gate" not in {r.title for r in at.session_state["_label_desk"].rows}
 
@@ -460,7 +460,7 @@ def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_do
 def test_a_question_in_front_alone_is_ranked_again_too(wb, ann, clock):
     at = open_page("label", {"mode": "one"})
     clock.advance(minutes=1)
-    documents.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
+    ingestion.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
     assert any("ranked again" in toast.value for toast in at.run().toast)
     assert not at.run().toast
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownCorpus
-from app.corpora.documents import IngestView, name_some
+from app.corpora.ingestion import IngestView, name_some
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
@@ -246,7 +246,7 @@ def _draw_ingest(frame: Frame) -> None:
         st.session_state.pop(REPORT, None)
         with catch_errors(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
             contents = [(f.name, f.getvalue()) for f in files]
-            report = documents.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
+            report = ingestion.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
             st.session_state[REPORT] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()

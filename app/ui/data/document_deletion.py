@@ -6,7 +6,8 @@ from functools import partial
 import streamlit as st
 
 from app.corpora import documents
-from app.corpora.documents import DocumentView, name_some
+from app.corpora.documents import DocumentView
+from app.corpora.ingestion import name_some
 from app.ui import url
 from app.ui.data.choice import read_choice, store_choice
 from app.ui.data.progress import show_progress

@@ -5,7 +5,7 @@ from sqlalchemy import Engine, event, select
 from tower_texts import TOWER
 
 from app.ask import asking, questions
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, queues
@@ -218,7 +218,7 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
 @pytest.fixture
 def bread_is_replaced_while_it_is_ranked(wb, towers, monkeypatch):
     def rank(*given, rank=scoring.rank):
-        documents.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")])
+        ingestion.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")])
         return rank(*given)
 
     monkeypatch.setattr(scoring, "rank", rank)
@@ -416,7 +416,7 @@ def test_few_vectors_among_many_passages_do_not_decide_what_is_found(wb, towers,
 def test_a_copy_of_a_document_takes_nothing_from_the_answer(wb, towers, monkeypatch):
     monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.9))
     alone = asking.ask(wb, towers.id, QUESTION)
-    documents.ingest(wb, towers.id, [("copy.txt", TOWER.replace(" ", "  ").encode())])
+    ingestion.ingest(wb, towers.id, [("copy.txt", TOWER.replace(" ", "  ").encode())])
     twice = asking.ask(wb, towers.id, QUESTION)
     best = alone.candidates[alone.best].text.split()
     assert twice.trace.scores()[twice.best] == alone.trace.scores()[alone.best]

@@ -7,7 +7,7 @@ import pytest
 from app import bootstrap
 from app.ask import asking
 from app.ask.examples import list_examples
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.corpora.corpora import HANDBOOK
 from app.exchange.starter import ensure_handbook, ensure_starter, load_shipped_questions
 from app.workbench.models import LoadedModels
@@ -99,7 +99,7 @@ def test_a_corpus_without_labels_gets_questions_made_of_its_sentences(wb, towers
 
 def test_no_sentence_that_makes_a_question_means_no_example(wb):
     corpus = corpora.create_corpus(wb, "lists")
-    documents.ingest(wb, corpus.id, [("list.txt", b"Apples, pears. Nothing else!")])
+    ingestion.ingest(wb, corpus.id, [("list.txt", b"Apples, pears. Nothing else!")])
     assert list_examples(wb, corpus.id).questions == ()
 
 
@@ -116,7 +116,7 @@ def test_no_sentence_that_makes_a_question_means_no_example(wb):
 )
 def test_a_made_question_reads_as_one_that_somebody_would_ask_or_is_left_out(wb, text, examples):
     corpus = corpora.create_corpus(wb, "house")
-    documents.ingest(wb, corpus.id, [("house.txt", text.encode())])
+    ingestion.ingest(wb, corpus.id, [("house.txt", text.encode())])
     assert list_examples(wb, corpus.id).questions == examples
 
 

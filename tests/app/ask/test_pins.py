@@ -6,7 +6,7 @@ from sqlalchemy import event, select
 
 from app.ask import asking, pins, question_management
 from app.ask.same_question import find_same_questions
-from app.corpora import documents
+from app.corpora import documents, ingestion
 from app.exchange import imports
 from app.labels import annotation
 from as2core.data import jsonl
@@ -145,7 +145,7 @@ def test_a_sentence_of_a_deleted_document_is_not_shown_and_returns_with_it(wb, t
     documents.delete_document(wb, bridge.id)
     again = ask(wb, towers, QUESTION)
     assert arranged(wb, again).top == ()
-    documents.ingest(wb, towers.id, [("bridge.txt", content)])
+    ingestion.ingest(wb, towers.id, [("bridge.txt", content)])
     again = ask(wb, towers, QUESTION)
     assert first_text(arranged(wb, again), again) == "Trains cross the bridge every day."
 

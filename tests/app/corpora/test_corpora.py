@@ -10,7 +10,7 @@ from tower_texts import TOWER
 from app.ask import asking
 from app.ask.examples import list_examples
 from app.cli import context
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, documents, indexing, ingestion
 from app.corpora.corpora import HANDBOOK, STARTER, UnknownCorpus
 from app.exchange import exports
 from app.exchange import starter as starter_module
@@ -40,13 +40,13 @@ def test_ingesting_the_same_files_again_changes_nothing(wb, towers):
         [document] = [d for d in documents.list_documents(wb, towers.id) if d.source == name]
         with wb.read() as s:
             path.write_text(s.scalar(text("SELECT text FROM document WHERE id = :i"), {"i": document.id}))
-    again = documents.ingest(wb, towers.id, files)
+    again = ingestion.ingest(wb, towers.id, files)
     assert (again.added, again.updated, again.unchanged, again.failed) == (0, 0, 3, ())
     assert corpora.get_corpus(wb, towers.id) == towers
 
 
 def test_a_changed_document_is_updated_and_found_by_its_new_words(wb, towers):
-    done = documents.ingest(
+    done = ingestion.ingest(
         wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")]
     )
     assert (done.added, done.updated, done.unchanged) == (0, 1, 0)
@@ -60,11 +60,11 @@ def test_a_slower_ingest_leaves_no_older_text_in_the_index(wb, towers, monkeypat
 
     def change_meanwhile(*args, **settings):
         monkeypatch.setattr(indexing, "split_passages", split)
-        documents.ingest(wb, towers.id, [("bread.txt", b"Rye grows in Poland.")])
+        ingestion.ingest(wb, towers.id, [("bread.txt", b"Rye grows in Poland.")])
         return split(*args, **settings)
 
     monkeypatch.setattr(indexing, "split_passages", change_meanwhile)
-    documents.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from millet.")])
+    ingestion.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from millet.")])
     assert wb.index(towers.id).search_words("millet", 10) == []
     found = asking.ask(wb, towers.id, "Where does rye grow?")
     assert found.candidates[found.best].text == "Rye grows in Poland."
@@ -111,7 +111,7 @@ def test_labels_survive_a_change_of_their_document(wb, towers, ann):
     annotation.give_label(
         wb, question_id=asked.question_id, sentence_id=best.sentence_id, annotator_id=ann.id, label="correct"
     )
-    documents.ingest(wb, towers.id, [("bread.txt", b"A new first sentence. " + best.text.encode())])
+    ingestion.ingest(wb, towers.id, [("bread.txt", b"A new first sentence. " + best.text.encode())])
     again = asking.ask(wb, towers.id, "What is bread baked from?")
     assert {c.text: c.label for c in again.candidates}[best.text] == "correct"
     assert corpora.get_corpus(wb, towers.id).labels == 1
@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, t
         ("missing.txt", tmp_path / "missing.txt"),
         ("fine.txt", b"This one is fine."),
     ]
-    done = documents.ingest(wb, towers.id, files)
+    done = ingestion.ingest(wb, towers.id, files)
     assert done.added == 3
     reasons = dict(done.failed)
     assert set(reasons) == {"broken.pdf", "picture.png", "lines.jsonl", "missing.txt"}
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, t
 def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
     odd = b'{"text": "Good."}\n' + b"[" * 100_000 + b"\n"
     files = [("B\udce4che.txt", b"Brooks."), ("B\udcfcche.txt", b""), ("odd.jsonl", odd), ("fine.txt", b"Fine.")]
-    done = documents.ingest(wb, towers.id, files)
+    done = ingestion.ingest(wb, towers.id, files)
     assert done.added == 3
     assert done.failed == (
         ("B\u00fcche.txt", "there is no text in it"),
@@ -147,7 +147,7 @@ def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
 
 def test_a_document_with_many_blanks_after_a_stop_goes_in_with_its_batch(wb, towers):
     blanks = b"Our office opens at 9 a.m." + b" " * 320 + b"Monday to Friday."
-    done = documents.ingest(wb, towers.id, [("office.txt", blanks), ("fine.txt", b"Fine.")])
+    done = ingestion.ingest(wb, towers.id, [("office.txt", blanks), ("fine.txt", b"Fine.")])
     assert (done.added, done.failed) == (2, ())
 
 
@@ -162,7 +162,7 @@ def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb
 
     monkeypatch.setattr(documents, step, fail_on_bad)
     files = [("good.txt", b"Good."), ("bad.txt", b"This is bad."), ("fine.txt", b"Fine.")]
-    done = documents.ingest(wb, towers.id, files)
+    done = ingestion.ingest(wb, towers.id, files)
     assert (done.added, done.updated, done.unchanged) == (2, 0, 0)
     (name, reason), *others = done.failed
     assert name == "bad.txt" and "string index out of range" in reason and not others
@@ -171,14 +171,14 @@ def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb
 
 def test_progress_is_told_up_to_the_end(wb, towers):
     told: list[Progress] = []
-    documents.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
+    ingestion.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
     assert [p.done for p in told] == sorted(p.done for p in told)
     assert told[-1].done == told[-1].total == 900
     assert len(told) >= 3
 
 
 def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
-    done = documents.ingest(wb, towers.id, [("note.txt", b"First version."), ("note.txt", b"Second version.")])
+    done = ingestion.ingest(wb, towers.id, [("note.txt", b"First version."), ("note.txt", b"Second version.")])
     assert (done.added, done.updated) == (1, 1)
     [note] = documents.list_documents(wb, towers.id, search="note")
     assert [s.text for s in documents.list_sentences(wb, note.id)] == ["Second version."]
@@ -187,28 +187,28 @@ def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
 def test_files_that_would_share_an_id_replace_nothing_of_each_other(wb, towers):
     tables = [(name, f"id,text\n1,The text of {name}.\n".encode()) for name in ("a.csv", "b.csv")]
     files = [("note.md", b"From Markdown."), ("note.txt", b"From a text file."), *tables]
-    done = documents.ingest(wb, towers.id, files)
+    done = ingestion.ingest(wb, towers.id, files)
     assert (done.added, done.updated) == (4, 0)
     stored = {d.external_id: d.source for d in documents.list_documents(wb, towers.id)}
     assert stored.items() >= {"note": "note.md", "note.txt": "note.txt", "1": "a.csv", "b.csv-1": "b.csv"}.items()
     for again in (files, files[1:2], files[3:]):
-        assert documents.ingest(wb, towers.id, again).unchanged == len(again)
+        assert ingestion.ingest(wb, towers.id, again).unchanged == len(again)
 
 
 def test_a_file_with_the_text_of_another_one_is_added_with_a_note_that_names_it(wb, towers):
-    first = documents.ingest(
+    first = ingestion.ingest(
         wb, towers.id, [("tea.txt", b"Tea is hot. It is a drink."), ("cup.txt", b"A cup is round.")]
     )
-    again = documents.ingest(wb, towers.id, [("tea2.txt", b"Tea is hot. It is a drink."), ("tea.txt", b"Tea is hot.")])
+    again = ingestion.ingest(wb, towers.id, [("tea2.txt", b"Tea is hot. It is a drink."), ("tea.txt", b"Tea is hot.")])
     assert (first.notes, again.added, again.updated) == ((), 1, 1)
-    assert again.notes == (("tea2.txt", documents.SAME_TEXT.format("tea.txt")),)
-    both = documents.ingest(wb, towers.id, [("pot.txt", b"A pot has a lid."), ("pot2.txt", b"A pot has a lid.")])
-    assert both.notes == (("pot2.txt", documents.SAME_TEXT.format("pot.txt")),)
+    assert again.notes == (("tea2.txt", ingestion.SAME_TEXT.format("tea.txt")),)
+    both = ingestion.ingest(wb, towers.id, [("pot.txt", b"A pot has a lid."), ("pot2.txt", b"A pot has a lid.")])
+    assert both.notes == (("pot2.txt", ingestion.SAME_TEXT.format("pot.txt")),)
 
 
 def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, towers):
-    assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
-    assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1
+    assert ingestion.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
+    assert ingestion.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1
     assert sorted(d.source for d in documents.list_documents(wb, towers.id, search="bread")) == [
         "bread.md",
         "bread.txt",
@@ -216,13 +216,13 @@ def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, tower
 
 
 def test_a_table_under_another_name_still_updates_the_documents_it_names(wb, towers):
-    documents.ingest(wb, towers.id, [("may.csv", b"id,text\nk1,Before.\n")])
-    assert documents.ingest(wb, towers.id, [("june.csv", b"id,text\nk1,After.\n")]).updated == 1
+    ingestion.ingest(wb, towers.id, [("may.csv", b"id,text\nk1,Before.\n")])
+    assert ingestion.ingest(wb, towers.id, [("june.csv", b"id,text\nk1,After.\n")]).updated == 1
 
 
 def test_new_text_asks_for_vectors_once_until_the_job_is_taken(wb, towers):
-    first = documents.ingest(wb, towers.id, [("one.txt", b"One more.")])
-    second = documents.ingest(wb, towers.id, [("two.txt", b"And another.")])
+    first = ingestion.ingest(wb, towers.id, [("one.txt", b"One more.")])
+    second = ingestion.ingest(wb, towers.id, [("two.txt", b"And another.")])
     assert first.job_id is not None
     assert first.job_id == second.job_id
 
@@ -237,7 +237,7 @@ def test_an_ingest_asks_for_no_vectors_where_none_is_missing(wb, towers, models)
     index.set_vectors(
         dict(zip([p.id for p in passages], models.vectors.embed([p.text for p in passages]), strict=True))
     )
-    assert documents.ingest(wb, towers.id, [("bread.txt", b"")]).job_id is None
+    assert ingestion.ingest(wb, towers.id, [("bread.txt", b"")]).job_id is None
 
 
 def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_what_went_in(wb):
@@ -249,7 +249,7 @@ def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_wh
 
     corpus = corpora.create_corpus(wb, "many")
     with pytest.raises(Left):
-        documents.ingest(wb, corpus.id, [("many.jsonl", MANY.encode())], on_progress=leaves)
+        ingestion.ingest(wb, corpus.id, [("many.jsonl", MANY.encode())], on_progress=leaves)
     assert 0 < corpora.get_corpus(wb, corpus.id).documents < 900
     assert len(embedding(wb, corpus)) == 1
 
@@ -258,9 +258,9 @@ def test_the_same_files_again_ask_for_the_vectors_that_a_kill_left_out(wb, monke
     corpus, files = corpora.create_corpus(wb, "notes"), [("note.txt", b"Zebras have stripes.")]
     with monkeypatch.context() as killed:
         killed.setattr(documents, "request_vectors", lambda *_: None)
-        documents.ingest(wb, corpus.id, files)
+        ingestion.ingest(wb, corpus.id, files)
     assert embedding(wb, corpus) == []
-    again = documents.ingest(wb, corpus.id, files)
+    again = ingestion.ingest(wb, corpus.id, files)
     assert (again.unchanged, [again.job_id]) == (1, embedding(wb, corpus))
 
 
@@ -366,7 +366,7 @@ def test_documents_stored_but_not_indexed_when_the_process_died_are_found_and_ge
     corpus = corpora.create_corpus(wb, "notes")
     monkeypatch.setattr(documents, "index_pending", dies)
     with pytest.raises(KeyboardInterrupt):
-        documents.ingest(wb, corpus.id, [("late.txt", b"Zebras have stripes.")])
+        ingestion.ingest(wb, corpus.id, [("late.txt", b"Zebras have stripes.")])
     found = asking.ask(wb, corpus.id, "What do zebras have?")
     assert found.candidates[found.best].text == "Zebras have stripes."
     assert len(embedding(wb, corpus)) == 1
@@ -435,7 +435,7 @@ def test_the_handbook_comes_second_with_its_labels(wb, handbook):
 
 def test_a_handbook_of_ones_own_is_left_alone_and_its_deletion_keeps_the_shipped_one_away_no_longer(wb, handbook):
     own = corpora.create_corpus(wb, "handbook")
-    documents.ingest(wb, own.id, [("tower.txt", TOWER.encode())])
+    ingestion.ingest(wb, own.id, [("tower.txt", TOWER.encode())])
     assert ensure_handbook(wb) is None
     assert corpora.get_corpus(wb, own.id).documents == 1
     corpora.delete_corpus(wb, own.id)
@@ -484,7 +484,7 @@ def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towe
     assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
     assert exports.load_labelled_questions(wb, towers.id)[0].positives == 1
 
-    assert documents.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
+    assert ingestion.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
     assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
     again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
     assert consensus.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}
@@ -513,7 +513,7 @@ def test_a_page_that_no_parser_ends_and_a_packed_bomb_are_reported_and_the_other
     attributes = b"<html><body><p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">x</p></body></html>"
     bomb = gzip.compress(b"a" * 100_000_000)
     files = [("good.html", b"<p>Good.</p>"), ("attributes.html", attributes), ("bomb.txt", bomb), ("fine.md", b"Fine.")]
-    done = documents.ingest(wb, towers.id, files)
+    done = ingestion.ingest(wb, towers.id, files)
     assert done.added == 2
     assert {name: reason[:22] for name, reason in done.failed} == {
         "attributes.html": "reading it took more t", "bomb.txt": "it unpacks to more tha",
@@ -540,4 +540,4 @@ def test_a_full_disk_is_named_with_what_is_stored_already(wb, towers, monkeypatc
         pytest.skip("SQLite's limit stands for the disk's")
     text = " ".join(f"Sentence number {i} is about towers." for i in range(20_000))
     with pytest.raises(As2Error, match=r"the disk is full: free some space and try again \(\d+ documents of this call"):
-        documents.ingest(wb, towers.id, [("long.txt", text.encode())])
+        ingestion.ingest(wb, towers.id, [("long.txt", text.encode())])

@@ -6,7 +6,7 @@ import pytest
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, indexing, ingestion
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
@@ -53,7 +53,7 @@ def test_a_corpus_is_searched_emptied_and_filled_on_the_server(wb, towers):
     view = asking.ask(wb, towers.id, QUESTION)
     assert "tower" in view.candidates[0].text.lower() and all(c.vector_rank for c in view.candidates)
     assert not wb.settings.index_file(towers.id).exists()
-    documents.ingest(wb, towers.id, [("lift.txt", b"The lift was built by a company of engineers.")])
+    ingestion.ingest(wb, towers.id, [("lift.txt", b"The lift was built by a company of engineers.")])
     lift = asking.ask(wb, towers.id, "Who built the lift?").candidates
     assert "The lift was built by a company of engineers." in [c.text for c in lift]
     passages = wb.index(towers.id).count()

@@ -7,7 +7,7 @@ import pytest
 from fake_models import FAKE_WEIGHTS
 from tower_texts import TOWER
 
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, indexing, ingestion
 from app.jobs import queue
 from as2core.data.catalog import CORPORA
 from as2core.data.documents import read_documents
@@ -40,7 +40,7 @@ def ship(wb, models):
 
 def ingest(wb, *names):
     corpus = corpora.create_corpus(wb, "towers")
-    view = documents.ingest(wb, corpus.id, [(name, TOWER.encode()) for name in names])
+    view = ingestion.ingest(wb, corpus.id, [(name, TOWER.encode()) for name in names])
     return corpora.get_corpus(wb, corpus.id), view
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.corpora import documents
-from app.corpora.documents import UNLIKE
+from app.corpora import documents, ingestion
+from app.corpora.ingestion import UNLIKE
 
 ALPHA, BETA = b"The alpha engine was built in 1951. It stands in Ulm.", b"A quite different text. It lies elsewhere."
 
@@ -15,25 +15,25 @@ def read_texts(wb, corpus):
 
 
 def test_an_unlike_text_is_refused_and_the_others_go_in(wb, towers):
-    documents.ingest(wb, towers.id, [("a.txt", ALPHA)])
+    ingestion.ingest(wb, towers.id, [("a.txt", ALPHA)])
     files = [("a.txt", BETA), ("b.txt", b"The beta engine is new.")]
-    view = documents.ingest(wb, towers.id, files, replaces_unlike=False)
+    view = ingestion.ingest(wb, towers.id, files, replaces_unlike=False)
     assert (view.added, view.updated, view.unchanged, view.failed) == (1, 0, 0, (("a.txt", UNLIKE),))
     texts = read_texts(wb, towers)
     assert texts["a.txt"] == ["The alpha engine was built in 1951.", "It stands in Ulm."] and "b.txt" in texts
 
 
 def test_an_unlike_text_that_may_replace_is_named(wb, towers):
-    documents.ingest(wb, towers.id, [("a.txt", ALPHA)])
-    view = documents.ingest(wb, towers.id, [("a.txt", BETA)])
+    ingestion.ingest(wb, towers.id, [("a.txt", ALPHA)])
+    view = ingestion.ingest(wb, towers.id, [("a.txt", BETA)])
     assert (view.updated, view.updates, view.replacements, view.failed) == (1, ("a.txt",), ("a.txt",), ())
     assert read_texts(wb, towers)["a.txt"][0] == "A quite different text."
 
 
 def test_an_edited_text_is_updated(wb, towers):
-    documents.ingest(wb, towers.id, [("a.txt", ALPHA)])
+    ingestion.ingest(wb, towers.id, [("a.txt", ALPHA)])
     edited = b"The alpha engine was\nbuilt in 1951. It was sold."
-    view = documents.ingest(wb, towers.id, [("a.txt", edited)], replaces_unlike=False)
+    view = ingestion.ingest(wb, towers.id, [("a.txt", edited)], replaces_unlike=False)
     assert (view.updated, view.updates, view.replacements, view.failed) == (1, ("a.txt",), (), ())
 
 
@@ -46,28 +46,28 @@ def test_an_edited_text_is_updated(wb, towers):
     ],
 )
 def test_a_table_is_judged_as_a_whole(wb, towers, again, refusals):
-    documents.ingest(wb, towers.id, [("towns.csv", b"id,text\n1,Ulm is old.\n2,Bonn is small.\n")])
-    view = documents.ingest(wb, towers.id, [("towns.csv", again.encode())], replaces_unlike=False)
+    ingestion.ingest(wb, towers.id, [("towns.csv", b"id,text\n1,Ulm is old.\n2,Bonn is small.\n")])
+    view = ingestion.ingest(wb, towers.id, [("towns.csv", again.encode())], replaces_unlike=False)
     assert view.failed == tuple(("towns.csv", f"{i}: {UNLIKE}") for i in range(1, refusals + 1))
 
 
 def test_a_row_as_before_in_an_earlier_batch_tells_the_file(wb, towers, monkeypatch):
     monkeypatch.setattr(documents, "BATCH_DOCUMENTS", 1)
-    documents.ingest(wb, towers.id, [("towns.csv", b"id,text\n1,Ulm is old.\n2,Bonn is small.\n")])
+    ingestion.ingest(wb, towers.id, [("towns.csv", b"id,text\n1,Ulm is old.\n2,Bonn is small.\n")])
     again = b"id,text\n1,Ulm is old.\n2,Nothing as before.\n"
-    view = documents.ingest(wb, towers.id, [("towns.csv", again)], replaces_unlike=False)
+    view = ingestion.ingest(wb, towers.id, [("towns.csv", again)], replaces_unlike=False)
     assert (view.updated, view.updates, view.failed) == (1, ("towns.csv, 2",), ())
 
 
 def test_a_deleted_document_may_come_again_as_it_likes(wb, towers):
-    documents.ingest(wb, towers.id, [("a.txt", ALPHA)])
+    ingestion.ingest(wb, towers.id, [("a.txt", ALPHA)])
     documents.delete_document(wb, next(d.id for d in documents.list_documents(wb, towers.id) if d.source == "a.txt"))
-    view = documents.ingest(wb, towers.id, [("a.txt", BETA)], replaces_unlike=False)
+    view = ingestion.ingest(wb, towers.id, [("a.txt", BETA)], replaces_unlike=False)
     assert (view.failed, view.replacements) == ((), ())
 
 
 def test_the_first_ten_updates_are_named(wb, towers):
     files = [(f"{i:02}.txt", b"One. Two.") for i in range(12)]
-    documents.ingest(wb, towers.id, files)
-    view = documents.ingest(wb, towers.id, [(name, b"One. Three.") for name, _ in files])
+    ingestion.ingest(wb, towers.id, files)
+    view = ingestion.ingest(wb, towers.id, [(name, b"One. Three.") for name, _ in files])
     assert (view.updated, view.updates) == (12, tuple(f"{i:02}.txt" for i in range(10)))

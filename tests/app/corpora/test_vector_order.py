@@ -6,7 +6,7 @@ import pytest
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, indexing, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
@@ -69,7 +69,7 @@ def test_a_deleted_corpus_leaves_no_file_of_vectors(wb, towers, files):
 
 
 def test_a_document_that_is_added_is_found_before_and_after_the_next_order(wb, towers, files):
-    documents.ingest(wb, towers.id, [("lift.txt", b"The lift was built by a company of engineers.")])
+    ingestion.ingest(wb, towers.id, [("lift.txt", b"The lift was built by a company of engineers.")])
     for _ in range(2):
         view = asking.ask(wb, towers.id, "Who built the lift?")
         assert "The lift was built by a company of engineers." in [c.text for c in view.candidates]

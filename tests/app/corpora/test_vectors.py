@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, indexing, ingestion
 from app.corpora.indexing import BATCH_PASSAGES, READ_PASSAGES, embed_on_ray, store_vectors
 from app.jobs import queue
 from as2core.retrieval.sqlite import SqliteIndex
@@ -89,7 +89,7 @@ def corpus(wb, tmp_path):
     made = corpora.create_corpus(wb, "many")
     file = tmp_path / "many.txt"
     file.write_text("\n\n".join(f"Bridge {i} was opened to traffic in {1500 + i}." for i in range(900)))
-    documents.ingest(wb, made.id, [(file.name, file)])
+    ingestion.ingest(wb, made.id, [(file.name, file)])
     return made
 
 

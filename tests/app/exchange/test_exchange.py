@@ -10,7 +10,7 @@ import pytrec_eval
 
 from app.adapt import label_selection
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, storage
 from app.jobs import queue
@@ -150,7 +150,7 @@ def ratings(*rows: str) -> bytes:
 def import_tower(wb) -> int:
     corpus = corpora.create_corpus(wb, "tower")
     text = "It is old. It is tall. It is thin. It is grey."
-    documents.ingest(wb, corpus.id, [("tower.txt", text.encode())])
+    ingestion.ingest(wb, corpus.id, [("tower.txt", text.encode())])
     return corpus.id
 
 
@@ -765,7 +765,7 @@ def comes_back(wb, corpus_id, fmt, labels):
 @pytest.mark.parametrize("fmt", ROUND)
 def test_a_sentence_whose_id_an_import_used_for_another_leaves_and_comes_back_beside_it(wb, ann, fmt):
     corpus = corpora.create_corpus(wb, "guides")
-    documents.ingest(wb, corpus.id, [("guide.txt", b"Welcome to the museum. It opens at nine. It closes at five.")])
+    ingestion.ingest(wb, corpus.id, [("guide.txt", b"Welcome to the museum. It opens at nine. It closes at five.")])
     question = "When does the museum open?"
     opens = {"id": "guide-0", "text": "It opens at nine.", "label": 1}  # as it was called before the welcome came
     line = json.dumps({"qid": "q", "question": question, "candidates": [opens]})

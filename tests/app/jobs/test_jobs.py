@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app import bootstrap, worker
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.jobs import attempt, process, queue, retrain_rule, supervisor
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
@@ -483,7 +483,7 @@ def test_vectors_step_back_for_a_more_urgent_job_of_their_slot_and_go_on_after_i
             queue.enqueue(wb, "score", {})
 
     models.vectors.before = ask_in_between
-    documents.ingest(wb, towers.id, [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(130)])
+    ingestion.ingest(wb, towers.id, [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(130)])
     run_queued(wb, runners)
     total = corpora.get_corpus(wb, towers.id).vectors_total
     assert order == [("embed", 0), ("score", 64)]
@@ -550,7 +550,7 @@ def test_a_heartbeat_that_cannot_be_written_loses_nothing_said(wb, runners, monk
 
 def test_labels_given_while_a_job_writes_are_counted_exactly_once(wb, towers, models, ann, bob, runners):
     files = [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(200)]
-    documents.ingest(wb, towers.id, files)
+    ingestion.ingest(wb, towers.id, files)
     asked = asking.ask(wb, towers.id, "note number tower bridge")
     models.vectors.before = lambda: time.sleep(0.05)
     background = in_background(wb, runners)

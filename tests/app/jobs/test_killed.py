@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app import bootstrap, worker
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.jobs import queue, supervisor
 from app.jobs.process import hold_worker_lock, is_running
 from app.labels import annotation
@@ -81,7 +81,7 @@ def test_every_label_confirmed_before_a_kill_is_there(wb, towers, ann, start):
 @pytest.mark.slow
 def test_a_killed_workers_job_is_lost_queued_again_and_done_by_the_next(wb, towers, start):
     notes = [(f"note{i}.txt", f"Note number {i}: the bridge carries {i} trains a day.".encode()) for i in range(300)]
-    documents.ingest(wb, towers.id, notes)
+    ingestion.ingest(wb, towers.id, notes)
     [job] = queue.list_jobs(wb, "embed")
     total = corpora.get_corpus(wb, towers.id).vectors_total
     first = start("-m", "app.worker")

@@ -6,7 +6,7 @@ from sqlalchemy import text
 from tower_texts import QUESTIONS
 
 from app.ask import asking
-from app.corpora import documents
+from app.corpora import documents, ingestion
 from app.labels import annotation, consensus, flags, progress, queues, rules
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
@@ -79,7 +79,7 @@ def test_who_an_earlier_run_ranked_follows_those_of_the_newest(wb, scored, ann, 
 
 def test_an_act_on_a_long_list_is_told_whole(wb, scored, ann):
     noted = "\n\n".join(f"Note number {i} says {i}." for i in range(50))
-    documents.ingest(wb, scored.id, [("notes.txt", noted.encode())])
+    ingestion.ingest(wb, scored.id, [("notes.txt", noted.encode())])
     notes = next(d for d in documents.list_documents(wb, scored.id) if d.sentences == 50)
     item = queues.find_next_question(wb, Seat(scored.id, ann.id, "tops"))
     shown = {x.id: Presentation() for x in documents.list_sentences(wb, notes.id)}
@@ -191,7 +191,7 @@ def test_a_question_whose_only_label_is_on_a_sentence_that_left_its_document_is_
     [place] = documents.load_sentences(wb, [item.sentence_id])
     kept = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != item.sentence_id]
     clock.advance(minutes=11)
-    report = documents.ingest(wb, scored.id, [(place.source, " ".join([*kept, "It is green."]).encode())])
+    report = ingestion.ingest(wb, scored.id, [(place.source, " ".join([*kept, "It is green."]).encode())])
     assert (report.updated, report.sentences, report.orphans) == (1, 1, 1)
     assert count_remaining() == before
     with wb.read() as s:  # and its list is made anew, with the new sentence
@@ -225,7 +225,7 @@ def test_unlabelled_goes_on_within_a_question_whose_correct_sentence_left_its_do
     [place] = documents.load_sentences(wb, [item.sentence_id])
     kept = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != item.sentence_id]
     clock.advance(minutes=11)
-    documents.ingest(wb, scored.id, [(place.source, " ".join(kept).encode())])
+    ingestion.ingest(wb, scored.id, [(place.source, " ".join(kept).encode())])
     give(ann, queues.find_next_item(wb, dataclasses.replace(seat, questions=(item.question_id,))), "incorrect")
     assert queues.find_next_item(wb, seat).question_id == item.question_id
 

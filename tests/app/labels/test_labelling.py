@@ -6,7 +6,7 @@ from sqlalchemy import text
 from tower_texts import BRIDGE, QUESTIONS, TOWER
 
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.exchange import storage
 from app.labels import agreement, annotation, consensus, progress, rules
 from app.labels.annotation import CannotUndo, Presentation
@@ -101,11 +101,11 @@ def test_a_label_for_what_was_deleted_says_so(wb, towers, give, ann):
 
 
 def test_a_label_for_a_sentence_replaced_while_it_was_looked_at_lands_on_no_other(wb, towers, ann):
-    documents.ingest(wb, towers.id, [("mill.txt", b"The mill is old. The miller lives upstairs.")])
+    ingestion.ingest(wb, towers.id, [("mill.txt", b"The mill is old. The miller lives upstairs.")])
     asked = asking.ask(wb, towers.id, "Where does the miller live?")
     looked_at = asked.candidates[asked.best]
     assert looked_at.text == "The miller lives upstairs."
-    documents.ingest(wb, towers.id, [("mill.txt", b"The mill is old. Nobody ever lived upstairs.")])
+    ingestion.ingest(wb, towers.id, [("mill.txt", b"The mill is old. Nobody ever lived upstairs.")])
     with pytest.raises(Gone, match="no longer exists"):
         annotation.give_label(
             wb,
@@ -120,7 +120,7 @@ def test_a_label_for_a_sentence_replaced_while_it_was_looked_at_lands_on_no_othe
 def test_a_label_for_a_corpus_that_is_gone_lands_in_no_other(wb, towers, give, ann):
     corpora.delete_corpus(wb, towers.id)
     other = corpora.create_corpus(wb, "other")
-    documents.ingest(wb, other.id, [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode())])
+    ingestion.ingest(wb, other.id, [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode())])
     asking.ask(wb, other.id, QUESTIONS[0])
     with pytest.raises(Gone, match="no longer exists"):
         give(ann, 0, "correct")

@@ -6,7 +6,7 @@ from tower_texts import QUESTIONS
 
 from app.adapt import label_noise
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.labels import annotation, flags, progress, queues, rules, strategies
 from app.labels.annotation import Presentation
 from app.ui.label.desk import Desk, Display, Seat
@@ -328,7 +328,7 @@ def test_what_others_say_of_a_doubted_pair_is_told_once_ones_own_label_is_in(wb,
 def test_who_skips_an_item_does_not_get_nearly_the_same_at_once(wb, ann, ask_queued):
     corpus = corpora.create_corpus(wb, "refrains")
     lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
-    documents.ingest(wb, corpus.id, [("a.txt", " ".join([*lines, "A baker sold bread."]).encode())])
+    ingestion.ingest(wb, corpus.id, [("a.txt", " ".join([*lines, "A baker sold bread."]).encode())])
     ask_queued(corpus.id, "Where did the old tower of the town stand?")
     desk = Desk.start(wb, Seat(corpus.id, ann.id, "tops", "here"))
     assert desk.item.text.startswith("The old tower")

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, event, select
 from tower_texts import QUESTIONS
 
 from app.ask import asking
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, flags, progress, rules
@@ -236,7 +236,7 @@ def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
     corpus = corpora.create_corpus(wb, "refrains")
     lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
     other = ["A baker sold bread.", "Ships came in spring.", "Snow fell on the tower."]
-    documents.ingest(wb, corpus.id, [("a.txt", " ".join(lines + other).encode())])
+    ingestion.ingest(wb, corpus.id, [("a.txt", " ".join(lines + other).encode())])
     ask_queued(corpus.id, "Where did the old tower of the town stand?")
     met = [i.text for i in walk(wb, corpus, ann, "tops")]
     assert len(met) == 6

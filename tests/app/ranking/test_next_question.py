@@ -10,7 +10,7 @@ from fake_clock import Clock
 from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management, questions
-from app.corpora import corpora, documents, indexing
+from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import imports
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
@@ -44,7 +44,7 @@ def clock():
 def bakery(wb):
     """A corpus in which ASKED has no answer yet, with its vectors."""
     corpus = corpora.create_corpus(wb, "bakery")
-    documents.ingest(wb, corpus.id, [("bread.txt", BREAD)])
+    ingestion.ingest(wb, corpus.id, [("bread.txt", BREAD)])
     run_queued(wb, RUNNERS)
     return corpus
 
@@ -99,7 +99,7 @@ def test_a_list_has_documents_that_came_after_it_was_ranked(wb, bakery, seat, an
     add(wb, bakery, [ASKED], ann)
     run_queued(wb, RUNNERS)
     assert list_titles(wb, seat) == {"bread"}
-    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     item = queues.find_next_question(wb, seat)
     assert next_question.is_list_outdated(wb, bakery.id, item.question_id)
     next_question.renew_list(wb, seat, item.question_id)
@@ -110,7 +110,7 @@ def test_a_list_has_documents_that_came_after_it_was_ranked(wb, bakery, seat, an
 def test_lists_are_renewed_in_the_background_once_new_documents_have_vectors(wb, bakery, seat, ann):
     add(wb, bakery, [ASKED], ann)
     run_queued(wb, RUNNERS)
-    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     run_queued(wb, RUNNERS)
     assert list_titles(wb, seat) == {"bread", "tower"}
 
@@ -122,7 +122,7 @@ def test_a_list_that_a_person_has_begun_stays_as_it_is(wb, bakery, seat, ann):
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.rows[0].sentence_id, annotator_id=ann.id, label="incorrect"
     )
-    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     run_queued(wb, RUNNERS)
     next_question.renew_list(wb, seat, item.question_id)
     assert {r.title for r in queues.open_question(wb, seat, item.question_id).rows} == {"bread"}
@@ -131,7 +131,7 @@ def test_a_list_that_a_person_has_begun_stays_as_it_is(wb, bakery, seat, ann):
 def test_a_job_leaves_lists_alone_that_somebody_began_after_it_chose_them(wb, bakery, seat, ann, monkeypatch):
     add(wb, bakery, [ASKED, "What is bread baked from?"], ann)
     run_queued(wb, RUNNERS)
-    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     first, second = (queues.open_question(wb, seat, i) for i in (1, 2))
     rank, ranked = scoring.rank_question, []
 
@@ -163,7 +163,7 @@ def test_sentences_that_an_import_adds_make_a_list_out_of_date(wb, bakery, seat,
 
 
 def test_a_deleted_document_makes_a_list_out_of_date(wb, bakery, seat, ann):
-    documents.ingest(wb, bakery.id, [("tower.txt", TOWER)])
+    ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     add(wb, bakery, [ASKED], ann)
     run_queued(wb, RUNNERS)
     [bread] = documents.list_documents(wb, bakery.id, "bread")

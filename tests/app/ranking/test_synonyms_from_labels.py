@@ -1,7 +1,7 @@
 import pytest
 
 from app.ask import question_management
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.corpora.synonyms import read_synonyms
 from app.exchange import imports
 from app.labels import agreement, annotation
@@ -88,7 +88,7 @@ def test_they_are_made_again_only_after_something_has_changed(wb, machines, ann,
     agreement.adjudicate(wb, **place, annotator_id=ann.id, label="correct")
     assert count_calls() == 1
     clock.advance(seconds=1)
-    documents.ingest(wb, machines, [("new.txt", b"The WZ-1 is new.")])
+    ingestion.ingest(wb, machines, [("new.txt", b"The WZ-1 is new.")])
     assert count_calls() == 1
     write_synonyms(wb, machines, "whale => VX-90", by=ann.id)
     assert count_calls() == 1
@@ -108,5 +108,5 @@ def test_test_questions_suggest_nothing(wb):
 def test_a_corpus_without_labels_or_documents_suggests_nothing(wb, towers):
     assert propose(wb, towers.id) == {}
     assert propose(wb, corpora.create_corpus(wb, "empty").id) == {}
-    documents.ingest(wb, towers.id, [("tower.txt", b"Another text. It has no labels.")])
+    ingestion.ingest(wb, towers.id, [("tower.txt", b"Another text. It has no labels.")])
     assert propose(wb, towers.id) == {}

@@ -15,7 +15,7 @@ from tower_texts import QUESTIONS
 from app import bootstrap
 from app.ask import asking
 from app.compare import comparison, comparison_job
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -272,7 +272,7 @@ def test_a_restore_empties_the_indexes_outside_the_home_too(wb, towers, settings
         back_up(other, tmp_path / "monday.tar")
         later = corpora.create_corpus(other, "later")
         for corpus_id in (towers.id, later.id):
-            documents.ingest(other, corpus_id, [("tower.txt", b"The tower was built by giants.")])
+            ingestion.ingest(other, corpus_id, [("tower.txt", b"The tower was built by giants.")])
         restore(settings, tmp_path / "monday.tar")
         assert not other.has_index(towers.id) and not other.has_index(later.id)
         again = asking.ask(other, towers.id, QUESTIONS[0])

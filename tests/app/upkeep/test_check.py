@@ -10,7 +10,7 @@ from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import documents
+from app.corpora import ingestion
 from app.corpora.indexing import reindex
 from app.jobs import process, queue
 from app.upkeep.check import CORRECT, RESTORE, check_closed, check_home
@@ -67,7 +67,7 @@ def test_an_index_that_is_older_than_the_database_is_to_be_built_anew(wb, towers
     file = wb.settings.index_file(towers.id)
     wb.indexes.close()
     older = file.read_bytes()
-    documents.ingest(wb, towers.id, [("long.txt", b"A tower stands. " * 12)])
+    ingestion.ingest(wb, towers.id, [("long.txt", b"A tower stands. " * 12)])
     assert "index of towers" not in find_problems(wb)
     wb.indexes.close()
     file.write_bytes(older)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from app import bootstrap
 from app.ask import asking
-from app.corpora import documents
+from app.corpora import ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, consensus, queues
@@ -360,7 +360,7 @@ def old_question(wb, candidates, towers, ask_queued):
     """A question that a version ranked with more sentences than the one before it, which is in force again."""
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
-    documents.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
+    ingestion.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
     run_queued(wb, RUNNERS)
     promotion.roll_back(wb)
     return asked

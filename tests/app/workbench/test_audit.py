@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.ask import question_management, questions
 from app.compare import comparison_job
-from app.corpora import corpora, documents
+from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import STARTER
 from app.exchange import exports, imports
 from app.exchange.starter import bring_back, ensure_starter
@@ -81,10 +81,10 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
 def test_who_made_a_corpus_added_documents_and_started_a_retrain_is_recorded(wb, ann):
     corpus = corpora.create_corpus(wb, "mine", by=ann.id)
     files = [("a.txt", b"Towers are high. Bridges are long."), ("b.txt", b"Rivers are wide.")]
-    documents.ingest(wb, corpus.id, files, by=ann.id)
-    documents.ingest(wb, corpus.id, files, by=ann.id)  # nothing new
-    documents.ingest(wb, corpus.id, [("a.txt", b"Towers are high. Bridges are short.")], by=ann.id)
-    documents.ingest(wb, corpus.id, [("c.txt", b"Lakes are deep.")])  # the program
+    ingestion.ingest(wb, corpus.id, files, by=ann.id)
+    ingestion.ingest(wb, corpus.id, files, by=ann.id)  # nothing new
+    ingestion.ingest(wb, corpus.id, [("a.txt", b"Towers are high. Bridges are short.")], by=ann.id)
+    ingestion.ingest(wb, corpus.id, [("c.txt", b"Lakes are deep.")])  # the program
     job = queue.enqueue(wb, JobKind.RETRAIN, {}, corpus_id=corpus.id, by=ann.id)
     queue.cancel(wb, job.id, by=ann.id)
     queue.enqueue(wb, JobKind.RETRAIN, {}, corpus_id=corpus.id)  # by the rule
@@ -165,7 +165,7 @@ def test_a_refusal_is_recorded_although_its_transaction_is_undone_and_once_a_min
         with pytest.raises(NotAllowed):
             corpora.delete_corpus(wb, towers.id, by=bob.id)
     with pytest.raises(NotAllowed):
-        documents.ingest(wb, towers.id, [("a.txt", b"One.")], by=eve.id)  # asked in a transaction that only reads
+        ingestion.ingest(wb, towers.id, [("a.txt", b"One.")], by=eve.id)  # asked in a transaction that only reads
     [eves, bobs] = audit_log.list_events(wb, by=None, limit=2)
     assert (bobs.actor, bobs.what) == ("bob", "delete a corpus (refused)")
     assert (eves.actor, eves.what) == ("eve", "add documents (refused)")

@@ -7,7 +7,7 @@ from fake_models import FakeModels, write_version
 from tower_texts import BRIDGE, TOWER
 
 from app import bootstrap
-from app.corpora import corpora, documents
+from app.corpora import corpora, ingestion
 from app.ranking import retrieval
 from app.versions import loading, promotion, registry
 from app.workbench.workbench import DatabaseTrouble
@@ -33,7 +33,7 @@ def test_what_one_server_adds_and_promotes_the_other_finds_and_answers_with(serv
     first, second = servers
     corpus = corpora.create_corpus(first, "towers")
     for wb, file in ((first, ("tower.txt", TOWER)), (second, ("bridge.txt", BRIDGE))):
-        documents.ingest(wb, corpus.id, [(file[0], file[1].encode())])
+        ingestion.ingest(wb, corpus.id, [(file[0], file[1].encode())])
     found = [find_documents(wb, corpus.id) for wb in servers]
     assert found[0] == found[1] == {"tower", "bridge"}
 

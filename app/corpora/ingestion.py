@@ -1,0 +1,345 @@
+"""Adding files to a corpus.
+
+Documents are stored in batches of one transaction each and indexed right after (`app.corpora.indexing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.corpora.corpora import get_corpus, lock_corpus
+from app.corpora.documents import remove_suffix
+from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.language import is_english_text
+from app.corpora.unlike import find_unlike
+from app.workbench import audit, people
+from app.workbench.workbench import DatabaseTrouble, Workbench
+from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
+from as2core.data.parser_process import ParserProcess
+from as2core.errors import As2Error, UnreadableFile
+from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends, split_sentences
+from as2core.types import Document, OnProgress, Progress, Sentence
+from db.models import Corpus
+from db.models import Document as DocumentRow
+from db.repositories import corpora as rows
+
+BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+ADD = "add documents"
+MAX_UPDATES = 10  # that are named
+NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
+NOT_ENGLISH = (
+    "does not look English: it was divided into sentences by English rules, and the shipped models read English"
+)
+UNREAD_COLUMNS = "has columns that are not read: {}"
+SAME_TEXT = "has the same text as {}, so answers from it appear twice"
+UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestView:
+    """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
+    background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
+    of documents that were added. `unread_files`: those of the failed ones of which nothing was read. `updates`: names
+    of the first documents that were updated; `replacements`: of those whose stored text was another one. `sentences`:
+    those that are new. `orphans`: labelled pairs whose sentence left its document."""
+
+    added: int
+    updated: int
+    unchanged: int
+    failed: tuple[tuple[str, str], ...]
+    documents: int
+    sentences: int
+    seconds: float
+    job_id: int | None
+    notes: tuple[tuple[str, str], ...] = ()
+    unread_files: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    replacements: tuple[str, ...] = ()
+    orphans: int = 0
+
+    @property
+    def notes_by_text(self) -> dict[str, list[str]]:
+        """Each note with the names that have it."""
+        names: dict[str, list[str]] = {}
+        for name, note in self.notes:
+            names.setdefault(note, []).append(name)
+        return names
+
+    @property
+    def partly_read_files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(f for f, _ in self.failed if f not in self.unread_files))
+
+
+def ingest(
+    wb: Workbench,
+    corpus_id: int,
+    files: Iterable[tuple[str, bytes | Path]],
+    on_progress: OnProgress | None = None,
+    *,
+    by: int | None = None,
+    replaces_unlike: bool = True,
+) -> IngestView:
+    """Add files, as (name, content or path). A document with the same content is left alone; changed content replaces
+    the document, and labels stay with the sentences that did not change; no file replaces a document that another file
+    of this call added. Where a document has no sentence in common with the one of its name, it is refused unless
+    `replaces_unlike`. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
+    the others are added. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
+    started = time.monotonic()
+    get_corpus(wb, corpus_id)
+    with wb.read() as s:
+        people.allow(s, by, ADD)
+    tally, parser = _Tally(on_progress, replaces_unlike, by), ParserProcess()
+    try:
+        sources: dict[str, str] = {}
+        for batch in _make_batches(_read(files, tally, parser.parse)):
+            _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
+            index_pending(wb, corpus_id)
+            tally.report()
+        wb.analyze()
+    except (DatabaseTrouble, UnreadableFile) as e:  # such as a full disk; a file that cannot be read raises nothing
+        remedy = f"{tally.documents:,} documents of this call are stored; adding the files again goes on from there"
+        raise type(e)(f"{e} ({remedy})") from e
+    finally:  # leaving the page ends this in `report`
+        parser.close()
+        job_id = _try_to_request_vectors(wb, corpus_id)
+    return IngestView(
+        added=tally.added,
+        updated=tally.updated,
+        unchanged=tally.unchanged,
+        failed=tuple(tally.failed),
+        documents=tally.documents,
+        sentences=tally.sentences,
+        seconds=time.monotonic() - started,
+        job_id=job_id,
+        notes=tuple(tally.notes),
+        unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
+        updates=tuple(tally.updates[:MAX_UPDATES]),
+        replacements=tuple(tally.replacements),
+        orphans=tally.orphans,
+    )
+
+
+def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
+    """Where it cannot be, as on a full disk, what happened before is to be reported; the next ingest asks again."""
+    try:
+        return request_vectors(wb, corpus_id)
+    except As2Error as e:
+        log.warning("vectors of corpus %d: %s", corpus_id, e)
+        return None
+
+
+class _Tally:
+    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
+    those that have a document as it is stored. `by`: who adds, None for the program or the command line."""
+
+    def __init__(self, on_progress: OnProgress | None, replaces_unlike: bool = True, by: int | None = None) -> None:
+        self.by = by
+        self.added = self.updated = self.unchanged = self.sentences = self.expected = self.twins = self.orphans = 0
+        self.failed: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str]] = []
+        self.updates: list[str] = []
+        self.replacements: list[str] = []
+        self.same_files: set[str] = set()
+        self.replaces_unlike = replaces_unlike
+        self.readable_files: set[str] = set()
+        self.file = ""
+        self._on_progress = on_progress
+        self._tables: set[str] = set()
+
+    @property
+    def documents(self) -> int:
+        return self.added + self.updated + self.unchanged
+
+    def add_failure(self, name: str, error: Exception) -> None:
+        """A fault of the program, not of the file: reported beside the file, with its traceback in the log."""
+        log.warning("reading %s", name, exc_info=error)
+        self.failed.append((name, describe_fault(error)))
+
+    def add_twin(self, name: str, twin: str) -> None:
+        """Once most files of a folder are there already, not each is named with its twin."""
+        self.twins += 1
+        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_UPDATES else "another document")))
+
+    def note_columns(self, document: Document) -> None:
+        """Those of its table that are not read, once for the table."""
+        is_table = document.source.lower().endswith((".csv", ".tsv"))
+        if (names := list(filter(None, document.meta))) and is_table and document.source not in self._tables:
+            self._tables.add(document.source)
+            self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
+
+    def report(self) -> None:
+        if self._on_progress:
+            done = self.documents
+            self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
+
+
+def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseSingle) -> Iterator[Document]:
+    files = [(clean_file_name(name), source) for name, source in files]
+    tally.expected = sum(_estimate_documents(name, source) for name, source in files)
+    for name, source in files:
+        tally.file = name
+
+        def report(problem: object, name: str = name) -> None:
+            tally.failed.append((name, str(problem)))
+
+        try:
+            data = source if isinstance(source, bytes) else source.read_bytes()
+            for document in read_documents(name, data, on_problem=report, parse=parse):
+                tally.readable_files.add(name)
+                tally.note_columns(document)
+                yield document
+        except UnreadableFile as e:
+            report(str(e).removeprefix(f"{name}: "))
+        except OSError as e:
+            report(f"cannot be read ({e.strerror})")
+        except Exception as e:
+            tally.add_failure(name, e)
+
+
+def _estimate_documents(name: str, source: bytes | Path) -> int:
+    if not name.lower().endswith((".jsonl", ".csv", ".tsv")):
+        return 1
+    try:
+        return (source if isinstance(source, bytes) else source.read_bytes()).count(b"\n") or 1
+    except OSError:
+        return 1
+
+
+def _make_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """A document that comes twice begins a new batch, as a newer version of itself."""
+    batch: dict[tuple[str, str], Document] = {}
+    characters = 0
+    for document in documents:
+        key = document.source, document.id
+        if key in batch or len(batch) >= BATCH_DOCUMENTS or characters > BATCH_CHARS:
+            yield list(batch.values())
+            batch, characters = {}, 0
+        batch[key] = document
+        characters += len(document.text)
+    if batch:
+        yield list(batch.values())
+
+
+def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], sources: dict[str, str]) -> list[Document]:
+    """The batch, with ids that differ from those of other files' documents: otherwise notes.txt would replace notes.md,
+    and a table that numbers its rows from 1 another one. In case of a conflict the file's name becomes part of the id,
+    now and whenever that file is added again. A known id without a conflict is that document, even if the file has
+    another name now. `sources`: id -> file of this ingest; it is added to."""
+    longer_ids = [d.source if _is_whole_file(d) else f"{d.source}-{d.id}" for d in batch]
+    with wb.read() as s:
+        older = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
+    documents = []
+    for d, longer_id in zip(batch, longer_ids, strict=True):
+        source = sources.get(d.id) or (older[d.id].source if d.id in older else "") or d.source
+        has_same_stem = _is_whole_file(d) and remove_suffix(source) == d.id
+        if source != d.source and (d.id in sources or longer_id in older or has_same_stem):
+            d = replace(d, id=longer_id)
+        sources[d.id] = d.source
+        documents.append(d)
+    return documents
+
+
+def _is_whole_file(document: Document) -> bool:
+    """A document that is all of its file is named after it."""
+    return document.id == remove_suffix(document.source)
+
+
+def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
+    digests = {d.id: hash_content(d.title, d.text) for d in batch}
+    with wb.read() as s:
+        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+    changed = [d for d in batch if d.id not in older or older[d.id].digest != digests[d.id]]
+    pieces = _split(changed, tally)  # before the transaction begins, to keep it short
+    tally.same_files |= {d.source for d in batch if d.id in older and older[d.id].digest == digests[d.id]}
+    stored_ids = {d.id: older[d.id].id for d in changed if d.id in older and d.id in pieces}
+    _sort_out_unlike(wb, [d for d in changed if d.id in stored_ids], pieces, stored_ids, tally)
+    with wb.write() as s:
+        lock_corpus(s, corpus_id)
+        older = rows.find_documents_by_name(s, corpus_id, list(digests))
+        new = [d for d in batch if d.id in pieces and d.id not in older]
+        changes = [d for d in batch if d.id in pieces and d.id in older and older[d.id].digest != digests[d.id]]
+        ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
+        rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
+        for d in filter(_is_whole_file, new):  # rows of a table repeat each other
+            if pieces[d.id] and (twin := rows.find_older_twin(s, ids[d.id], pieces[d.id][0].text)):
+                tally.add_twin(_describe(d), twin.source or twin.external_id)
+        outcomes: list[tuple[int, int]] = []
+        for d in changes:
+            document = s.get_one(DocumentRow, older[d.id].id)
+            outcomes.append(rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock()))
+        if new or changes:
+            rows.note_search_change(s, corpus_id, wb.clock())
+        if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
+            detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names, len(names))}"
+            audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)
+    tally.added += len(new)
+    tally.updated += len(changes)
+    tally.updates += map(_describe, changes)
+    tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
+    tally.sentences += sum(len(pieces[d.id]) for d in new) + sum(added for added, _ in outcomes)
+    tally.orphans += sum(labels for _, labels in outcomes)
+
+
+def _sort_out_unlike(
+    wb: Workbench,
+    changes: Sequence[Document],
+    pieces: dict[str, list[Sentence]],
+    stored_ids: Mapping[str, int],
+    tally: _Tally,
+) -> None:
+    """Report the documents that would replace another one, and take them out of `pieces` unless they may."""
+    suspects = [d for d in changes if d.source not in tally.same_files]
+    if not suspects:
+        return
+    with wb.read() as s:
+        unlike = find_unlike(s, suspects, pieces, stored_ids)
+    tally.same_files |= {d.source for d in suspects} - {d.source for d in suspects if d.id in unlike}
+    for document in (d for d in suspects if d.id in unlike):
+        if tally.replaces_unlike:
+            tally.replacements.append(_describe(document))
+        else:
+            reason = UNLIKE if _is_whole_file(document) else f"{document.id}: {UNLIKE}"
+            tally.failed.append((document.source or document.id, reason))
+            del pieces[document.id]
+
+
+def _describe(document: Document) -> str:
+    """By its file, and by its id where the file may hold several."""
+    if not document.source or _is_whole_file(document):
+        return document.source or document.id
+    return f"{document.source}, {document.id}"
+
+
+def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sentence]]:
+    """The sentences of each document, by its id; one that cannot be split is reported and left out."""
+    pieces: dict[str, list[Sentence]] = {}
+    for document in documents:
+        name = _describe(document)
+        try:
+            pieces[document.id] = split_sentences(document.text, document.verbatim)
+        except Exception as e:
+            tally.add_failure(name, e)
+            continue
+        if lacks_sentence_ends(pieces[document.id]):
+            tally.notes.append((name, NO_SENTENCE_ENDS))
+        if not is_english_text(document.text):
+            tally.notes.append((name, NOT_ENGLISH))
+    return pieces
+
+
+def name_some(names: Sequence[str], total: int) -> str:
+    """As in "a.txt, b.txt and 3 more"; the first names of so many documents."""
+    some = ", ".join(names[:MAX_UPDATES])
+    rest = total - min(len(names), MAX_UPDATES)
+    return f"{some} and {rest:,} more" if rest > 0 else some
+
+
+def hash_content(title: str, text: str) -> str:
+    return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()
