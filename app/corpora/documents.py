@@ -28,7 +28,7 @@ class DocumentView:
     @property
     def is_whole_file(self) -> bool:
         """Whether its name is that of its file."""
-        return self.external_id in (self.source, remove_suffix(self.source))
+        return self.external_id in (self.source, drop_suffix(self.source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,5 +128,5 @@ def delete_documents(
     index_pending(wb, corpus_id)
 
 
-def remove_suffix(source: str) -> str:
+def drop_suffix(source: str) -> str:
     return PurePosixPath(source).with_suffix("").as_posix() if source else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.corpora.corpora import get_corpus, lock_corpus
-from app.corpora.documents import remove_suffix
+from app.corpora.documents import drop_suffix
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
 from app.corpora.unlike import find_unlike
@@ -238,7 +238,7 @@ def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], source
     documents = []
     for d, longer_id in zip(batch, longer_ids, strict=True):
         source = sources.get(d.id) or (older[d.id].source if d.id in older else "") or d.source
-        has_same_stem = _is_whole_file(d) and remove_suffix(source) == d.id
+        has_same_stem = _is_whole_file(d) and drop_suffix(source) == d.id
         if source != d.source and (d.id in sources or longer_id in older or has_same_stem):
             d = replace(d, id=longer_id)
         sources[d.id] = d.source
@@ -248,7 +248,7 @@ def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], source
 
 def _is_whole_file(document: Document) -> bool:
     """A document that is all of its file is named after it."""
-    return document.id == remove_suffix(document.source)
+    return document.id == drop_suffix(document.source)
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
