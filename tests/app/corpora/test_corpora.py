@@ -160,7 +160,7 @@ def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb
             raise IndexError("string index out of range")
         return work(text, *args, **kwargs)
 
-    monkeypatch.setattr(documents, step, fail_on_bad)
+    monkeypatch.setattr(ingestion, step, fail_on_bad)
     files = [("good.txt", b"Good."), ("bad.txt", b"This is bad."), ("fine.txt", b"Fine.")]
     done = ingestion.ingest(wb, towers.id, files)
     assert (done.added, done.updated, done.unchanged) == (2, 0, 0)
@@ -257,7 +257,7 @@ def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_wh
 def test_the_same_files_again_ask_for_the_vectors_that_a_kill_left_out(wb, monkeypatch):
     corpus, files = corpora.create_corpus(wb, "notes"), [("note.txt", b"Zebras have stripes.")]
     with monkeypatch.context() as killed:
-        killed.setattr(documents, "request_vectors", lambda *_: None)
+        killed.setattr(ingestion, "request_vectors", lambda *_: None)
         ingestion.ingest(wb, corpus.id, files)
     assert embedding(wb, corpus) == []
     again = ingestion.ingest(wb, corpus.id, files)
@@ -364,7 +364,7 @@ def test_documents_stored_but_not_indexed_when_the_process_died_are_found_and_ge
         raise KeyboardInterrupt
 
     corpus = corpora.create_corpus(wb, "notes")
-    monkeypatch.setattr(documents, "index_pending", dies)
+    monkeypatch.setattr(ingestion, "index_pending", dies)
     with pytest.raises(KeyboardInterrupt):
         ingestion.ingest(wb, corpus.id, [("late.txt", b"Zebras have stripes.")])
     found = asking.ask(wb, corpus.id, "What do zebras have?")

@@ -52,7 +52,7 @@ def test_a_table_is_judged_as_a_whole(wb, towers, again, refusals):
 
 
 def test_a_row_as_before_in_an_earlier_batch_tells_the_file(wb, towers, monkeypatch):
-    monkeypatch.setattr(documents, "BATCH_DOCUMENTS", 1)
+    monkeypatch.setattr(ingestion, "BATCH_DOCUMENTS", 1)
     ingestion.ingest(wb, towers.id, [("towns.csv", b"id,text\n1,Ulm is old.\n2,Bonn is small.\n")])
     again = b"id,text\n1,Ulm is old.\n2,Nothing as before.\n"
     view = ingestion.ingest(wb, towers.id, [("towns.csv", again)], replaces_unlike=False)
