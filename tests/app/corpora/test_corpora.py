@@ -153,7 +153,7 @@ def test_a_document_with_many_blanks_after_a_stop_goes_in_with_its_batch(wb, tow
 
 @pytest.mark.parametrize("step", ["split_sentences", "read_documents"])
 def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb, towers, monkeypatch, step):
-    work = getattr(documents, step)
+    work = getattr(ingestion, step)
 
     def fail_on_bad(text, *args, **kwargs):
         if "bad" in text:
