@@ -91,7 +91,7 @@ def serve(
     try:
         from uvicorn import Config
 
-        from as2core.hosts import HostGuard, parse_hosts
+        from as2core.hosts import VARIABLE, HostGuard, parse_hosts
         from as2core.serving.connections import ImpatientProtocol
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
@@ -112,7 +112,7 @@ def serve(
             embeddings = _make_embedder(embedder)
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
         app = build(rankers, embedder=embeddings, keys=key_ring, queue=_make_queue(replicas))
-        guarded = HostGuard(app, address, parse_hosts(allowed_hosts))
+        guarded = HostGuard(app, address, parse_hosts(allowed_hosts), setting=f"--allowed-hosts or {VARIABLE}")
         server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
         server.run(sockets=[listening])
     server.end_process()
