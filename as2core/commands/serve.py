@@ -89,13 +89,10 @@ def serve(
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
-        from uvicorn import Config
-
         from as2core.hosts import VARIABLE, HostGuard, parse_hosts
-        from as2core.serving.connections import ImpatientProtocol
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
-        from as2core.serving.shutdown import SignalledServer
+        from as2core.serving.shutdown import make_server
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
@@ -113,7 +110,7 @@ def serve(
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
         app = build(rankers, embedder=embeddings, keys=key_ring, queue=_make_queue(replicas))
         guarded = HostGuard(app, address, parse_hosts(allowed_hosts), setting=f"--allowed-hosts or {VARIABLE}")
-        server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
+        server = make_server(guarded)
         server.run(sockets=[listening])
     server.end_process()
 
