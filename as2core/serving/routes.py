@@ -41,7 +41,8 @@ from as2core.version import __version__
 log = logging.getLogger(__name__)
 KEY_SCHEMES = (HTTPBearer(auto_error=False), APIKeyHeader(name="X-API-Key", auto_error=False))
 SLASHES = re.compile("/{2,}")
-NO_SUCH_PATH = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
+MAX_PATH_CHARS = 100  # of a path, in an answer
+POST_PATHS = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
 STATUS = {UnknownRanker: 404, BadSetting: 400, TooManyRequests: 429, Cancelled: 499}  # of other errors: 503
 MAX_PROBLEMS = 10  # of an invalid request, in the answer
@@ -194,9 +195,11 @@ def _describe_refusal(request: Request, error: HTTPException) -> str:
     if error.status_code == 400:  # it could not read the body, and says no more
         return describe_unreadable(error.__cause__)
     if error.status_code == 404:
-        return f"{error.detail}: {NO_SUCH_PATH}"
+        return f"{error.detail}: {request.url.path[:MAX_PATH_CHARS]} is no path here. {POST_PATHS}"
     if error.status_code == 405 and error.headers:
-        return f"{error.detail}: {request.method} is not for this path, use {error.headers['Allow']}"
+        path, allowed = request.url.path, error.headers["Allow"]
+        hint = f". {POST_PATHS}" if request.method == "POST" else ""  # a client that was given the address alone
+        return f"{error.detail}: {request.method} is not for {path}, use {allowed}{hint}"
     return str(error.detail)
 
 
