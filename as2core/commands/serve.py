@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -150,4 +152,8 @@ def _listen(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
     except OSError as e:
-        raise BadSetting(f"port {port} of {address} cannot be opened ({e.strerror}): choose another with --port") from e
+        number = e.errno or 0
+        if number < 0 or number == errno.EADDRNOTAVAIL:  # below 0: the name is not known
+            raise BadSetting(f"{address} is no address of this machine: choose another with --address") from e
+        reason = os.strerror(number)  # Python's own text repeats the address
+        raise BadSetting(f"port {port} of {address} cannot be opened ({reason}): choose another with --port") from e
