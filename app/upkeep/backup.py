@@ -80,6 +80,7 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
             _copy_database(Path(str(wb.database.url.database)), copy, on_progress)
             view = _write(wb, out, copy, file, on_progress)
         part.replace(file)
+        audit.write(wb, None, "write a backup", file.name, str(file))
         return view
     except (OSError, sqlite3.Error, tarfile.TarError) as e:
         raise NoBackup(f"{file} could not be written ({getattr(e, 'strerror', None) or e})") from e

@@ -463,6 +463,8 @@ def test_an_index_that_was_lost_is_built_anew(as2, as2_json, articles, home):
     for file in (home / "index").iterdir():
         file.unlink()
     assert as2_json("reindex")["documents"] == 2
+    event = as2_json("audit", "--limit", 1)["events"][0]
+    assert (event["act"], event["detail"]) == ("rebuild a search index", "2 documents")
 
 
 def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, articles, tmp_path):
@@ -714,6 +716,8 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     assert view["file"] == str(tmp_path / "monday.tar")
     _, out, _ = as2("backup", tmp_path / "tuesday.tar")
     assert f"other files, {(tmp_path / 'tuesday.tar').stat().st_size / 1e6:.1f} MB" in out
+    newest = as2_json("audit", "--limit", 1)["events"][0]
+    assert (newest["act"], newest["detail"]) == ("write a backup", str(tmp_path / "tuesday.tar"))
     as2("ingest", articles, "--corpus", "later")
     for answer in ("n\n", ""):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))
