@@ -26,7 +26,11 @@ from db.repositories.corpora import lock_corpus
 
 # What the audit log calls the start of a job, by kind; those of the other kinds are not in it.
 START_RETRAIN, START_COMPARISON, START_DECISION = "start a retrain", "start a comparison", "start a decision"
-STARTS: Mapping[str, str] = {JobKind.RETRAIN: START_RETRAIN, JobKind.COMPARE: START_COMPARISON, JobKind.DECIDE: START_DECISION}
+STARTS: Mapping[str, str] = {
+    JobKind.RETRAIN: START_RETRAIN,
+    JobKind.COMPARE: START_COMPARISON,
+    JobKind.DECIDE: START_DECISION,
+}
 MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
 
 

@@ -37,6 +37,7 @@ _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question") 
 
 PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
+REPLACEMENT, MAX_REPLACED_SHARE = "\ufffd", 0.2  # what stands for bytes that are no character, and how much of a text
 BLOCK_END = "\n\n"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
@@ -102,6 +103,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         title = meta.pop("title", "") or title
     else:
         title, text = "", decode_text(content)
+    if suffix != ".pdf" and text.count(REPLACEMENT) > MAX_REPLACED_SHARE * len(text):
+        raise UnreadableFile("much of it cannot be read as text; save it as UTF-8")
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))

@@ -58,6 +58,16 @@ def test_old_encodings_are_understood():
     assert one("a.txt", "Café".encode("utf-8-sig")).text == "Café"
 
 
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.md"])
+def test_broken_utf_16_is_refused_and_one_broken_character_is_not(name):
+    with pytest.raises(UnreadableFile, match="save it as UTF-8"):
+        one(name, b"\xff\xfe" + b"\xff\xdf" * 2)
+    assert (
+        "towers are high"
+        in one(name, "The towers are high, \ud800 all of them.".encode("utf-16", "surrogatepass")).text
+    )
+
+
 MARKDOWN = """---
 title: "The Danube"
 field: rivers
