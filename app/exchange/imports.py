@@ -285,7 +285,8 @@ def _decode_spreadsheet(name: str, content: bytes) -> bytes:
         return content
     if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
         return content
-    return decode_text(content).encode()
+    with _name_file(name):
+        return decode_text(content).encode()
 
 
 def _is_utf_8(content: bytes) -> bool:

@@ -37,7 +37,7 @@ _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question") 
 
 PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
-REPLACEMENT, MAX_REPLACED_SHARE = "\ufffd", 0.2  # what stands for bytes that are no character, and how much of a text
+UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 BLOCK_END = "\n\n"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
@@ -95,6 +95,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     if suffix == ".pdf":
         title, text = pdf_text(content)
     elif suffix in (".html", ".htm"):
+        if content[:2] in UTF_16_MARKS:
+            decode_text(content)  # the parser makes something of whatever is broken
         title, text = html_text(content)
     elif suffix in (".md", ".markdown"):
         meta, body = front_matter(decode_text(content))
@@ -103,8 +105,6 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         title = meta.pop("title", "") or title
     else:
         title, text = "", decode_text(content)
-    if suffix != ".pdf" and text.count(REPLACEMENT) > MAX_REPLACED_SHARE * len(text):
-        raise UnreadableFile("much of it cannot be read as text; save it as UTF-8")
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
@@ -209,9 +209,13 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
 
 
 def decode_text(content: bytes) -> str:
-    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return content.decode("utf-16", "replace")
+    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote. Raises UnreadableFile."""
+    if content[:2] in UTF_16_MARKS:
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            message = f"it is marked as UTF-16, but its byte {error.start + 1:,} is not: save it as UTF-8"
+            raise UnreadableFile(message) from error
     try:
         return read_text(content).replace("\x00", "")
     except TooLarge:
