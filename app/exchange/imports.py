@@ -164,7 +164,8 @@ def store_labels(
     return replace(
         view,
         textless=file.textless,
-        notes=(*file.notes, *signers),
+        notes=file.notes,
+        signers=signers,
         is_new_corpus=corpus is not None and corpus_id is None,
     )
 

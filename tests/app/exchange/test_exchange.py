@@ -97,7 +97,7 @@ def test_labels_signed_by_an_address_are_those_of_whoever_logs_in_with_it(wb, an
         import_new(wb, "notes.csv", table, by=by)
     done = import_new(wb, "notes.csv", table, by=bob.id)
     assert consensus.count_annotators(wb, done.corpus_id) == {"Bob": 1, "eve@lab.example": 1}
-    assert done.notes == ("BOB@lab.example is Bob", "1 annotator not known here before: eve@lab.example")
+    assert done.signers == ("BOB@lab.example is Bob", "1 annotator not known here before: eve@lab.example")
 
 
 def test_the_document_of_each_title_is_looked_up_once(wb, monkeypatch):
