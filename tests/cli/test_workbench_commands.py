@@ -665,7 +665,7 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
 
 
-def test_people_are_listed_and_given_roles(as2, as2_json, home):
+def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
     from app import bootstrap
     from app.workbench import people
 
@@ -682,6 +682,11 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home):
     assert [p["account"] for p in as2_json("people")["people"]] == [None, "https://id.example|1"]
     code, _, err = as2("people", "role", "dan", "admin")
     assert code == 1 and "known: me, cara" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    code, _, err = as2("people", "hand-over", "me", "cara")
+    assert code == 1 and "nothing was handed over (--yes does not ask)" in err
+    view = as2_json("people", "hand-over", "me", "cara", "--yes")
+    assert view == {"moved": 0, "same": 0, "different": 0}
 
 
 def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):

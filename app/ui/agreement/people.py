@@ -114,9 +114,9 @@ def _draw_log(frame: Frame) -> None:
     days = frame.wb.settings.audit_days
     st.header("Audit log", anchor=False)
     st.caption(
-        "Promotions, changes of roles, rules, guidelines, synonyms and label queues, verdicts, new corpora, documents "
-        "and questions, deletions, log-ins, exports, imports, restores, retrains and control of jobs, API "
-        f"keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them "
+        "Promotions, changes of roles, rules, guidelines, synonyms and label queues, verdicts, proposals, new corpora, "
+        "documents and questions, deletions, log-ins, exports, imports, backups, restores, retrains, comparisons and "
+        f"control of jobs, API keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them "
         "here, and " + (f"they are kept for {days} days." if days else "they are kept for good.")
     )
     events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
