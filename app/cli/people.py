@@ -8,6 +8,7 @@ from typer import Argument, Context, Option, Typer
 from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
+from as2core.text import count
 
 people = Typer(help="List annotators and assign roles.", invoke_without_command=True)
 
@@ -84,6 +85,6 @@ def give_labels_to(
             ask_to_confirm(question, "nothing was handed over (--yes does not ask)")
         view = label_list.give_labels_to(wb, giver.id, heir.id, by=None)
     print_json(view) if as_json else echo(
-        f"{view.moved:,} labels of {giver.name} are {heir.name}'s now; {view.same:,} were the same as theirs, "
-        f"{view.different:,} are different and stay under {giver.name}"
+        f"{count(view.moved, 'label')} of {giver.name} handed over to {heir.name}; {view.same:,} the same as theirs "
+        f"withdrawn, {view.different:,} that differ left under {giver.name}"
     )
