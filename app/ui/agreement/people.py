@@ -116,8 +116,8 @@ def _draw_log(frame: Frame) -> None:
     st.caption(
         "Promotions, changes of roles, rules, guidelines, synonyms and label queues, verdicts, proposals, new corpora, "
         "documents and questions, deletions, log-ins, exports, imports, backups, restores, retrains, comparisons and "
-        f"control of jobs, API keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them "
-        "here, and " + (f"they are kept for {days} days." if days else "they are kept for good.")
+        f"control of jobs, API keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody "
+        "can change them here, and " + (f"they are kept for {days} days." if days else "they are kept for good.")
     )
     events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
     rows = [(f"{e.created:%Y-%m-%d %H:%M}", e.actor, e.what, e.target, e.detail) for e in events]
