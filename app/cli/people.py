@@ -8,7 +8,6 @@ from typer import Argument, Context, Option, Typer
 from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
-from as2core.text import count
 
 people = Typer(help="List annotators and assign roles.", invoke_without_command=True)
 
@@ -84,7 +83,4 @@ def give_labels_to(
             question = f"Make all labels of {giver.name} those of {heir.name}? It cannot be undone."
             ask_to_confirm(question, "nothing was handed over (--yes does not ask)")
         view = label_list.give_labels_to(wb, giver.id, heir.id, by=None)
-    print_json(view) if as_json else echo(
-        f"{count(view.moved, 'label')} of {giver.name} handed over to {heir.name}; {view.same:,} the same as theirs "
-        f"withdrawn, {view.different:,} that differ left under {giver.name}"
-    )
+    print_json(view) if as_json else echo(f"{giver.name} to {heir.name}: {view.describe()}")

@@ -18,6 +18,7 @@ from app.workbench import audit, people
 from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import BadSetting
+from as2core.text import count
 from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
@@ -33,6 +34,12 @@ class HandoverView:
     moved: int
     same: int
     different: int
+
+    def describe(self) -> str:
+        return (
+            f"{count(self.moved, 'label')} handed over, {self.same:,} the same as the other's, "
+            f"{self.different:,} different and left where they were"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,8 @@ def list_accounts(wb: Workbench, *, by: int | None) -> dict[int, str]:
 
 def find_by_address(s: Session, address: str) -> Annotator | None:
     """Whoever logs in with this address, as `list_accounts` has it; None where nobody does, or several do."""
-    persons = [p for p, account in _list_accounts(s) if "@" in address and account == address.casefold()]
+    accounts = _list_accounts(s) if "@" in address else []
+    persons = [p for p, account in accounts if account == address.casefold()]
     return persons[0] if len(persons) == 1 else None
 
 
