@@ -81,7 +81,8 @@ def start_compare(
     questions = question_sets.load_questions(wb, data, with_unlabelled=settings.with_unlabelled)
     if not question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by)
+    detail = f"{', '.join(names)} on {data}"
+    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail)
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:

@@ -58,6 +58,12 @@ def test_old_encodings_are_understood():
     assert one("a.txt", "Café".encode("utf-8-sig")).text == "Café"
 
 
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.csv"])
+def test_broken_utf_16_is_refused_with_the_byte(name):
+    with pytest.raises(UnreadableFile, match="marked as UTF-16, but its byte 33 is not"):
+        one(name, b"\xff\xfe" + b"text\n<p>The sea is deep.</p>one")
+
+
 MARKDOWN = """---
 title: "The Danube"
 field: rivers

@@ -391,6 +391,8 @@ def test_a_second_person_s_first_list_comes_when_the_rules_ask_for_two(wb, me, a
     at = at.run()
     assert at.session_state["_label_desk"].item is not None and "This queue is finished" not in markup(at)
     assert score_jobs(wb) == []
+    assert "ann: correct" not in markup(at)  # before one's own label is in
+    assert "ann: correct" in markup(press(at, "unsure")) and "ann: correct" not in markup(press(at, "undo"))
 
 
 def read_left(at):

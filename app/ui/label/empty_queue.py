@@ -129,8 +129,11 @@ def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
 def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
     """What of the queue is in front of others; "" if nothing is."""
     elsewhere = queues.count_at_other_desks(wb, desk.seat)
-    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on."
-    return others if elsewhere else ""
+    if not elsewhere:
+        return ""
+    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on"
+    same = " Another browser under your name is another desk, too." if desk.seat.holder else ""
+    return f"{others}, or after {queues.LEASE.seconds // 60} minutes.{same}"
 
 
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:
