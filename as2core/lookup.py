@@ -34,9 +34,10 @@ def load_ranker(spec: str, *, versions: Callable[[], Mapping[str, Path]] | None 
     """The ranker of a spec, a version's name, its directory or what `as2 versions export` made of it, on that engine,
     by default the one of `AS2_ENGINE`; one that sends texts away says so. `versions` are the names known beside the
     catalog's, by default those of versions made here. Raises UnknownRanker, BadSetting, DamagedModel."""
-    from as2core.export import import_ranker, is_own_kind
+    from as2core.export import import_ranker
     from as2core.rankers.base import ChoosesEngine
     from as2core.rankers.catalog import get, list_destinations
+    from as2core.rankers.versions import is_own_kind
 
     engine = engine or read_engine()
     if is_own_kind(Path(spec)):
