@@ -185,12 +185,13 @@ def _parse_line(line: str) -> object:
 
 
 def load_entry_points(group: str) -> dict[str, Callable[..., Any]]:
-    """What installed packages offer in an entry-point group, by name; one whose module is missing offers nothing."""
+    """What installed packages offer in an entry-point group, by name; one that cannot be loaded is left out, with a
+    note unless its module is missing."""
     loaded = {}
     for point in importlib.metadata.entry_points(group=group):
         try:
             loaded[point.name] = point.load()
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # of code that may not be ours
             missing = error.name if isinstance(error, ImportError) else None
             if missing not in (point.module, point.module.partition(".")[0]):
                 print_note(f"as2: {point.value} ({group}) left out: {error}")

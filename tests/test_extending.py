@@ -83,6 +83,7 @@ def test_a_data_set_of_a_package_has_a_name_in_the_commands(tmp_path, monkeypatc
 
     install(tmp_path, BLOCKS[DATA_SET], "read_tickets", "as2.data", "tickets")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
     assert main(["eval", "jaccard", "rr", "tickets:dev", "--json", "--per-question", str(tmp_path / "q.csv")]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["data"], [r["AP"] for r in document["rankers"]]) == ("tickets:dev", [1.0, 1.0])
@@ -94,3 +95,13 @@ def test_a_reader_of_a_file_format_reports_the_line_that_it_cannot_read(capsys):
     exec(BLOCKS[FILE_FORMAT], names)
     assert capsys.readouterr().out == "1 [\"line 3: 'maybe' is not yes or no\"]\n"
     assert [(c.text, c.label) for c in names["tickets"][0].candidates] == [("She did.", 1), ("It rains.", 0)]
+
+
+def test_a_data_set_of_a_package_that_cannot_be_loaded_disturbs_no_other(tmp_path, monkeypatch, capsys):
+    from as2core.lookup import read_questions
+
+    install(tmp_path, "raise ValueError('of its own')", "read_tickets", "as2.data", "tickets")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
+    assert read_questions("starter-dev")
+    assert "my_package:read_tickets (as2.data) left out: of its own" in capsys.readouterr().err
