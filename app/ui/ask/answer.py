@@ -37,8 +37,8 @@ def explain_probability(answer: Answer, probability: float) -> str:
     text = "About this share of answers with the same percentage were correct, on the questions it was fitted on."
     if not probability <= answer.max_probability < 1:
         return text
-    most = format_percent(answer.max_probability)
-    return f"{text} At most {most} for this version: so many of these questions had an answer that was found."
+    limit = f"At most {format_percent(answer.max_probability)} for this version: so many had an answer that was found."
+    return f"{text} {limit} The candidates of a question share one probability; as2 serve rates each by itself."
 
 
 def render_percent(share: float) -> str:
