@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from as2core.text import tokenize
 
 MIN_WORD_LETTERS = 5  # most pairs of shorter words are one edit apart
-_ENDING = re.compile(r"(?:[aesy]|e[dnr]|est|ing|or|al|ic)$")  # "closes" is no typo of "closed", nor "editor" of "edited"
+_ENDING = re.compile(r"(?:[aesy]|e[dnr]|est|ing|or|al|ic)$")  # "closes" is no typo of "closed"
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 

@@ -160,9 +160,9 @@ def _show_candidates(arrangement: "Arrangement", rows: "Sequence[Mapping[str, ob
     print_table([{**row, "labelled": _describe_label(row["labelled"])} for row in rows], columns)
     echo()
     ends = [rank for row in rows if isinstance(rank := row["rank"], int)]
-    skipped = [str(x) for x in sorted(_list_rejected_ranks(rest)) if x < max(ends, default=0)]
-    if skipped:
-        ranks = f"rank {skipped[0]} is" if len(skipped) == 1 else f"ranks {', '.join(skipped)} are"
+    omissions = [str(x) for x in sorted(_list_rejected_ranks(rest)) if x < max(ends, default=0)]
+    if omissions:
+        ranks = f"rank {omissions[0]} is" if len(omissions) == 1 else f"ranks {', '.join(omissions)} are"
         print_note(f"{ranks} labelled incorrect and listed last (--ignore-labels shows the model's ranking)")
 
 
