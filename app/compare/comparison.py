@@ -238,9 +238,9 @@ def _warn_of_labels(
         return ""
     parts = ", ".join(f"{name} on {counts[name]:,}" for name in worst[:MAX_NAMES])
     return (
-        f"A sentence without a label is ranked first by {parts} of the {len(by_id):,} questions. It counts as incorrect, "
-        "and may be correct: the comparison favours the ranker whose first sentences were labelled. Label with the "
-        "queue Tops, which takes the first sentences of several rankers."
+        f"A sentence without a label is ranked first by {parts} of the {len(by_id):,} questions. It counts as "
+        "incorrect, and may be correct: the comparison favours the ranker whose first sentences were labelled. Label "
+        "with the queue Tops, which takes the first sentences of several rankers."
     )
 
 
