@@ -63,10 +63,10 @@ def _name_columns(table: "HtmlElement") -> None:
     """If the first row is a header, put its names before the cells of every row with as many cells, and drop it. A row
     of one cell is a title."""
     rows = [row for row in table.iter("tr") if len(_read_cells(row)) > 1]
-    if len(rows) < 2 or not _is_header(rows[0]) or _is_header(rows[1]):
+    if len(rows) < 2 or not _is_header(rows[0]) or _is_header(rows[1]) or _has_wide_cell(rows[0]):
         return
     names = _read_cells(rows[0])
-    fitting = [row for row in rows[1:] if len(_read_cells(row)) == len(names)]
+    fitting = [row for row in rows[1:] if len(_read_cells(row)) == len(names) and not _has_wide_cell(row)]
     for row in fitting:
         texts = name_cells(names, _read_cells(row))
         for element in list(row):
@@ -85,6 +85,11 @@ def _is_header(row: "HtmlElement") -> bool:
     cells = [cell for cell in row if cell.tag in _CELLS]
     is_in_head = parent is not None and parent.tag == "thead"
     return bool(cells) and (is_in_head or all(c.tag == "th" or not c.text_content().strip() for c in cells))
+
+
+def _has_wide_cell(row: "HtmlElement") -> bool:
+    """Over more than one column, which is not counted out: such a row stays as it is."""
+    return any(cell.get("colspan", "1").strip() not in ("", "1") for cell in row if cell.tag in _CELLS)
 
 
 def _read_cells(row: "HtmlElement") -> list[str]:

@@ -205,6 +205,7 @@ is long.</p><ul><li>Ulm</li><li><p>Vienna</p></li></ul><script>x = "no"</script>
         ("<tr><th>Pool<tr><th>Day<th>Hours<tr><th>May<tr><td>Mon<td>9-5", "Pool\n\nMay\n\nDay: Mon | Hours: 9-5"),
         ("<tr><th>Day<th>Hours<tr><th>open<th>shut<tr><td>Mon<td>9-5", "Day | Hours\n\nopen | shut\n\nMon | 9-5"),
         ("<tr><th>Day<th>Hours<tr><td colspan=2>closed", "Day | Hours\n\nclosed"),
+        ("<tr><th>Day<th colspan=2>Hours<tr><td>Mon<td>9-5", "Day | Hours\n\nMon | 9-5"),
         ("<tr><th>Day<th>Hours", "Day | Hours"),
         ("<tr><td>Day<td>Hours<tr><td>Mon<td>9-5", "Day | Hours\n\nMon | 9-5"),
         ("<tr><th>Name<td>Ann<tr><th>Role<td>Guide", "Name | Ann\n\nRole | Guide"),
