@@ -284,6 +284,27 @@ def test_a_pdf_is_read_over_line_and_page_ends():
     ]
 
 
+def test_what_the_pages_of_a_pdf_repeat_above_and_below_is_not_read():
+    bodies = ("The river was measured by", "boats that came from the sea.", "It is long.\n25", "A mill stands\nthere.")
+    pages = [f"Old  Rivers\n{body}\nRevision 7\n- {n} -" for n, body in enumerate(bodies, 9)]
+    text = one("r.pdf", pdf(*pages)).text
+    first = "The river was measured by boats that came from the sea."
+    assert [" ".join(s.text.split()) for s in split_sentences(text)] == [
+        "Old Rivers",
+        first,
+        "It is long.",
+        "25",
+        "A mill stands there.",
+        "Revision 7",
+    ]
+    amounts = [f"A list {'abc'[n]}.\nTotal {n * n}.50 EUR\n{n}" for n in range(3)]
+    assert one("r.pdf", pdf(*amounts)).text.count("Total") == 3  # a page's number counts the pages, an amount does not
+    prose = [f"A list {'abc'[n]}.\nIt is as long\nas that of a page." for n in range(3)]
+    assert one("r.pdf", pdf(*prose)).text.count("as that of a page.") == 3
+    two = one("r.pdf", pdf("It is long.\n1", "It is long.\n2")).text
+    assert two.split() == ["It", "is", "long.", "1", "It", "is", "long.", "2"]  # too few to tell
+
+
 def test_a_pdf_whose_title_is_null_goes_by_its_name():
     data = pdf("The river was long.", title="Rivers").replace(b"(Rivers)", b"null    ")
     assert (one("r.pdf", data).title, one("r.pdf", data).text) == ("r", "The river was long.")
