@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from as2core.data.html import html_text
+from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import Block, front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
@@ -107,6 +108,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         title, text = "", decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
+    if suffix == ".txt":
+        text = join_divided_words(text)
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:

@@ -184,6 +184,8 @@ def test_asked_again_labels_come_first_and_last_unless_they_are_to_be_ignored(as
     _, out, err = as2("ask", question)
     assert f"[{texts[-1]}]" in out and "labelled correct by ann" in out
     assert f"the model's own answer: {texts[0]} (--ignore-labels shows its ranking)" in err
+    assert "listed last" not in err  # all are shown
+    assert "rank 1 is labelled incorrect and listed last (--ignore-labels" in as2("ask", question, "--top-n", "2")[2]
 
 
 def test_the_answer_in_words_stands_in_its_document(as2, articles):
