@@ -40,7 +40,8 @@ code {{ background: light-dark(#f3f1ec, #282522); padding: .1em .3em; border-rad
 <h1>This server refused the request</h1>
 <p>{reason}</p>
 <p>{what}: <code>{name}</code></p>
-<p>If it is yours, whoever runs the server adds it to the setting <code>{variable}</code> and starts the server again.
+<p>If it is yours, whoever runs the server adds it, without a port, to the setting <code>{setting}</code> and starts
+the server again.
 Several names stand with commas between them.</p>
 </main></body>
 </html>
@@ -60,17 +61,14 @@ class Refusal:
     what: str
     name: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.reason} {VARIABLE} lists further ones."
 
-
-def make_response(refusal: Refusal, accept: str) -> Response:
+def make_response(refusal: Refusal, accept: str, setting: str) -> Response:
     """A page for who accepts HTML; else JSON, as `as2 serve` gives its other errors."""
+    name = refusal.name[:MAX_NAME_CHARS]
     if "text/html" not in accept:
-        return JSONResponse({"detail": refusal.message, "message": refusal.message}, REFUSED_STATUS)
-    name = html.escape(refusal.name[:MAX_NAME_CHARS])
-    page = PAGE.format(reason=refusal.reason, what=refusal.what, name=name, variable=VARIABLE)
+        message = f"{refusal.reason} {refusal.what} is {name!r}: if it is yours, list it in {setting}, without a port."
+        return JSONResponse({"detail": message, "message": message}, REFUSED_STATUS)
+    page = PAGE.format(reason=refusal.reason, what=refusal.what, name=html.escape(name), setting=html.escape(setting))
     return HTMLResponse(page, REFUSED_STATUS, {"Content-Security-Policy": PAGE_POLICY})
 
 
@@ -78,11 +76,12 @@ class HostGuard:
     """ASGI middleware that refuses what comes by another name or from another page.
 
     `address` is the bound one; bound to every address, a server answers to each as a number, which no foreign name can
-    pose as. `names` are further hosts: "labels.example.org", "*.example.org", or "*" for all.
+    pose as. `names` are further hosts: "labels.example.org", "*.example.org", or "*" for all. `setting` is
+    what lists them, in the words of a refusal.
     """
 
-    def __init__(self, app: ASGIApp, address: str, names: Iterable[str] = ()) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, address: str, names: Iterable[str] = (), *, setting: str = VARIABLE) -> None:
+        self.app, self.setting = app, setting
         self.names = tuple(names)
         self.is_bound_to_all = address in ANY_ADDRESS
         self.own = {*LOOPBACK, address.strip("[]").lower()}
@@ -91,9 +90,10 @@ class HostGuard:
         if scope["type"] not in ("http", "websocket") or not (refusal := self.find_refusal(Headers(scope=scope))):
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await make_response(refusal, Headers(scope=scope).get("accept", ""))(scope, receive, send)
+            await make_response(refusal, Headers(scope=scope).get("accept", ""), self.setting)(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": refusal.message})
+            reason = f"{refusal.reason} {self.setting} lists further ones."
+            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": reason})
 
     def find_refusal(self, headers: Headers) -> Refusal | None:
         """Why a request with these headers is refused, None if it is not."""

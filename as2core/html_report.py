@@ -175,6 +175,7 @@ def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
         "ranker": lambda r: r["ranker"],
         "version": lambda r: r["version"],
         "SHA-256 of its weights": lambda r: r["weights"] or "none",
+        "of the first ten are in the qrels": lambda r: _format(r["Judged@10"]),
         "seconds": lambda r: f"{r['seconds']:.1f}",
         "seconds a question": lambda r: "" if r["seconds_per_question"] is None else f"{r['seconds_per_question']:.4f}",
         "compute, of the whole model's": lambda r: _format(r["relative_cost"]),
@@ -182,7 +183,7 @@ def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
             f"{c['stage']}: {c['dropped']:,}, {c['correct']:,} of them correct" for c in r["cuts"]
         ),
     }
-    keys = ("ranker", "version", "weights", "seconds", "seconds_per_question", "relative_cost", "cuts")
+    keys = ("ranker", "version", "weights", "Judged@10", "seconds", "seconds_per_question", "relative_cost", "cuts")
     present = [(head, make) for key, (head, make) in zip(keys, columns.items(), strict=True) if key in rankers[0]]
     return _table([head for head, _ in present], [[make(r) for _, make in present] for r in rankers])
 

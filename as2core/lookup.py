@@ -34,9 +34,10 @@ def load_ranker(spec: str, *, versions: Callable[[], Mapping[str, Path]] | None 
     """The ranker of a spec, a version's name, its directory or what `as2 versions export` made of it, on that engine,
     by default the one of `AS2_ENGINE`; one that sends texts away says so. `versions` are the names known beside the
     catalog's, by default those of versions made here. Raises UnknownRanker, BadSetting, DamagedModel."""
-    from as2core.export import import_ranker, is_own_kind
+    from as2core.export import import_ranker
     from as2core.rankers.base import ChoosesEngine
     from as2core.rankers.catalog import get, list_destinations
+    from as2core.rankers.versions import is_own_kind
 
     engine = engine or read_engine()
     if is_own_kind(Path(spec)):
@@ -184,12 +185,13 @@ def _parse_line(line: str) -> object:
 
 
 def load_entry_points(group: str) -> dict[str, Callable[..., Any]]:
-    """What installed packages offer in an entry-point group, by name; one whose module is missing offers nothing."""
+    """What installed packages offer in an entry-point group, by name; one that cannot be loaded is left out, with a
+    note unless its module is missing."""
     loaded = {}
     for point in importlib.metadata.entry_points(group=group):
         try:
             loaded[point.name] = point.load()
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # of code that may not be ours
             missing = error.name if isinstance(error, ImportError) else None
             if missing not in (point.module, point.module.partition(".")[0]):
                 print_note(f"as2: {point.value} ({group}) left out: {error}")

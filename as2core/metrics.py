@@ -84,8 +84,6 @@ def measure_each(
     Raises BadSetting for an unknown measure, for a question whose scores are missing or not one per candidate, and for
     two questions of one id.
     """
-    import ir_measures
-
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q in questions:
@@ -99,10 +97,21 @@ def measure_each(
         if labels:
             qrels[q.qid] = labels
             run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(values))}
+    return measure_run(qrels, run, names)
+
+
+def measure_run(
+    qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]], names: Sequence[str] = MEASURES
+) -> dict[str, dict[str, float]]:
+    """`{name: {qid: value}}` of a run `{qid: {docid: score}}` for the questions of qrels `{qid: {docid: relevance}}`,
+    in their order; 0 for one that the run lacks. Equal scores are ordered by document id, as in trec_eval. Raises
+    BadSetting for an unknown measure."""
+    import ir_measures
+
     measures = {name: _parse_measure(name) for name in names}
     results = {measure: dict.fromkeys(qrels, 0.0) for measure in measures.values()}
     if qrels:
-        for metric in ir_measures.iter_calc(list(results), qrels, run):
+        for metric in ir_measures.iter_calc(list(results), dict(qrels), dict(run)):
             results[metric.measure][metric.query_id] = float(metric.value)
     return {name: results[measure] for name, measure in measures.items()}
 

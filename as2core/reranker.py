@@ -48,7 +48,9 @@ class Reranker:
     BadSetting, also in its methods, for input that is no text and in such a process.
     """
 
-    def __init__(self, model: str = ACTIVE, *, device: str | None = None) -> None:
+    def __init__(self, model: str | os.PathLike[str] = ACTIVE, *, device: str | None = None) -> None:
+        if isinstance(model, os.PathLike):
+            model = os.fspath(model)
         if not isinstance(model, str) or not model:
             raise BadSetting(f"the model is {model!r:.60}: give the name or the directory of a ranker")
         self.model, self.device = model, device

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from as2core.text import tokenize
 
 MIN_WORD_LETTERS = 5  # most pairs of shorter words are one edit apart
+_ENDING = re.compile(r"(?:[aesy]|e[dnr]|est|ing|or|al|ic)$")  # "closes" is no typo of "closed"
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -21,7 +22,8 @@ def correct_spelling(question: str, texts: Sequence[str], known_words: Collectio
     """The question with its typos corrected by the words of `texts` and by `known_words` (lower case).
 
     A wrong letter is corrected towards words of the texts only, since rare words differ from common ones by a letter.
-    First letters and endings stay, so that a plural is not taken for a typo of its singular.
+    First letters and endings stay, so that a plural is not taken for a typo of its singular: a last letter is replaced
+    only where neither it nor the right one is the last of an English ending.
     """
     question = unicodedata.normalize("NFC", question)  # an accent of its own would end a word
     counts = Counter(w for text in texts for w in tokenize(text))
@@ -56,3 +58,5 @@ def _edit_lengths_and_order(word: str) -> Iterator[str]:
 def _replace_letters(word: str) -> Iterator[str]:
     for i in range(1, len(word) - 1):
         yield from (word[:i] + letter + word[i + 1 :] for letter in string.ascii_lowercase)
+    if not _ENDING.search(word):
+        yield from (w for letter in string.ascii_lowercase if not _ENDING.search(w := word[:-1] + letter))

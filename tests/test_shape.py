@@ -94,13 +94,18 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def functions() -> list[tuple[str, Function]]:
     """`("path:function", its source)`."""
     return [
         (f"{path.relative_to(ROOT)}:{node.name}", node)
         for package in OURS
         for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parse(path))
         if isinstance(node, Function)
     ]
 
@@ -112,13 +117,13 @@ def names() -> frozenset[str]:
         f"{path.relative_to(ROOT)}:{name}"
         for package in OURS
         for path in (ROOT / package).rglob("*.py")
-        for name in defined_names(ast.parse(path.read_text()))
+        for name in defined_names(parse(path))
     )
 
 
 def public_functions(path: Path) -> list[str]:
     """Those of a module, without methods and those that a decorator makes something else."""
-    body = ast.parse(path.read_text()).body
+    body = parse(path).body
     return [node.name for node in body if isinstance(node, Function) and not node.name.startswith("_")]
 
 

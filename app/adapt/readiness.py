@@ -323,7 +323,7 @@ def _find_warnings(
         of_them = f", {own:,} of them typed or from a list" if own < only_incorrect else ""
         warnings.append(
             f"{_are(only_incorrect)} labelled with incorrect sentences only{of_them}: a cascade learns nothing from "
-            "them until a correct one is labelled too."
+            f"{'it' if only_incorrect == 1 else 'them'} until a correct one is labelled too."
         )
     if conflicts := sum(x.conflict_count for x in composition.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
@@ -338,7 +338,7 @@ def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection
     if not copies:
         return f"{few}: before and after will be uncertain."
     trained = "1 copy is" if copies == 1 else f"{copies} copies are"
-    return f"{few}. To say more, {trained} trained and compared as well, which takes most of the time."
+    return f"{few}, too few to judge by. So {trained} trained to compare on more, which takes most of the time."
 
 
 def _are(questions: int) -> str:

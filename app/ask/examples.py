@@ -23,6 +23,9 @@ _ENDS = re.compile(r"[.!][\"'”’)\]]*$")  # a text without marks is cut by it
 _PLURAL = re.compile(r"(\w+ (?:are|were|have) )([A-Z])([a-z]+s)(?= [a-z]|\?)")
 _PLAIN = re.compile(r"[A-Za-zÀ-ɏ'’ ,-]+\?")  # figures, signs and other scripts are often what is left of a table
 _BARE_NAME = re.compile(r"Wh(?:o|at) (?:is|are|was|were)(?: [A-Z][\w'’-]*)+\?")
+_STIFF = re.compile(  # the rules know neither what an "as" compares nor what "-ing" names
+    r"What (?:is|are|was|were) .*\b(?:after|against|as|by|into)\?|\w+ (?:is|are|was|were) (?:the |an? )?\w+ing\b.*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,13 @@ def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:
     every = [t for own in texts.values() for t in own]
     lowercase, names = lowercase_words(every), {name for t in every for name in _find_names(t)}
     questions = ([_lower_plural(q, names) for t in own for q in ask_by_rule(t, lowercase)] for own in texts.values())
-    by_document = ([q for q in own if _PLAIN.fullmatch(q) and not _BARE_NAME.fullmatch(q)] for own in questions)
+    by_document = ([q for q in own if _reads_well(q)] for own in questions)
     best = (min(own, key=lambda q: abs(len(q.split()) - PREFERRED_WORDS)) for own in by_document if own)
     return list(dict.fromkeys(best))[:n]
+
+
+def _reads_well(question: str) -> bool:
+    return bool(_PLAIN.fullmatch(question)) and not (_BARE_NAME.fullmatch(question) or _STIFF.fullmatch(question))
 
 
 def _find_names(text: str) -> list[str]:

@@ -27,17 +27,18 @@ from app.labels.guidelines import find_guidelines
 from app.ranking import scoring
 from app.ranking.retrieval import check_question
 from app.versions import loading
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
 from as2core.types import CORRECT, Json
-from db.models import ASKED, Proposal, Sentence
+from db.models import ASKED, Corpus, Proposal, Sentence
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
 from db.repositories.questions import PROPOSED
 
+ACCEPT, REJECT = "accept a proposal", "reject a proposal"  # in the audit log
 DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
 MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
@@ -112,7 +113,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
     the question's id. A scoring job finds its other candidates. Raises AlreadyDecided, BadSetting for an empty text,
     NotAllowed for a viewer, UnknownCorpus."""
     with wb.write(durable=True) as s:
-        people.require(s, annotator_id, "accept a proposal")
+        people.require(s, annotator_id, ACCEPT)
         corpus_id = rows.find_corpus_id(s, proposal_id)
         if corpus_id is not None:  # locked before the proposal, in the order in which a corpus is deleted
             lock_corpus(s, corpus_id)
@@ -126,6 +127,9 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         guideline = find_guidelines(s, corpus_id).version
         presentation = Presentation(scores_visible=False, guideline=guideline)
         annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, presentation)
+        proposal = "" if wording == row.text else f"; proposed: {row.text}"
+        detail = f"of {s.get_one(Corpus, corpus_id).name}{proposal}"
+        audit.record(s, wb.clock(), annotator_id, ACCEPT, wording, detail)
     rank_in_background(wb, corpus_id)
     return question_id
 
@@ -133,8 +137,10 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
 def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
     """Nothing like it is proposed again. Raises AlreadyDecided, NotAllowed for a viewer."""
     with wb.write() as s:
-        people.require(s, annotator_id, "reject a proposal")
-        _lock_waiting(s, proposal_id).state = rows.REJECTED
+        people.require(s, annotator_id, REJECT)
+        row = _lock_waiting(s, proposal_id)
+        row.state = rows.REJECTED
+        audit.record(s, wb.clock(), annotator_id, REJECT, row.text, f"of {s.get_one(Corpus, row.corpus_id).name}")
 
 
 def _lock_waiting(s: Session, proposal_id: int) -> Proposal:

@@ -7,7 +7,7 @@ that is removed keeps its labels: retrains, exports and comparisons use them as 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -132,13 +132,24 @@ def set_queued(wb: Workbench, question_ids: Collection[int], *, queued: bool, by
         people.require(s, by, CHANGE_QUEUES)
         questions = [_lock(s, i) for i in sorted(question_ids)]
         corpora = {question.corpus_id for question in questions}
-        for question in questions:
-            if question.queued != queued:
-                detail = "put in the label queues" if queued else "taken out of the label queues"
-                audit.record(s, wb.clock(), by, CHANGE_QUEUES, question.text, detail)
+        for corpus_id in sorted(corpora):
+            changes = [q.text for q in questions if q.corpus_id == corpus_id and q.queued != queued]
+            _record_queue_change(s, wb, by, corpus_id, changes, queued=queued)
         rows.set_queued(s, question_ids, queued=queued)
     for corpus_id in corpora if queued else ():
         rank_in_background(wb, corpus_id)
+
+
+def _record_queue_change(
+    s: Session, wb: Workbench, by: int, corpus_id: int, texts: Sequence[str], *, queued: bool
+) -> None:
+    """One entry of the audit log, however many questions one act was about."""
+    verb = "put in the label queues" if queued else "taken out of the label queues"
+    if len(texts) == 1:
+        audit.record(s, wb.clock(), by, CHANGE_QUEUES, texts[0], verb)
+    elif texts:
+        detail = f"{len(texts):,} questions {verb}: {'; '.join(texts)}"
+        audit.record(s, wb.clock(), by, CHANGE_QUEUES, s.get_one(Corpus, corpus_id).name, detail)
 
 
 def preview_deletion(wb: Workbench, question_id: int, *, by: int) -> DeletionView:

@@ -10,7 +10,7 @@ from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from app.ask.asking import AskView
     from app.ask.pins import Arrangement, Pin
@@ -84,7 +84,7 @@ def ask(
             echo(f"Nothing in {source.name!r} shares a word with the question.")
         else:
             _show_answer(view, arrangement, places)
-            _show_candidates(arrangement, rows[: top_n or MAX_ROWS])
+            _show_candidates(arrangement, rows, top_n or MAX_ROWS)
             _show_cost(view, run, source.name)
 
 
@@ -151,13 +151,26 @@ def list_candidates(
     return top + [describe(view.candidates[i], i) for i in others]
 
 
-def _show_candidates(arrangement: "Arrangement", rows: "Sequence[Mapping[str, object]]") -> None:
+def _show_candidates(arrangement: "Arrangement", rows: "Sequence[Mapping[str, object]]", limit: int) -> None:
+    rows, rest = rows[:limit], rows[limit:]
     columns = ["rank", "probability", "title", "text"]
     if arrangement.top or arrangement.bottom:
         columns.append("labelled")
     echo()
     print_table([{**row, "labelled": _describe_label(row["labelled"])} for row in rows], columns)
     echo()
+    ends = [rank for row in rows if isinstance(rank := row["rank"], int)]
+    omissions = [str(x) for x in sorted(_list_rejected_ranks(rest)) if x < max(ends, default=0)]
+    if omissions:
+        ranks = f"rank {omissions[0]} is" if len(omissions) == 1 else f"ranks {', '.join(omissions)} are"
+        print_note(f"{ranks} labelled incorrect and listed last (--ignore-labels shows the model's ranking)")
+
+
+def _list_rejected_ranks(rows: "Sequence[Mapping[str, object]]") -> "Iterator[int]":
+    for row in rows:
+        rank, pin = row["rank"], row["labelled"]
+        if isinstance(rank, int) and isinstance(pin, dict) and pin["label"] == "incorrect":
+            yield rank
 
 
 def _show_cost(view: "AskView", run: "CascadeTrace", corpus: str) -> None:

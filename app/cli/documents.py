@@ -155,6 +155,7 @@ def reindex(
 ) -> None:
     """Rebuild the search index from the documents; the vectors are computed in the background."""
     from app.corpora import indexing
+    from app.workbench import audit
 
     if ray is not None:
         _embed_on_ray(corpus, ray, as_json)
@@ -163,6 +164,7 @@ def reindex(
         source = find_corpus(wb, corpus)
         with show_progress("indexing") as on_progress:
             documents = indexing.reindex(wb, source.id, on_progress=on_progress)
+        audit.write(wb, None, "rebuild a search index", source.name, count(documents, "document"))
     if as_json:
         print_json({"corpus": source.name, "documents": documents})
     else:

@@ -106,6 +106,7 @@ def _describe(report: "ImportView") -> str:
         report.describe_textless(),
         report.describe_moved(),
         *report.notes,
+        *report.signers,
     )
     return "; ".join(filter(None, parts))
 

@@ -1,11 +1,11 @@
-"""`as2 people`: the people and their roles."""
+"""`as2 people`: the people, their roles, and whose the labels of an imported name are."""
 
 from dataclasses import asdict
 from typing import Annotated
 
-from typer import Argument, Context, Typer
+from typer import Argument, Context, Option, Typer
 
-from app.cli.context import workbench
+from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
 
@@ -64,3 +64,23 @@ def end_sessions(
         person = service.find_person(wb, name)
         sessions.end_sessions(wb, person.id, by=None)
     print_json(person) if as_json else echo(f"{person.name} has to log in again")
+
+
+@people.command("hand-over")
+def give_labels_to(
+    name: Annotated[str, Argument(metavar="NAME", help="Who does not log in, such as a name on imported labels.")],
+    to: Annotated[str, Argument(metavar="TO", help="Whose the labels are.")],
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make the labels of a name another person's, in all corpora."""
+    from app.labels import label_list
+    from app.workbench import people as service
+
+    with workbench(starter=False) as wb:
+        giver, heir = service.find_person(wb, name), service.find_person(wb, to)
+        if not yes:
+            question = f"Make all labels of {giver.name} those of {heir.name}? It cannot be undone."
+            ask_to_confirm(question, "nothing was handed over (--yes does not ask)")
+        view = label_list.give_labels_to(wb, giver.id, heir.id, by=None)
+    print_json(view) if as_json else echo(f"{giver.name} to {heir.name}: {view.describe()}")

@@ -236,11 +236,11 @@ def _warn_of_labels(
     worst = sorted((n for n in counts if counts[n] > MAX_UNLABELLED_FIRST * len(by_id)), key=lambda n: -counts[n])
     if not worst:
         return ""
-    parts = ", ".join(f"{counts[name]:,} by {name}" for name in worst[:MAX_NAMES])
+    parts = ", ".join(f"{name} on {counts[name]:,}" for name in worst[:MAX_NAMES])
     return (
-        f"The first sentence has no label for some of the {len(by_id):,} questions: {parts}. It counts as incorrect, "
-        "and may be correct: the comparison favours the ranker whose first sentences were labelled. Label with the "
-        "queue Tops, which takes the first sentences of several rankers."
+        f"A sentence without a label is ranked first by {parts} of the {len(by_id):,} questions. It counts as "
+        "incorrect, and may be correct: the comparison favours the ranker whose first sentences were labelled. Label "
+        "with the queue Tops, which takes the first sentences of several rankers."
     )
 
 

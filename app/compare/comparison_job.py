@@ -81,7 +81,8 @@ def start_compare(
     questions = question_sets.load_questions(wb, data, with_unlabelled=settings.with_unlabelled)
     if not question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by)
+    detail = f"{', '.join(names)} on {data}"
+    return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail)
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:
@@ -105,17 +106,11 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
             if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
-        except DatabaseOutage:  # the job goes on when the database is back
-            raise
         except Exception as e:
-            if not isinstance(e, As2Error) and not list_installed(name):
-                raise
-            job.check()
-            notes.append(f"{name} was left out: {_describe_failure(name, e)}")
-            job.event({"kind": "note", "message": notes[-1]})
+            _leave_out(job, name, e, notes)
+    seconds = _time_rankers(job, rankers, expanded_questions, evaluations, notes)
     if not evaluations:
         raise As2Error(" ".join(notes))
-    seconds = time_in_turns(rankers, expanded_questions, check=_report_timing(job, len(rankers), len(questions)))
     job.progress(TIMING_SHARE, "testing the differences")
     return to_json(
         {
@@ -128,6 +123,34 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             "unranked": _measure_retrieval(job.wb, settings, questions),
         }
     )
+
+
+def _leave_out(job: JobRun, name: str, error: Exception, notes: list[str]) -> None:
+    """Note why a ranker is not among the results. Raises the error where it says nothing of the ranker."""
+    if isinstance(error, DatabaseOutage):  # the job goes on when the database is back
+        raise error
+    if not isinstance(error, As2Error) and not list_installed(name):
+        raise error
+    job.check()
+    notes.append(f"{name} was left out: {_describe_failure(name, error)}")
+    job.event({"kind": "note", "message": notes[-1]})
+
+
+def _time_rankers(
+    job: JobRun,
+    rankers: Mapping[str, Ranker],
+    questions: Sequence[Question],
+    evaluations: dict[str, Evaluation],
+    notes: list[str],
+) -> dict[str, float]:
+    """Seconds a question by ranker. The evaluation of one that fails now is taken out: it cannot be relied on."""
+
+    def drop(name: str, error: Exception) -> None:
+        _leave_out(job, name, error, notes)
+        del evaluations[name]
+
+    check = _report_timing(job, len(rankers), len(questions))
+    return time_in_turns(rankers, questions, check=check, on_error=drop)
 
 
 def _describe_failure(name: str, error: Exception) -> str:

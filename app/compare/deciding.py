@@ -147,7 +147,8 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
     newest = queue.find_newest(wb, JobKind.DECIDE, corpus_id)
     if newest and newest.is_active and not newest.cancelling and DecisionRequest.of(newest) == request:
         return newest
-    return queue.enqueue(wb, JobKind.DECIDE, asdict(request), corpus_id=corpus_id, by=by)
+    detail = f"{request.a} or {request.b}"
+    return queue.enqueue(wb, JobKind.DECIDE, asdict(request), corpus_id=corpus_id, by=by, detail=detail)
 
 
 def run_decision(job: JobRun) -> dict[str, Json]:

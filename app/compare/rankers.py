@@ -11,9 +11,9 @@ from app.versions.directory import find_problem, read_drop_ratio
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
-from as2core.export import is_own_kind
 from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations
 from as2core.rankers.classifier import check_checkpoint, is_classifier
+from as2core.rankers.versions import is_own_kind
 from as2core.training_record import describe_overlap
 
 

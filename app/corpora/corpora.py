@@ -170,7 +170,7 @@ def _normalize_name(name: str) -> str:
     if not name:
         raise As2Error("a corpus needs a name: type one")
     if len(name) > MAX_NAME_CHARS:
-        raise As2Error(f"the name has {len(name)} characters: keep it under {MAX_NAME_CHARS}")
+        raise As2Error(f"the name has {len(name):,} characters; shorten it to at most {MAX_NAME_CHARS}")
     return name
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from as2core.data.table_cells import CELL_END
 from as2core.types import Document, Sentence
 from db.repositories import corpora as rows
 
@@ -36,4 +37,6 @@ def find_unlike(
 
 
 def _normalise(text: str) -> str:
-    return " ".join(text.split())
+    """Without the names of a table's columns, which earlier releases did not put before its cells."""
+    cells = " ".join(text.split()).split(CELL_END)
+    return CELL_END.join(cell.split(": ", 1)[-1] for cell in cells) if len(cells) > 1 else cells[0]

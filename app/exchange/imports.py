@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from lzma import LZMAError
@@ -21,10 +21,12 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.ingestion import name_some
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
+from app.workbench.sessions import find_by_address
 from app.workbench.workbench import Workbench, make_storable
 from as2core.data import beir, label_rows
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
@@ -32,6 +34,7 @@ from as2core.data.documents import clean_file_name, decode_text
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.text import count
 from as2core.types import Question
 from db.models import Annotator, text_key
 from db.repositories import corpora as corpus_rows
@@ -149,8 +152,9 @@ def store_labels(
         raise BadSetting(f"{file.name}: {file.fmt} holds no texts; choose the corpus whose sentences it labels")
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
     counts = ImportCounts()
+    signers: tuple[str, ...] = ()
     if file.questions:
-        options = _sign(wb, file.name, file.questions, annotator, by)
+        options, signers = _sign(wb, file.name, file.questions, annotator, by)
         options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)
         corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
         is_untitled = file.fmt in (TABLE, *TOOLS) and corpus_id is not None
@@ -158,7 +162,11 @@ def store_labels(
         counts = _store(wb, by, file.name, corpus, questions, options)
     view = _build_view(counts, file.problems, file.lines, corpus, file.fmt)
     return replace(
-        view, textless=file.textless, notes=file.notes, is_new_corpus=corpus is not None and corpus_id is None
+        view,
+        textless=file.textless,
+        notes=file.notes,
+        signers=signers,
+        is_new_corpus=corpus is not None and corpus_id is None,
     )
 
 
@@ -229,8 +237,11 @@ def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:
     return rest, sum(len(q.candidates) for q in questions) - sum(len(q.candidates) for q in rest)
 
 
-def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: str, by: int | None) -> ImportOptions:
-    """Who signs the labels of these questions. Raises NotAllowed, Gone where `by` may not import what they sign."""
+def _sign(
+    wb: Workbench, file: str, questions: Sequence[Question], annotator: str, by: int | None
+) -> tuple[ImportOptions, tuple[str, ...]]:
+    """Who signs the labels of these questions, and what of it the report says. Raises NotAllowed, Gone where `by` may
+    not import what they sign."""
     judges = {c.verdict.by for q in questions for c in q.candidates if c.verdict is not None}
     names = sorted(judges | {name for q in questions for c in q.candidates for name, _ in c.annotations})
 
@@ -250,14 +261,24 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
                 if person is not None and not person.imported and person.id != by:
                     message = f"{file}: only {person.name} or an admin may import labels signed {person.name}"
                     raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
+        notes = _describe_signers(names, {name: _find_person(s, name) for name in names})
         signers = {name: ensure(s, name) for name in names}
-        return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT)
+        return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT), notes
+
+
+def _describe_signers(names: Sequence[str], persons: Mapping[str, Annotator | None]) -> tuple[str, ...]:
+    """Who is somebody here under another name, and who was not known before: somebody here, perhaps, who would then
+    count twice."""
+    aliases = [f"{n} is {p.name}" for n in names if (p := persons[n]) and p.name.casefold() != _tidy_name(n).casefold()]
+    strangers = [name for n in names if persons[n] is None and (name := _tidy_name(n)) not in NO_PERSON]
+    new = f"{count(len(strangers), 'annotator')} not known here before: {name_some(strangers, len(strangers))}"
+    return (*aliases, *([new] if strangers else []))
 
 
 def _find_person(s: Session, name: str) -> Annotator | None:
-    """Whoever has the name, in other capitals perhaps."""
+    """Whoever has the name, in other capitals perhaps, or logs in with this address."""
     name = _tidy_name(name)
-    return people_rows.find_annotator(s, name=name) or find_alike(s, name)
+    return people_rows.find_annotator(s, name=name) or find_alike(s, name) or find_by_address(s, name)
 
 
 def _tidy_name(name: str) -> str:
@@ -285,7 +306,8 @@ def _decode_spreadsheet(name: str, content: bytes) -> bytes:
         return content
     if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
         return content
-    return decode_text(content).encode()
+    with _name_file(name):
+        return decode_text(content).encode()
 
 
 def _is_utf_8(content: bytes) -> bool:

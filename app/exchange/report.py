@@ -28,7 +28,8 @@ class ImportView:
     None where no line could be read and no corpus was made. `is_new_corpus`: it was made for the file. `new_questions`,
     `new_documents`, `new_sentences`: what the corpus did not have. `verdicts`: how many were new. `lines`: the outcome
     of each line. `moved`: questions that were here in another split, as (split before or "", split now, how many).
-    `textless`: candidates left out because they have no text. `notes`: what else the reader has to say."""
+    `textless`: candidates left out because they have no text. `notes`: what else the reader has to say. `signers`: who
+    was taken for whom, and who was not known here before."""
 
     new: int
     same: int
@@ -48,6 +49,7 @@ class ImportView:
     new_documents: int = 0
     new_sentences: int = 0
     notes: tuple[str, ...] = ()
+    signers: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

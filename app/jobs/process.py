@@ -29,6 +29,7 @@ STARTING_SECONDS = 10.0  # within which no second worker is started
 CRASH_SECONDS = 60.0  # a worker that fails within them is taken to fail again
 RETRY_SECONDS = 2.0  # doubled for each failure in a row
 MAX_RETRY_SECONDS = 600.0  # between two workers that fail
+KILLED = -9  # the exit code after SIGKILL, as of somebody, or of the system where memory runs out
 
 log = logging.getLogger(__name__)
 
@@ -111,10 +112,12 @@ class WorkerFailure:
         """In a sentence, for the page and the console."""
         often = f"{self.times} times in a row" if self.times > 1 else "by a fault"
         wait = max(0, round(self.retry_at - time.time()))
-        return (
-            f"The background worker ended {often} (code {self.code}). The next one starts in {wait} s. "
-            f"The reason is in {settings.worker_log}, and `as2 check` may find it."
-        )
+        if self.code == KILLED:  # which leaves no word in the log
+            end = "SIGKILL"
+            reason = "Somebody killed it, or the machine ran out of memory (`dmesg` then says so)."
+        else:
+            end, reason = f"code {self.code}", f"The reason is in {settings.worker_log}, and `as2 check` may find it."
+        return f"The background worker ended {often} ({end}). The next one starts in {wait} s. {reason}"
 
 
 def note_failure(settings: Settings, code: int, *, is_repeated: bool) -> None:

@@ -24,7 +24,13 @@ from db.models import Job, JsonObject
 from db.repositories import jobs as rows
 from db.repositories.corpora import lock_corpus
 
-START_RETRAIN = "start a retrain"  # in the audit log
+# What the audit log calls the start of a job, by kind; those of the other kinds are not in it.
+START_RETRAIN, START_COMPARISON, START_DECISION = "start a retrain", "start a comparison", "start a decision"
+STARTS: Mapping[str, str] = {
+    JobKind.RETRAIN: START_RETRAIN,
+    JobKind.COMPARE: START_COMPARISON,
+    JobKind.DECIDE: START_DECISION,
+}
 MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
 
 
@@ -95,16 +101,17 @@ def enqueue(
     *,
     corpus_id: int | None = None,
     by: int | None = None,
+    detail: str = "",
 ) -> JobView:
-    """Add a job and see that a worker runs. `by`: who starts it, None for the program or the command line. Raises
-    JobActive if it is of SINGLE_KINDS and its corpus has another."""
+    """Add a job and see that a worker runs. `by`: who starts it, None for the program or the command line; `detail`:
+    for the audit log. Raises JobActive if it is of SINGLE_KINDS and its corpus has another."""
     with wb.write() as s:
         if kind in SINGLE_KINDS and corpus_id is not None:
             lock_corpus(s, corpus_id)
             _check_single(s, kind, corpus_id)
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
-        if kind == JobKind.RETRAIN and by is not None:
-            audit.record(s, wb.clock(), by, START_RETRAIN, f"job {job.id}")
+        if by is not None and (act := STARTS.get(kind)):
+            audit.record(s, wb.clock(), by, act, f"job {job.id}", detail)
     start_worker_if_needed(wb)
     return job
 

@@ -107,10 +107,12 @@ class ListRow(RankedSentence):
     """A candidate in its question's list. `free`: it is offered to this annotator (a viewer: would be as an annotator),
     or labelled by them; the others are leased, or have enough labels. `imports`: (name, label) of what labels from
     outside it has, unless a review hides them; `is_correctable`: those alone keep it from being free, and a label that
-    is meant for it is taken. `why` is empty but for the row that the queue offers."""
+    is meant for it is taken. `peers`: the other people's (name, label) when the list was opened, which nobody sees
+    before their own is in. `why` is empty but for the row that the queue offers."""
 
     free: bool
     imports: tuple[tuple[str, str], ...] = ()
+    peers: tuple[tuple[str, str], ...] = ()
     is_correctable: bool = False
 
     @property
@@ -195,6 +197,7 @@ def build_row(
         **asdict(_read_candidate(row, label, reasons)),
         free=is_free or label is not None,
         imports=() if row.asked and is_hidden else imports,
+        peers=tuple((v.annotator, v.label) for v in votes if not v.imported and v.annotator_id != annotator_id),
         is_correctable=bool(imports) and not row.leased and len(votes) - len(imports) < rules.overlap,
     )
 

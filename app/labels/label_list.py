@@ -12,16 +12,34 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.corpora.corpora import lock_corpus
+from app.labels.items import read_pair
 from app.labels.visibility import can_see_all
 from app.workbench import audit, people
 from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
+from as2core.errors import BadSetting
+from as2core.text import count
 from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories.label_lists import LabelFilter
 
-WITHDRAW = "withdraw labels"  # in the audit log
+WITHDRAW, HAND_OVER = "withdraw labels", "hand over labels"  # in the audit log
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverView:
+    """Labels of a giver: `moved` to the heir; `same` as the heir's, taken back; `different` from the heir's, left."""
+
+    moved: int
+    same: int
+    different: int
+
+    def describe(self) -> str:
+        return (
+            f"{count(self.moved, 'label')} handed over, {self.same:,} the same as the other's, "
+            f"{self.different:,} different and left where they were"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +152,35 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
             detail = ", ".join(f"{n:,} of {name}" for name, n in names.most_common())
             audit.record(s, wb.clock(), by, WITHDRAW, s.get_one(Corpus, corpus_id).name, detail)
     return len(events)
+
+
+def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None) -> HandoverView:
+    """Make the labels of somebody who does not log in, such as a name on imported labels, another person's, as imported
+    ones with their times: the heir's Undo leaves them alone. Where both labelled a pair, the heir's label stays. `by`
+    None is the command line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone, UnknownCorpus."""
+    with wb.write(durable=True) as s:
+        people.allow(s, by, HAND_OVER, ADMIN)
+        giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
+        if giver is None or heir is None or giver.imported or heir.imported:
+            raise people.Gone("this person does not exist any more: reload the page")
+        if giver is heir or giver.subject is not None:
+            why = "that is the same person" if giver is heir else f"{giver.name} logs in, and gives their own labels"
+            raise BadSetting(f"{why}: name somebody who does not log in, and whose labels theirs are")
+        labels = label_rows.list_labels_by(s, giver_id)
+        for corpus_id in sorted({r.corpus_id for r in labels}):
+            lock_corpus(s, corpus_id)
+        own = label_rows.find_labels_by(s, heir_id, sorted({r.question_id for r in labels}))
+        events, outcomes = [], Counter[str]()
+        for r in labels:
+            pair, label = {"question_id": r.question_id, "sentence_id": r.sentence_id}, own.get(read_pair(r))
+            outcome = "moved" if label is None else "same" if label == r.label else "different"
+            outcomes[outcome] += 1
+            if outcome == "moved":
+                events.append({**pair, "annotator_id": heir_id, "label": r.label, "created": r.created})
+            if outcome != "different":
+                events.append({**pair, "annotator_id": giver_id, "label": WITHDRAWN, "created": wb.clock()})
+        label_rows.add_events(s, events)
+        view = HandoverView(outcomes["moved"], outcomes["same"], outcomes["different"])
+        detail = f"to {heir.name}: {view.moved:,} moved, {view.same:,} the same, {view.different:,} different and left"
+        audit.record(s, wb.clock(), by, HAND_OVER, giver.name, detail)
+        return view

@@ -54,8 +54,9 @@ HEAD_ROWS, HEAD_QUESTIONS = 60, 8  # the head of the queue, among which the next
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who labels where. `holder` separates sessions of the same annotator; `pool` names the rankers whose tops make a
-    pooled queue. `questions`: only these, where the queue `can_narrow`; none given: all."""
+    """Who labels where. `holder` separates browsers under the same typed name, "" for somebody who logs in; `pool`
+    names the rankers whose tops make a pooled queue. `questions`: only these, where the queue `can_narrow`; none given:
+    all."""
 
     corpus_id: int
     annotator_id: int

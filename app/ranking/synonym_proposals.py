@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import lock_corpus
 from app.corpora.synonyms import read_synonyms
 from app.labels.consensus import load_summary, mark_outcomes
-from app.workbench import people
+from app.ranking.synonyms import CHANGE
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.synonym_proposals import AnsweredQuestion, SynonymProposal, propose_synonyms
 from as2core.synonyms import Synonyms
@@ -51,10 +52,13 @@ def _propose(wb: Workbench, corpus_id: int, synonyms: Synonyms) -> list[SynonymP
 def dismiss_proposals(wb: Workbench, corpus_id: int, words: Iterable[str], *, by: int | None) -> None:
     """Do not propose a meaning for these words again. Raises NotAllowed for a viewer, UnknownCorpus."""
     with wb.write() as s:
-        people.allow(s, by, "change the synonyms")
+        people.allow(s, by, CHANGE)
         lock_corpus(s, corpus_id)
-        all_words = dict.fromkeys([*_list_dismissed(s, corpus_id), *(word.casefold() for word in words)])
-        s.get_one(Corpus, corpus_id).dismissed_words = "\n".join(all_words)
+        corpus, before = s.get_one(Corpus, corpus_id), _list_dismissed(s, corpus_id)
+        all_words = dict.fromkeys([*before, *(word.casefold() for word in words)])
+        corpus.dismissed_words = "\n".join(all_words)
+        if changes := [word for word in all_words if word not in before]:
+            audit.record(s, wb.clock(), by, CHANGE, corpus.name, f"dismissed the proposals for {', '.join(changes)}")
 
 
 def _list_dismissed(s: Session, corpus_id: int) -> list[str]:

@@ -157,6 +157,12 @@ def name_browser() -> str:
     return st.session_state.setdefault("_as2_desk", fresh)
 
 
+def name_desk(person: AnnotatorView) -> str:
+    """Who leases what is in front of them: whoever logs in, in all their browsers alike, and this browser where several
+    people may sign with the same name."""
+    return name_browser() if person.local else ""
+
+
 def has_provider() -> bool:
     """Raises BadSetting where the log-in is damaged, or missing although required."""
     settings, files = get_settings(), list_secret_files()

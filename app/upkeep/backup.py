@@ -24,6 +24,7 @@ from sqlalchemy import URL
 import as2core
 from app.jobs.process import is_running
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
+from app.upkeep.lockouts import keep_out, list_blocked
 from app.workbench import audit
 from app.workbench.home import prepare_home
 from app.workbench.indexes import open_indexes
@@ -80,6 +81,7 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
             _copy_database(Path(str(wb.database.url.database)), copy, on_progress)
             view = _write(wb, out, copy, file, on_progress)
         part.replace(file)
+        audit.write(wb, None, "write a backup", file.name, str(file))
         return view
     except (OSError, sqlite3.Error, tarfile.TarError) as e:
         raise NoBackup(f"{file} could not be written ({getattr(e, 'strerror', None) or e})") from e
@@ -154,7 +156,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
             raise_job_counter(settings, copy)
-            _record_restore(copy, view)
+            _finish_copy(copy, view, list_blocked(database))
             _check_room(database, copy)
             is_damaged = not _keep_database(database)
             empty_unfinished(settings, copy)
@@ -271,11 +273,16 @@ def _check_database(file: Path, backup: Path) -> None:
         open_database(to_sqlite_url(file)).close()
 
 
-def _record_restore(copy: Path, view: BackupView) -> None:
-    """In the audit log that is put back: what came after the backup is missing there."""
-    with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database, database.write() as s:
+def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | None]]) -> None:
+    """Keep out who is out, and record the restore in the audit log that is put back: what came after the backup is
+    missing there."""
+    now = datetime.now(UTC)
+    with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database:
+        names = keep_out(database, blocked, now)
         detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; the database before, with its audit log, is kept beside"
-        audit.record(s, datetime.now(UTC), None, "restore a backup", Path(view.file).name, detail)
+        stay = f"; still blocked: {', '.join(names)}" if names else ""
+        with database.write() as s:
+            audit.record(s, now, None, "restore a backup", Path(view.file).name, detail + stay)
 
 
 def _replace_folders(settings: Settings, folder: Path) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from app.corpora import corpora
 from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
-from app.jobs.process import is_running, read_failure
+from app.jobs.process import KILLED, is_running, read_failure
 from app.versions import registry
 from app.versions.directory import find_problem
 from app.versions.management import is_shipped
@@ -148,7 +148,9 @@ def _check_queue(wb: Workbench) -> Iterator[Finding]:
     waiting = [j for j in queue.list_active(wb) if j.state == "queued" and not j.paused]
     unknown = [j for j in queue.list_active(wb) if j.kind not in queue.PRIORITIES]
     if failure is not None:
-        yield Finding("worker", failure.describe(wb.settings), f"read the end of {wb.settings.worker_log}")
+        of_memory = "if it was the memory, free some, or give the machine more"
+        remedy = of_memory if failure.code == KILLED else f"read the end of {wb.settings.worker_log}"
+        yield Finding("worker", failure.describe(wb.settings), remedy)
     elif waiting and wb.settings.worker == "external" and not is_running(wb.settings):
         yield Finding("worker", f"{len(waiting)} jobs wait and no worker runs here", "start `as2 worker`")
     else:

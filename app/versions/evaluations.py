@@ -27,7 +27,6 @@ from as2core.data.question_batches import split_questions
 from as2core.data.source import is_file
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
-from as2core.export import is_own_kind
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.rankers.catalog import (
@@ -40,6 +39,7 @@ from as2core.rankers.catalog import (
 )
 from as2core.rankers.classifier import is_classifier, stamp_files
 from as2core.rankers.specs import read_settings
+from as2core.rankers.versions import is_own_kind
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from as2core.version import digest_code
 from db.models import JsonObject

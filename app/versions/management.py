@@ -85,8 +85,11 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
     note = tidy_version_note(note)
     view = registry.get_version(wb, name)
     with wb.write() as s:
-        people.allow(s, by, "note on a version")
-        s.get_one(ModelVersion, view.id).note = note
+        people.allow(s, by, "annotate a version")
+        row = s.get_one(ModelVersion, view.id)
+        if row.note != note:
+            audit.record(s, wb.clock(), by, "annotate a version", row.name, note or "the note was removed")
+        row.note = note
     return registry.get_version(wb, view.name)
 
 

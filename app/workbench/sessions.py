@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from sqlalchemy.orm import Session
+
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, BLOCKED, AnnotatorView, Gone, NotAllowed
 from app.workbench.workbench import Workbench
@@ -114,9 +116,20 @@ def list_accounts(wb: Workbench, *, by: int | None) -> dict[int, str]:
     the audit log has, else the account. `by` None is the command line. Raises NotAllowed unless `by` is an admin."""
     with wb.read() as s:
         people.allow(s, by, "list accounts", ADMIN)
-        addresses = {e.actor: e.target if e.outcome == audit.REFUSED else e.detail for e in log.list_newest(s, LOG_IN)}
-        persons = [p for p in rows.list_people(s) if p.subject is not None]
-        return {p.id: addresses.get(p.name) or p.subject or "" for p in persons}
+        return {person.id: account for person, account in _list_accounts(s)}
+
+
+def find_by_address(s: Session, address: str) -> Annotator | None:
+    """Whoever logs in with this address, as `list_accounts` has it; None where nobody does, or several do."""
+    accounts = _list_accounts(s) if "@" in address else []
+    persons = [p for p, account in accounts if account == address.casefold()]
+    return persons[0] if len(persons) == 1 else None
+
+
+def _list_accounts(s: Session) -> list[tuple[Annotator, str]]:
+    addresses = {e.actor: e.target if e.outcome == audit.REFUSED else e.detail for e in log.list_newest(s, LOG_IN)}
+    persons = [p for p in rows.list_people(s) if p.subject is not None]
+    return [(p, addresses.get(p.name) or p.subject or "") for p in persons]
 
 
 def _record(wb: Workbench, annotator_id: int, login: Login) -> None:

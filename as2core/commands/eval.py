@@ -15,11 +15,12 @@ import typer
 
 from as2core.commands.eval_result import EvalResult, Source, compare_all
 from as2core.commands.eval_terminal import print_result
-from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress, Setting, Titles
+from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress, SettingName, Titles
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.gate import check_gate, enforce, read_gate
 from as2core.lookup import describe_problems, load_ranker, note_trained_on, read_question_set
+from as2core.run_evaluation import evaluate_run, find_run, is_qrels, read_qrels
 from as2core.terminal import print_json, print_note, show_progress
 from as2core.text import count
 from as2core.types import Question
@@ -68,7 +69,13 @@ class Files:
 class Reading:
     """Which questions count, and how they are read."""
 
-    setting: Setting = "clean"
+    setting: Annotated[
+        SettingName | None,
+        typer.Option(
+            help="Which questions count. raw: all; no-all-neg: those with a correct candidate; clean: those with a "
+            "correct and an incorrect one. By default clean, for qrels raw."
+        ),
+    ] = None
     titles: Titles = True
     synonyms: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Read a word with its meaning, by lines `word => meaning`.")
@@ -82,19 +89,26 @@ class Reading:
         from as2core.synonyms import Synonyms
 
         synonyms = Synonyms.read(self.synonyms) if self.synonyms else Synonyms()
-        whole = read_question_set(data, titles=self.titles)
+        whole = read_qrels(data) if is_qrels(data) else read_question_set(data, titles=self.titles)
         if whole.problems:
             _tell_problems(data, whole.problems, is_complete)
         if whole.questions:
             _require_label(whole.questions, data)
-        questions = apply_setting(whole.questions, self.setting)[: self.limit]
+        setting = self.choose_setting(data)
+        questions = apply_setting(whole.questions, setting)[: self.limit]
         if not questions:
-            raise BadSetting(_explain_empty(whole.questions, data, self.setting))
+            raise BadSetting(_explain_empty(whole.questions, data, setting))
         _require_label(questions, data)
         return list(synonyms.expand_all(questions)), [q.text for q in questions], len(whole.problems)
 
+    def choose_setting(self, data: str) -> SettingName:
+        """The one given; by default what papers report, of qrels what trec_eval does."""
+        return self.setting or ("raw" if is_qrels(data) else "clean")
+
     def describe_source(self, data: str, omissions: int) -> Source:
-        return Source(data, self.setting, self.titles, self.synonyms.name if self.synonyms else None, omissions)
+        titles = None if is_qrels(data) else self.titles
+        synonyms = self.synonyms.name if self.synonyms else None
+        return Source(data, self.choose_setting(data), titles, synonyms, omissions)
 
 
 def _tell_problems(data: str, problems: Sequence[Problem], is_complete: bool) -> None:
@@ -141,7 +155,7 @@ def eval_(
             show_default=False,
         ),
     ],
-    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_HELP} For runs also qrels.")],
     files: Files,
     reading: Reading,
     difference: Annotated[
@@ -151,7 +165,6 @@ def eval_(
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
-    from as2core.chance import describe_short_lists
     from as2core.data.catalog import has_order
     from as2core.metrics import average, measure_each_unranked
 
@@ -163,14 +176,15 @@ def eval_(
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
+    if is_qrels(data):
+        _refuse_texts(rankers, files, reading, ray)
     questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
     slices = files.slice(questions)
-    evaluations = _evaluate_all(rankers, questions, data, reading.setting, ray)
+    evaluations = _evaluate_all(rankers, questions, data, reading.choose_setting(data), ray)
     results = {spec: result for spec, (result, _) in evaluations.items()}
     notes = [note for _, own in evaluations.values() for note in own]
-    notes += [note for spec in rankers for note in note_trained_on(spec, texts)]
-    if warning := describe_short_lists((len(q.candidates), q.positives) for q in questions):
-        notes.append(f"{data}: {warning} Label more candidates of each question.")
+    if not is_qrels(data):
+        notes += _describe_data(rankers, data, questions, texts)
     for note in notes:
         print_note(note)
     in_order = measure_each_unranked(questions) if has_order(data) else {}
@@ -190,6 +204,33 @@ def eval_(
         _write_report(files.report, result, _format_command(rankers, data, files, reading, difference, ray))
     print_json(result.to_json()) if as_json else print_result(result)
     enforce(result.checks)
+
+
+def _refuse_texts(rankers: Sequence[str], files: Files, reading: Reading, ray: str | None) -> None:
+    """What needs texts cannot be done with qrels alone. Raises BadSetting."""
+    for spec in rankers:
+        find_run(spec)
+    options = {
+        "--slices": files.slices,
+        "--slice-file": files.slice_file,
+        "--run": files.run,
+        "--synonyms": reading.synonyms,
+        "--ray": ray,
+    }
+    if unfit := [name for name, value in options.items() if value]:
+        raise BadSetting(
+            f"{', '.join(unfit)}: needs texts, which qrels do not hold; leave it out, or give a data set with texts"
+        )
+
+
+def _describe_data(rankers: Sequence[str], data: str, questions: Sequence[Question], texts: Sequence[str]) -> list[str]:
+    """What makes figures too high: a ranker was trained on some of the questions, or the lists are short."""
+    from as2core.chance import describe_short_lists
+
+    notes = [note for spec in rankers for note in note_trained_on(spec, texts)]
+    if warning := describe_short_lists((len(q.candidates), q.positives) for q in questions):
+        notes.append(f"{data}: {warning} Label more candidates of each question.")
+    return notes
 
 
 def _write_report(file: Path, result: EvalResult, command: str) -> None:
@@ -249,6 +290,9 @@ def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str)
     from as2core.evaluation import evaluate
     from as2core.rankers.base import NeedsQuestions
 
+    if is_qrels(data):
+        result, own = evaluate_run(find_run(spec), questions, setting=setting)
+        return result, [f"{spec}: {note}" for note in own]
     with show_progress(f"{spec} on {data}") as on_progress:
         ranker = load_ranker(spec)
         result = evaluate(ranker, questions, setting=setting, on_progress=on_progress)
@@ -278,12 +322,12 @@ def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> 
     """CSV: a row for each question and ranker."""
     from as2core.data.source import format_rows
     from as2core.data.spreadsheet import defuse_formula
-    from as2core.metrics import MEASURES
 
-    rows: list[list[object]] = [["qid", "question", "candidates", "correct", "ranker", *MEASURES]]
+    measures = [*next(iter(results.values())).metrics]
+    rows: list[list[object]] = [["qid", "question", "candidates", "correct", "ranker", *measures]]
     for q in questions:
         for spec, result in results.items():
-            values = [result.per_question[name].get(q.qid, "") for name in MEASURES]
+            values = [result.per_question[name].get(q.qid, "") for name in measures]
             names = [defuse_formula(text) for text in (q.qid, q.text)]
             rows.append([*names, len(q.candidates), q.positives, defuse_formula(spec), *values])
     return format_rows(rows)

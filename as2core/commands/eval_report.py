@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from html import escape
 
-from as2core.commands.eval_result import EvalResult, count_measured_questions
+from as2core.commands.eval_result import EvalResult, Source, count_measured_questions
 from as2core.html_report import Markup, ReportContents
 from as2core.text import count
 from as2core.version import __version__
@@ -31,7 +31,7 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tu
     source = result.source
     rows: list[tuple[str, object]] = [
         ("questions", f"{_count_questions(result)} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
-        ("sentences", "read after their documents' titles, where there are any" if source.titles else "without titles"),
+        _describe_reading(source),
     ]
     if unlabelled := result.unlabelled_candidates:
         rows.append(("no label", f"{count(unlabelled, 'candidate')}, counted as not correct"))
@@ -45,6 +45,16 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tu
         ("command", Markup(f"<code>{escape(command)}</code>")),
     ]
     return rows
+
+
+def _describe_reading(source: Source) -> tuple[str, str]:
+    if source.titles is None:
+        return (
+            "documents",
+            "those that a run has, by their ids; what the qrels lack counts as not relevant, as in trec_eval",
+        )
+    titles = "read after their documents' titles, where there are any" if source.titles else "without titles"
+    return "sentences", titles
 
 
 def _count_questions(result: EvalResult) -> str:

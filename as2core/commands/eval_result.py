@@ -19,11 +19,12 @@ Tests = dict[tuple[str, str], dict[str, dict[str, Any]]]  # of each pair of rank
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which questions, and how they were read. `omissions`: lines of the data that could not be read."""
+    """Which questions, and how they were read. `titles`: None where there are no texts, as in qrels. `omissions`: lines
+    of the data that could not be read."""
 
     data: str
     setting: str
-    titles: bool
+    titles: bool | None
     synonyms: str | None
     omissions: int
 
@@ -33,7 +34,7 @@ class Source:
 
     def describe(self) -> str:
         synonyms = f", with synonyms of {self.synonyms}" if self.synonyms else ""
-        return f"{self.data}, {self.setting}{'' if self.titles else ', without titles'}{synonyms}"
+        return f"{self.data}, {self.setting}{', without titles' if self.titles is False else ''}{synonyms}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,11 @@ class EvalResult:
     def _describe(self, result: Evaluation) -> dict[str, object]:
         from as2core.error_slices import measure_slices
         from as2core.evaluation import compute_intervals
-        from as2core.metrics import MEASURES, bound_metrics
+        from as2core.metrics import bound_metrics
 
         document: dict[str, object] = {
             "questions": result.questions,
-            **{name: result.metrics[name] for name in MEASURES},
+            **result.metrics,
             "seconds": result.seconds,
             "relative_cost": result.relative_cost,
             "intervals": compute_intervals(result.per_question),

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from as2core.commands.eval_result import EvalResult, count_measured_questions
+from as2core.run_evaluation import JUDGED_SHARE
 from as2core.terminal import echo, print_table
 from as2core.text import count, format_p
 
@@ -20,6 +21,8 @@ def print_result(r: EvalResult) -> None:
     for spec, result in r.results.items():
         _print_ranker(spec, result, r)
         _print_slices(result, r)
+    if any(result.metrics.get(JUDGED_SHARE, 1) < 1 for result in r.results.values()):
+        echo(f"{JUDGED_SHARE}: the share of the first ten that the qrels have; the others count as not relevant")
     if r.unranked:
         values = ", ".join(f"{name} {value:.3f}" for name, value in r.unranked.items())
         echo(f"no reranking, the order in the data: {values}")

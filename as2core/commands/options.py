@@ -20,8 +20,9 @@ DATA_HELP = (
     "of another corpus."
 )
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+SettingName = Literal["raw", "no-all-neg", "clean"]
 Setting = Annotated[
-    Literal["raw", "no-all-neg", "clean"],
+    SettingName,
     typer.Option(
         help="Which questions count. raw: all; no-all-neg: those with a correct candidate; "
         "clean: those with a correct and an incorrect one."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,13 +91,10 @@ def serve(
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
-        from uvicorn import Config
-
-        from as2core.hosts import HostGuard, parse_hosts
-        from as2core.serving.connections import ImpatientProtocol
+        from as2core.hosts import VARIABLE, HostGuard, parse_hosts
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.routes import build
-        from as2core.serving.shutdown import SignalledServer
+        from as2core.serving.shutdown import make_server
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
@@ -112,8 +111,8 @@ def serve(
             embeddings = _make_embedder(embedder)
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
         app = build(rankers, embedder=embeddings, keys=key_ring, queue=_make_queue(replicas))
-        guarded = HostGuard(app, address, parse_hosts(allowed_hosts))
-        server = SignalledServer(Config(guarded, http=ImpatientProtocol, lifespan="off", log_level="warning"))
+        guarded = HostGuard(app, address, parse_hosts(allowed_hosts), setting=f"--allowed-hosts or {VARIABLE}")
+        server = make_server(guarded)
         server.run(sockets=[listening])
     server.end_process()
 
@@ -153,4 +152,8 @@ def _listen(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
     except OSError as e:
-        raise BadSetting(f"port {port} of {address} cannot be opened ({e.strerror}): choose another with --port") from e
+        number = e.errno or 0
+        if number < 0 or number == errno.EADDRNOTAVAIL:  # below 0: the name is not known
+            raise BadSetting(f"{address} is no address of this machine: choose another with --address") from e
+        reason = os.strerror(number)  # Python's own text repeats the address
+        raise BadSetting(f"port {port} of {address} cannot be opened ({reason}): choose another with --port") from e

@@ -88,7 +88,7 @@ WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "prodigy": prodigy.to_lines,
 }
 TOOLS = {"label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy"}  # every annotator's labels
-UNORDERED = ("triplets",)  # a question's correct sentence is always before its incorrect ones
+UNORDERED = ("triplets", "qrels")  # of triplets the correct sentence is always first, of qrels order says nothing
 _NEEDED = {  # for a line to be written
     "wikiqa": "a candidate",
     "pairs": "a labelled candidate with a text",
@@ -168,8 +168,13 @@ def stream_questions(
     kind = sniff(path)
     if kind is None:
         raise UnreadableFile(f"{path.name}{_explain_unknown_format(path)}")
+    if kind == "run":
+        raise UnreadableFile(
+            f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels"
+        )
     if kind not in STREAMS:
-        raise UnreadableFile(f"{path.name}: it holds labels without texts; import it into a corpus")
+        other = ", or measure runs on it with as2 eval" if kind == "qrels" else ""
+        raise UnreadableFile(f"{path.name}: it holds labels without texts; import it into a corpus{other}")
     if split and kind != "yahooqa":
         raise BadSetting(f"{path.name} is one split; only a BEIR folder and YahooQA's file hold several")
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]

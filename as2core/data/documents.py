@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from as2core.data.html import html_text
+from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import Block, front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
@@ -37,6 +38,7 @@ _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question") 
 
 PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
+UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 BLOCK_END = "\n\n"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
@@ -94,6 +96,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     if suffix == ".pdf":
         title, text = pdf_text(content)
     elif suffix in (".html", ".htm"):
+        if content[:2] in UTF_16_MARKS:
+            decode_text(content)  # the parser makes something of whatever is broken
         title, text = html_text(content)
     elif suffix in (".md", ".markdown"):
         meta, body = front_matter(decode_text(content))
@@ -104,6 +108,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         title, text = "", decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
+    if suffix == ".txt":
+        text = join_divided_words(text)
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
@@ -206,9 +212,13 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
 
 
 def decode_text(content: bytes) -> str:
-    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return content.decode("utf-16", "replace")
+    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote. Raises UnreadableFile."""
+    if content[:2] in UTF_16_MARKS:
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            message = f"it is marked as UTF-16, but its byte {error.start + 1:,} is not: save it as UTF-8"
+            raise UnreadableFile(message) from error
     try:
         return read_text(content).replace("\x00", "")
     except TooLarge:

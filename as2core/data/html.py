@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _SHORT_PAGE_CHARS = 1500  # read as a whole
 _SKIPPED_TAGS = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
 _INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
 _ITEMS = {"li", "item"}
+_CELLS = {"td", "th", "cell"}
 _BREAK = "\0"  # no page holds one
 _HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
@@ -35,6 +37,8 @@ def html_text(content: bytes) -> tuple[str, str]:
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile(f"not a web page ({error})") from error
     _drop_hidden(page)
+    for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
+        _name_columns(table)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     whole = _walk(page.find("body") if page.find("body") is not None else page)
     if len(whole) > _SHORT_PAGE_CHARS:
@@ -53,6 +57,43 @@ def _drop_hidden(page: "HtmlElement") -> None:
         )  # a search in the page finds such text
         if is_hidden or _HIDING_STYLE.search(element.get("style", "")):
             element.drop_tree()
+
+
+def _name_columns(table: "HtmlElement") -> None:
+    """If the first row is a header, put its names before the cells of every row with as many cells, and drop it. A row
+    of one cell is a title."""
+    rows = [row for row in table.iter("tr") if len(_read_cells(row)) > 1]
+    if len(rows) < 2 or not _is_header(rows[0]) or _is_header(rows[1]) or _has_wide_cell(rows[0]):
+        return
+    names = _read_cells(rows[0])
+    fitting = [row for row in rows[1:] if len(_read_cells(row)) == len(names) and not _has_wide_cell(row)]
+    for row in fitting:
+        texts = name_cells(names, _read_cells(row))
+        for element in list(row):
+            row.remove(element)
+        for text in texts:
+            cell = row.makeelement("td")
+            cell.text = text
+            row.append(cell)
+    if fitting:
+        rows[0].drop_tree()
+
+
+def _is_header(row: "HtmlElement") -> bool:
+    """In a table's head, or of headings alone; the corner above the rows' own headings may be empty."""
+    parent = row.getparent()
+    cells = [cell for cell in row if cell.tag in _CELLS]
+    is_in_head = parent is not None and parent.tag == "thead"
+    return bool(cells) and (is_in_head or all(c.tag == "th" or not c.text_content().strip() for c in cells))
+
+
+def _has_wide_cell(row: "HtmlElement") -> bool:
+    """Over more than one column, which is not counted out: such a row stays as it is."""
+    return any(cell.get("colspan", "1").strip() not in ("", "1") for cell in row if cell.tag in _CELLS)
+
+
+def _read_cells(row: "HtmlElement") -> list[str]:
+    return [" ".join(_walk(cell).split()) for cell in row if cell.tag in _CELLS]
 
 
 def _walk(root: "_Element") -> str:
@@ -76,11 +117,11 @@ def _walk(root: "_Element") -> str:
         nonlocal cells
         tag = element.tag if isinstance(element.tag, str) else None
         if tag is not None and tag not in _SKIPPED_TAGS:
-            is_cell = tag in ("td", "th", "cell")
+            is_cell = tag in _CELLS
             if tag in ("br", "lb"):
                 line.append(" " if cells else _BREAK)
             elif is_cell and "".join(line).strip():
-                line.append(" | ")
+                line.append(CELL_END)
             cells += is_cell
             block = tag not in _INLINE and tag not in ("br", "lb") and not is_cell
             if block and not (item and tag == "p"):

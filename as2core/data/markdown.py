@@ -4,6 +4,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from as2core.data.table_cells import CELL_END, name_cells
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
@@ -28,15 +30,16 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def markdown_blocks(text: str) -> tuple[str, list[Block]]:
-    """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | ", without the marks of
-    footnotes and tasks.
+    """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | " with their columns'
+    names, without the marks of footnotes and tasks.
 
     The title is the first heading, or ""; where the text begins with it, it is not repeated there.
     """
     blocks: list[str] = []
     programs: set[int] = set()  # positions in `blocks`
     title, depth, marker, fresh = "", 0, "", True
-    cells: list[str] | None = None
+    rows: list[list[str]] = []  # of the table
+    is_cell = False
     tokens = _make_parser().parse(text)
     headings = {id(inner) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
     for token in tokens:
@@ -47,10 +50,11 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
         elif token.type == "list_item_open":
             marker = f"{token.info}{token.markup} " if token.info else "- "
         elif token.type == "tr_open":
-            cells = []
-        elif token.type == "tr_close":
-            blocks.append(" | ".join(cells or ()))
-            cells = None
+            rows.append([])
+            is_cell = True
+        elif token.type == "table_close":
+            blocks += _join_rows(rows)
+            rows, is_cell = [], False
         elif token.type in ("fence", "code_block"):
             if token.type == "fence":
                 programs.add(len(blocks))
@@ -59,8 +63,8 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
         elif token.type == "inline":
             words = _inline_text(token)
-            if cells is not None:
-                cells.append(words)
+            if is_cell:
+                rows[-1].append(words)
             elif depth and marker:
                 words = _TASK.sub("", words, count=1) if _TASK.match(words) else words
                 if fresh:
@@ -74,6 +78,12 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
                 title = words
     result = [(b, i in programs) for i, b in enumerate(blocks) if b.strip()]
     return title, result[1:] if len(result) > 1 and result[0] == (title, False) else result
+
+
+def _join_rows(rows: list[list[str]]) -> list[str]:
+    """Of a table whose first row names its columns."""
+    names, *others = rows
+    return [CELL_END.join(name_cells(names, row)) for row in others] or [CELL_END.join(names)]
 
 
 def _make_parser() -> "MarkdownIt":

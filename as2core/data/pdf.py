@@ -1,20 +1,27 @@
-"""The text of a PDF's pages, by pypdf."""
+"""The text of a PDF's pages, by pypdf, without the head and the foot that they repeat: "- 12 -" answers nothing, and
+would stand within a sentence that goes on over the page's end."""
 
 import io
 import logging
 import re
+from collections import Counter
 
 from as2core.errors import UnreadableFile
 
 _WORD_PREFIX = "Microsoft Word - "
 # What a program writes where its author named nothing: a browser's empty page, the address of the one it printed.
 _NO_TITLE = re.compile(r"about:blank|untitled|(?:https?|file):\S*|www\.\S*", re.IGNORECASE)
+MIN_REPEATS, MIN_REPEATING_SHARE = 3, 1 / 3  # left and right pages may differ, and chapters
+MAX_HEAD_LINES = 3  # also of a foot
+_PAGE_NUMBER = re.compile(r"\W*(?:page|p\.?)?\s*\d+(?:\s*(?:of|/)\s*\d+)?\W*", re.IGNORECASE)
+_COUNTER = re.compile(r"(?<![\d.,])\d{1,5}(?![\d.,]*\d)")
+_Key = tuple[str, int]
 _BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 def pdf_text(content: bytes) -> tuple[str, str]:
     """`(title or "", plain text)`. A title that says nothing about the document is none. A word divided at a line's end
-    is joined, a sentence goes on over the page's end.
+    is joined, a sentence goes on over the page's end. Of the words in the pages' heads and feet the first page's stay.
 
     Raises UnreadableFile when it is damaged, needs a password, or holds pictures only.
     """
@@ -32,13 +39,45 @@ def pdf_text(content: bytes) -> tuple[str, str]:
     except Exception as error:  # pypdf raises whatever it meets in a damaged file, or in one locked with a certificate
         raise UnreadableFile(f"not a PDF that can be read ({str(error) or type(error).__name__})") from error
     text = ""
-    for page in (_BROKEN_WORD.sub("", page).strip() for page in pages):
+    for page in (_BROKEN_WORD.sub("", page).strip() for page in _drop_heads_and_feet(pages)):
         if page:
             goes_on = text and text[-1] not in ".!?:" and page[0].islower()
             text += ("\n" if goes_on else "\n\n" if text else "") + page
     if not text:
         raise UnreadableFile("no text in it, only pictures (a scan?); run text recognition on it first")
     return _clean_title(title) if isinstance(title, str) else "", text  # a title may be null, as an object
+
+
+def _drop_heads_and_feet(pages: list[str]) -> list[str]:
+    """Without the first and last lines that pages have in common, a page's number aside. The first page keeps the words
+    of its head, and those of the feet come once after the last page: an address may be among them."""
+    lines = [page.strip().split("\n") for page in pages]
+    least = max(MIN_REPEATS, len(pages) * MIN_REPEATING_SHARE)
+    feet: dict[_Key, str] = {}
+    for end in (0, -1):
+        for _ in range(MAX_HEAD_LINES):
+            keys = [_describe_line(page[end], number) if page else [] for number, page in enumerate(lines)]
+            counts = Counter(key for of_page in keys for key in of_page)
+            for number, (page, of_page) in enumerate(zip(lines, keys, strict=True)):
+                key = next((key for key in of_page if counts[key] >= least), None)
+                is_number = key is not None and _PAGE_NUMBER.fullmatch(page[end])
+                if key is None or (end == number == 0 and not is_number):
+                    continue
+                line = page.pop(end)
+                if end and not is_number:
+                    feet.setdefault(key, line)
+    return ["\n".join(page) for page in lines] + ["\n\n".join(reversed(feet.values()))]
+
+
+def _describe_line(line: str, page: int) -> list[_Key]:
+    """What a line of another page has to share with this one to be the same head or foot: its words, or all but a
+    number that counts the pages. An amount below each page's list counts none, and a line of prose is neither."""
+    text = " ".join(line.split())
+    has_words = re.search(r"[^\W\d_]", text) is not None
+    if has_words and (text[-1] in ".!?,;:" or text[0].islower()):
+        return []
+    counters = [(f"{text[: m.start()]}#{text[m.end() :]}", int(m[0]) - page) for m in _COUNTER.finditer(text)]
+    return [*([(text, 0)] if has_words else []), *counters]
 
 
 def _clean_title(title: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, stream_fields
+from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, name_source, stream_fields
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
@@ -34,7 +34,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """A line for each labelled candidate."""
     for q, c in iterate_labels(questions):
-        yield f"{_escape_id(q.qid)} 0 {_escape_id(c.id)} {c.relevance}\n"
+        yield f"{escape_id(q.qid)} 0 {escape_id(c.id)} {c.relevance}\n"
 
 
 def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray], *, tag: str) -> Iterator[str]:
@@ -49,8 +49,8 @@ def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray]
         if has_ties(exact):
             values[order(exact)] = np.arange(len(exact), 0, -1)
         for rank, i in enumerate(order(values), 1):
-            docid = _escape_id(q.candidates[i].id)
-            yield f"{_escape_id(q.qid)} Q0 {docid} {rank} {float(values[i])!r} {_escape_id(tag)}\n"
+            docid = escape_id(q.candidates[i].id)
+            yield f"{escape_id(q.qid)} Q0 {docid} {rank} {float(values[i])!r} {escape_id(tag)}\n"
 
 
 def has_ties(scores: np.ndarray) -> bool:
@@ -68,21 +68,13 @@ def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndar
 
 def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[dict[str, np.ndarray], int]:
     """`read_run`, and how many of the questions' candidates share their score with another."""
-    report = Report(source, strict=True)
-    columns = ("qid", "Q0", "docid", "rank", "score", "tag")
-    run: dict[str, dict[str, tuple[float, float]]] = {}
-    for line, (qid, docid, place) in stream_fields(source, report, columns, _parse_run, split=str.split):
-        row = run.setdefault(qid, {})
-        if docid in row:
-            report.add(line, f"document {docid!r} appears twice for question {qid!r}")
-        row[docid] = place
+    run = _read_places(source)
     ids = {q.qid: {c.id for c in q.candidates} for q in questions}
     gaps = [qid for qid, own in ids.items() if own and own.isdisjoint(run.get(qid, {}))]
     if gaps:
-        share = f"{len(gaps):,} of {len(questions):,} questions"
+        name, share = name_source(source), f"{len(gaps):,} of {len(questions):,} questions"
         raise BadSetting(
-            f"{report.name} ranks no candidate of question {gaps[0]!r} ({share} are like that): give a run of these "
-            "questions"
+            f"{name} ranks no candidate of question {gaps[0]!r} ({share} are like that): give a run of these questions"
         )
     scores, ties = {}, 0
     for q in questions:
@@ -92,6 +84,25 @@ def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[di
         counts = Counter(float(np.float32(row[c.id][0])) for c in q.candidates if c.id in row)
         ties += sum(n for n in counts.values() if n > 1)
     return scores, ties
+
+
+def read_run_scores(source: Source) -> dict[str, dict[str, float]]:
+    """A run as it is, `{qid: {docid: score}}`. Raises UnreadableFile for a malformed line and for a document that a
+    question has twice."""
+    return {qid: {docid: score for docid, (score, _) in row.items()} for qid, row in _read_places(source).items()}
+
+
+def _read_places(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
+    """`{qid: {docid: (score, rank)}}`."""
+    report = Report(source, strict=True)
+    columns = ("qid", "Q0", "docid", "rank", "score", "tag")
+    run: dict[str, dict[str, tuple[float, float]]] = {}
+    for line, (qid, docid, place) in stream_fields(source, report, columns, _parse_run, split=str.split):
+        row = run.setdefault(qid, {})
+        if docid in row:
+            report.add(line, f"document {docid!r} appears twice for question {qid!r}")
+        row[docid] = place
+    return run
 
 
 def _separate_ties(row: Mapping[str, tuple[float, float]]) -> dict[str, np.float32]:
@@ -116,7 +127,8 @@ def _parse_run(fields: list[str]) -> tuple[str, str, tuple[float, float]]:
     return unescape_id(fields[0]), unescape_id(fields[2]), (score, rank)
 
 
-def _escape_id(name: str) -> str:
+def escape_id(name: str) -> str:
+    """An id as it stands in a column. Raises BadSetting for an empty one."""
     if not name:
         raise BadSetting("an id is empty: qrels and run files need one for each question and candidate")
     return re.sub(r"[%\s]", lambda m: quote(m[0]), name)

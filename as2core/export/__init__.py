@@ -107,19 +107,10 @@ def import_ranker(folder: Path) -> tuple[HasWeights, Card]:
     return ranker, card
 
 
-def is_own_kind(folder: Path) -> bool:
-    """Whether a directory is an export whose classes are ours: neither a version nor a checkpoint of others."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(config, dict) and config.get("model_type") == "as2-cross-encoder"
-
-
 def _read(folder: Path) -> tuple[HasWeights, Card]:
     from as2core.export import hugging_face, onnx_file
     from as2core.rankers.catalog import load_version
-    from as2core.rankers.versions import read_card
+    from as2core.rankers.versions import is_own_kind, read_card
 
     if (folder / onnx_file.FILE).is_file():
         return onnx_file.read(folder)

@@ -10,7 +10,7 @@ from as2core.types import Candidate
 
 try:
     from langchain_core.documents import BaseDocumentCompressor, Document
-    from pydantic import PrivateAttr
+    from pydantic import ConfigDict, PrivateAttr
 except ImportError as e:
     raise ImportError(f"this needs {e.name}: pip install -e '.[langchain]' in the checkout", name=e.name) from e
 
@@ -18,6 +18,8 @@ except ImportError as e:
 class As2Rerank(BaseDocumentCompressor):
     """Keeps the `top_n` documents that answer best, with their `relevance_score` in the metadata. `model` as
     `as2core.Reranker` takes it; a document's `title` in its metadata is read before its text."""
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt setting would be without effect
 
     model: str = "active"
     top_n: int | None = 3

@@ -11,7 +11,7 @@ from as2core.types import Candidate
 try:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-    from pydantic import PrivateAttr
+    from pydantic import ConfigDict, PrivateAttr
 except ImportError as e:
     raise ImportError(f"this needs {e.name}: pip install -e '.[llama-index]' in the checkout", name=e.name) from e
 
@@ -19,6 +19,8 @@ except ImportError as e:
 class As2Rerank(BaseNodePostprocessor):
     """Keeps the `top_n` nodes that answer best, with their scores. `model` as `as2core.Reranker` takes it; a node's
     `title` in its metadata is read before its text."""
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt setting would be without effect
 
     model: str = "active"
     top_n: int | None = 3

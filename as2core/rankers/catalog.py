@@ -178,6 +178,13 @@ def _load_shipped(name: str, models_dir: Path) -> HasWeights:
 
 
 def _build_version(path: Path, settings: str, engine: str, load: LoadRanker) -> Ranker:
+    from as2core.rankers.versions import is_own_kind
+
+    if is_own_kind(path):
+        raise BadSetting(
+            f"{path} is an export for other programs, which has no settings here and cannot be a part: give its "
+            f"directory alone, or import it with `as2 versions import {path}` and give that version's name"
+        )
     ranker = load_version(path)
     engine = apply_settings(ranker, settings, load) or engine
     if isinstance(ranker, ChoosesEngine):

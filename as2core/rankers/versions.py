@@ -133,6 +133,16 @@ def read_card(path: Path) -> Card:
     return _read(Path(path), CARD)
 
 
+def is_own_kind(folder: Path) -> bool:
+    """Whether a directory is an export (`as2core.export`) whose classes are ours: neither a version nor a checkpoint of
+    others."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and config.get("model_type") == "as2-cross-encoder"
+
+
 def _read(path: Path, name: str) -> Card:
     try:
         content = json.loads((path / name).read_text(encoding="utf-8"))

@@ -30,11 +30,12 @@ class Document(BaseModel):
 
 class RerankRequest(BaseModel):
     """`model` is one of those served, the first if it is left out; a document is its text, or text and title, which is
-    read before it. `max_tokens_per_doc` counts words. The lower the `priority`, the larger the share of the machine."""
+    read before it. `max_tokens_per_doc` counts words. The lower the `priority`, the larger the share of the machine.
+    No documents have no results, so that an application whose search was in vain goes on."""
 
     model: str | None = None
     query: QueryText
-    documents: Annotated[list[Text | Document], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    documents: Annotated[list[Text | Document], Field(max_length=MAX_DOCUMENTS)]
     top_n: Annotated[int | None, Field(ge=1)] = None
     return_documents: bool | None = None
     max_tokens_per_doc: Annotated[int | None, Field(ge=1)] = None
@@ -59,7 +60,7 @@ class TextsRequest(BaseModel):
     a ranker cuts what is too long for it, whatever is said."""
 
     query: QueryText
-    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    texts: Annotated[list[Text], Field(max_length=MAX_DOCUMENTS)]
     return_text: bool | None = None
     raw_scores: bool | None = None
     truncate: bool | None = None

@@ -1,8 +1,9 @@
 """Connections that wait for nothing do not stay.
 
 uvicorn closes a connection that is idle after an answer, but not one on which no request, or only half a header, ever
-comes. Those end after MAX_HEADER_SECONDS; and when there are MAX_CONNECTIONS, the one that has been idle the longest
-makes room for the next, so that idle ones shut nobody out.
+comes. Those end after MAX_HEADER_SECONDS. It also waits for ever for a client that does not read its answer, which is
+kept in memory meanwhile; such a connection ends once nothing has been read for MAX_UNREAD_SECONDS. And when there are
+MAX_CONNECTIONS, the one that has been idle the longest makes room for the next, so that idle ones shut nobody out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS = 1000
 MAX_HEADER_SECONDS = 10.0
+MAX_UNREAD_SECONDS = 30.0
+# longer than clients and proxies keep an unused connection (5 to 60 s): one that the server closes just when they use
+# it again fails a request
+KEEP_ALIVE_SECONDS = 75
 
 
 class ImpatientProtocol(H11Protocol):
@@ -27,7 +32,7 @@ class ImpatientProtocol(H11Protocol):
         self._limit_header()
         idle = [c for c in self.connections if isinstance(c, ImpatientProtocol) and c.idle_since is not None]
         if len(self.connections) > MAX_CONNECTIONS and idle:
-            min(idle, key=lambda c: c.idle_since or 0.0).transport.close()
+            min(idle, key=lambda c: c.idle_since or 0.0).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -40,10 +45,19 @@ class ImpatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         self.idle_since = self.loop.time()
         super().on_response_complete()
+        self._watch_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._drop_limit()
         super().connection_lost(exc)
+
+    def _watch_reading(self, last: int | None = None) -> None:
+        """Of the answer's bytes, `last` were unread a while ago."""
+        unread = self.transport.get_write_buffer_size()
+        if unread and unread == last:
+            self.transport.abort()
+        elif unread:
+            self.loop.call_later(MAX_UNREAD_SECONDS, self._watch_reading, unread)
 
     def _limit_header(self) -> None:
         self._limit = self.loop.call_later(MAX_HEADER_SECONDS, self.transport.close)

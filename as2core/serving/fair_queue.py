@@ -6,6 +6,10 @@ request overtakes long ones, and no long one waits for ever, since those that co
 client counts as often as it has requests here, so that many requests get it no larger a share than one; it also counts
 (1 + priority) times.
 
+A cascade keeps a long request's states between its slices (128 tokens of 384 float32: 0.2 MB a document), so only so
+many of them begin: those of a client that have MAX_CLIENT_PAIRS together, in the order of their virtual times. The
+others count for nothing until they begin. What other clients do delays none.
+
 Where we differ: virtual time goes on by the work that was done over the clients that share it, not by a clock. A turn
 is not taken away, so a request waits for the slice that is being computed.
 """
@@ -24,6 +28,7 @@ from as2core.pauses import SLICE_PAIRS, handle_pauses
 
 MAX_REQUESTS = 256  # here at once
 MAX_CLIENT_REQUESTS = 128  # of one client
+MAX_CLIENT_PAIRS = 10_000  # of one client's requests that have begun and are longer than a slice
 NOBODY_WAITS = "nobody waits for the answer any more"
 
 
@@ -37,12 +42,15 @@ class Overloaded(As2Error):
 
 @dataclass(eq=False)
 class Ticket:
-    """A request in the queue. `start` is in virtual time, `slice` the work of its next turn in pairs."""
+    """A request in the queue. `start` is in virtual time, `slice` the work of its next turn in pairs; `pairs` are those
+    that it keeps between its turns, 0 if one slice is all of it."""
 
     client: str
     factor: int  # 1 + priority
     slice: int
+    pairs: int = 0
     start: float = 0.0
+    has_begun: bool = False
     is_first: bool = True  # its first slice was counted when it came
     is_cancelled: bool = False
 
@@ -50,8 +58,8 @@ class Ticket:
 class Schedule:
     """The order of turns, of which there are `turns` at a time. Those in `running` have theirs."""
 
-    def __init__(self, turns: int = 1) -> None:
-        self.turns = turns
+    def __init__(self, turns: int = 1, max_client_pairs: int = MAX_CLIENT_PAIRS) -> None:
+        self.turns, self.max_client_pairs = turns, max_client_pairs
         self.tickets: list[Ticket] = []  # in the order in which they came
         self.waiting: list[Ticket] = []
         self.running: list[Ticket] = []
@@ -60,12 +68,14 @@ class Schedule:
     def add(self, ticket: Ticket) -> None:
         ticket.start = self._clock
         self.tickets.append(ticket)
+        self._begin(ticket.client)
 
     def remove(self, ticket: Ticket) -> None:
         self._end_turn(ticket)
         self.tickets.remove(ticket)
         if ticket in self.waiting:
             self.waiting.remove(ticket)
+        self._begin(ticket.client)
         self._grant()
 
     def ask(self, ticket: Ticket, pairs: int) -> None:
@@ -75,17 +85,29 @@ class Schedule:
         self.waiting.append(ticket)
         self._grant()
 
+    def _begin(self, client: str) -> None:
+        """As many of its requests as may: all of one slice, and the next in order of the longer ones that have room."""
+        tickets = [t for t in self.tickets if t.client == client]
+        pairs = sum(t.pairs for t in tickets if t.has_begun)
+        for ticket in sorted((t for t in tickets if not t.has_begun), key=lambda t: t.start + t.slice * t.factor):
+            if ticket.pairs and pairs and pairs + ticket.pairs > self.max_client_pairs:
+                pairs = self.max_client_pairs  # those behind it wait, too
+                continue
+            pairs += ticket.pairs
+            ticket.has_begun, ticket.start = True, self._clock
+
     def _end_turn(self, ticket: Ticket) -> None:
         if ticket in self.running:
-            clients = Counter(t.client for t in self.tickets)
+            active = [t for t in self.tickets if t.has_begun]
+            clients = Counter(t.client for t in active)
             ticket.start += ticket.slice * ticket.factor * clients[ticket.client]
-            self._clock += ticket.slice / sum(1 / (t.factor * clients[t.client]) for t in self.tickets)
+            self._clock += ticket.slice / sum(1 / (t.factor * clients[t.client]) for t in active)
             self.running.remove(ticket)
 
     def _grant(self) -> None:
-        clients = Counter(t.client for t in self.tickets)
-        while self.waiting and len(self.running) < self.turns:
-            next_ = min(self.waiting, key=lambda t: t.start + t.slice * t.factor * clients[t.client])
+        clients = Counter(t.client for t in self.tickets if t.has_begun)
+        while len(self.running) < self.turns and (ready := [t for t in self.waiting if t.has_begun]):
+            next_ = min(ready, key=lambda t: t.start + t.slice * t.factor * clients[t.client])
             self.waiting.remove(next_)
             self.running.append(next_)
 
@@ -112,7 +134,8 @@ class FairQueue:
 
     def enter(self, client: str, pairs: int, priority: int = 0) -> Ticket:
         """A place in the queue, to be given back by `leave`. Raises TooManyRequests, Overloaded."""
-        ticket = Ticket(client, 1 + priority, min(pairs, self.slice_pairs))
+        states = pairs if pairs > self.slice_pairs else 0
+        ticket = Ticket(client, 1 + priority, min(pairs, self.slice_pairs), states)
         with self._changed:
             if len(self) >= self.max_requests:
                 raise Overloaded(f"{self.max_requests} requests are waiting already: try again later")

@@ -29,6 +29,8 @@ from as2core.terminal import print_note
 PREFIX = "as2_"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 OPEN_PATHS = ("/", "/health", "/ping")  # a probe has no key
+NO_KEY = "no API key came: send Authorization: Bearer KEY, or X-API-Key: KEY; `as2 keys add NAME` makes one"
+INVALID_KEY = "the API key that came is not valid, or was revoked: `as2 keys add NAME` makes another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class KeyGuard:
             tokens = read_tokens(Headers(scope=scope))
             client = next(filter(None, map(self._keys.find_client, tokens)), None)
             if client is None and self._keys.is_required and scope["path"] not in OPEN_PATHS:
-                message = "a valid API key is needed: send Authorization: Bearer KEY; `as2 keys add NAME` makes one"
+                message = INVALID_KEY if any(tokens) else NO_KEY
                 body = {"detail": message, "message": message}
                 await JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
                 return

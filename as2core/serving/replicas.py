@@ -102,7 +102,7 @@ def group_requests(requests: Sequence[ScoringRequest]) -> list[list[int]]:
     groups: list[list[int]] = []
     by_ranker: dict[str, tuple[list[int], int]] = {}
     for i, (packed, _, candidates) in enumerate(requests):
-        group, size = by_ranker.get(packed.spec, ([], BATCH_CANDIDATES))
+        group, size = by_ranker.get(packed.spec, ([], BATCH_CANDIDATES + 1))  # full: the first begins a group
         if size + len(candidates) > BATCH_CANDIDATES:
             group, size = [], 0
             groups.append(group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from as2core.errors import As2Error, BadSetting, Cancelled, UnknownRanker
 from as2core.serving.answers import write_results
@@ -31,18 +33,16 @@ from as2core.serving.fair_queue import FairQueue, Overloaded, TooManyRequests
 from as2core.serving.keys import OPEN_PATHS, KeyGuard, KeyRing
 from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
-from as2core.serving.problems import describe_problems
+from as2core.serving.problems import describe_unreadable, list_problems
 from as2core.serving.queued_work import QueuedWork, name_key
 from as2core.serving.rankers import ServedRankers, Unavailable
 from as2core.version import __version__
 
 log = logging.getLogger(__name__)
 KEY_SCHEMES = (HTTPBearer(auto_error=False), APIKeyHeader(name="X-API-Key", auto_error=False))
-UNREADABLE = (
-    "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply, and without numbers of "
-    "thousands of digits"
-)
-NO_SUCH_PATH = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
+SLASHES = re.compile("/{2,}")
+MAX_PATH_CHARS = 100  # of a path, in an answer
+POST_PATHS = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
 STATUS = {UnknownRanker: 404, BadSetting: 400, TooManyRequests: 429, Cancelled: 499}  # of other errors: 503
 MAX_PROBLEMS = 10  # of an invalid request, in the answer
@@ -62,6 +62,18 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+class PlainPaths:
+    """ASGI middleware that takes `//v1/rerank/` for `/v1/rerank`: a base address with a slash at its end makes it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "path": SLASHES.sub("/", scope["path"]).rstrip("/") or "/"}
+        await self._app(scope, receive, send)
+
+
 def build(
     rankers: ServedRankers,
     *,
@@ -74,14 +86,20 @@ def build(
     schemes = () if keys is None else KEY_SCHEMES  # for the description; KeyGuard refuses
     dependencies = [Security(scheme) for scheme in schemes]
     app = FastAPI(
-        title="AS2", version=__version__, dependencies=dependencies, docs_url=None, redoc_url=None
-    )  # the pages need a CDN
+        title="AS2",
+        version=__version__,
+        dependencies=dependencies,
+        docs_url=None,  # the pages need a CDN
+        redoc_url=None,
+        redirect_slashes=False,  # some clients do not follow: PlainPaths
+    )
     queue, meter = FairQueue() if queue is None else queue, Meter()
     meter.watch_queue(queue.__len__)
     app.add_middleware(BodyLimit)
     if keys is not None:
         app.add_middleware(KeyGuard, keys=keys)
     app.add_middleware(CountsRequests, meter=meter)
+    app.add_middleware(PlainPaths)
     _add_errors(app)
     line = QueuedWork(queue, meter)
     _add_ranking(app, rankers, line)
@@ -175,11 +193,13 @@ def describe(rankers: ServedRankers, max_requests: int) -> Info:
 def _describe_refusal(request: Request, error: HTTPException) -> str:
     """What FastAPI says of a request that reached no function of ours, and what to do."""
     if error.status_code == 400:  # it could not read the body, and says no more
-        return UNREADABLE
+        return describe_unreadable(error.__cause__)
     if error.status_code == 404:
-        return f"{error.detail}: {NO_SUCH_PATH}"
+        return f"{error.detail}: {request.url.path[:MAX_PATH_CHARS]} is no path here. {POST_PATHS}"
     if error.status_code == 405 and error.headers:
-        return f"{error.detail}: {request.method} is not for this path, use {error.headers['Allow']}"
+        path, allowed = request.url.path, error.headers["Allow"]
+        hint = f". {POST_PATHS}" if request.method == "POST" else ""  # a client that was given the address alone
+        return f"{error.detail}: {request.method} is not for {path}, use {allowed}{hint}"
     return str(error.detail)
 
 
@@ -196,8 +216,9 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def validation_response(_request: Request, error: RequestValidationError) -> JSONResponse:
         """Where and what, without the request, which may be large and hold numbers that JSON does not have."""
-        errors = error.errors()[:MAX_PROBLEMS]
-        return respond(422, describe_problems(errors), [{"loc": e["loc"], "msg": e["msg"]} for e in errors])
+        problems = list_problems(error.errors())[:MAX_PROBLEMS]
+        detail = [{"loc": ("body", *p.place), "msg": p.text} for p in problems]
+        return respond(422, "; ".join(map(str, problems)), detail)
 
     @app.exception_handler(AnyHTTPException)
     def http_response(request: Request, error: HTTPException) -> JSONResponse:

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
+
+from as2core.serving.connections import KEEP_ALIVE_SECONDS, ImpatientProtocol
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,3 +43,11 @@ class SignalledServer(uvicorn.Server):
         if self.first_signal is not None:
             signal.signal(self.first_signal, signal.SIG_DFL)
             signal.raise_signal(self.first_signal)
+
+
+def make_server(app: ASGIApp) -> SignalledServer:
+    return SignalledServer(
+        uvicorn.Config(
+            app, http=ImpatientProtocol, lifespan="off", log_level="warning", timeout_keep_alive=KEEP_ALIVE_SECONDS
+        )
+    )

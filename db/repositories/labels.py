@@ -205,6 +205,12 @@ def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[i
     return {(r.question_id, r.sentence_id): r.label for r in rows}
 
 
+def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
+    """One annotator's current labels in all corpora, as `select_labels`, with (created, corpus_id)."""
+    labels = select_labels(CurrentLabel.created, Question.corpus_id)
+    return list(session.execute(labels.where(CurrentLabel.annotator_id == annotator_id)))
+
+
 def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people given where chance decided on the scores, and the model had an opinion: as
     `select_labels`, with (arm, model_says)."""

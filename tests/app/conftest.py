@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
+from functools import cache, partial
+
 import pytest
-from fake_models import write_version
+from fake_clock import Clock
+from fake_models import FakeModels, write_version
 from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import bootstrap
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora, ingestion
 from app.labels import annotation, progress, rules
 from app.labels.annotation import Presentation
@@ -18,13 +24,18 @@ from db.repositories import question_lists
 
 @pytest.fixture
 def settings(tmp_path, database_url):
-    write_version(tmp_path / "models" / "cascade", note="shipped", metrics={"AP": 0.7})
-    write_version(tmp_path / "models" / "generative", "generative")
+    return write_settings(tmp_path, database_url)
+
+
+def write_settings(folder, database_url):
+    """Of a home in this folder, with two shipped versions there."""
+    write_version(folder / "models" / "cascade", note="shipped", metrics={"AP": 0.7})
+    write_version(folder / "models" / "generative", "generative")
     return Settings(
-        home=tmp_path / "home",
+        home=folder / "home",
         database_url=database_url,
-        models_dir=tmp_path / "models",
-        corpora_dir=tmp_path / "corpora",
+        models_dir=folder / "models",
+        corpora_dir=folder / "corpora",
         worker="external",
     )
 
@@ -36,15 +47,49 @@ def fresh_counts(monkeypatch):
 
 
 @pytest.fixture
-def wb(settings, models, clock):
+def wb(settings, models, clock, request):
+    stage = next((name for name in ("scored", "towers") if name in request.fixturenames), None)
+    if stage and settings.database_file:
+        copy_stage(request.getfixturevalue("stages")(stage), settings)
     opened = bootstrap.open(settings, models, clock)
     yield opened
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def stages(tmp_path_factory, migrated_file):
+    """Stage -> the folder of a workbench brought there once for all tests, which get copies of it."""
+
+    @cache
+    def bring(stage):
+        folder = tmp_path_factory.mktemp(stage)
+        shutil.copy(migrated_file, folder / "as2.db")
+        wb = bootstrap.open(write_settings(folder, f"sqlite:///{folder / 'as2.db'}"), FakeModels(), Clock())
+        corpus = add_towers(wb)
+        if stage == "scored":
+            score_questions(wb, corpus.id)
+        wb.close()
+        return folder
+
+    return bring
+
+
+def copy_stage(folder, settings):
+    shutil.copytree(folder / "home", settings.home)
+    shutil.copy(folder / "as2.db", settings.database_file)
+    with closing(sqlite3.connect(settings.database_file)) as database, database:  # paths are stored in full
+        database.execute(
+            "UPDATE model_version SET path = replace(path, ?, ?)", (str(folder), str(settings.models_dir.parent))
+        )
+
+
 @pytest.fixture
 def towers(wb):
     """A corpus of three documents, fourteen sentences, nothing of its queues drawn at random."""
+    return next((c for c in corpora.list_corpora(wb) if c.name == "towers"), None) or add_towers(wb)
+
+
+def add_towers(wb):
     corpus = corpora.create_corpus(wb, "towers")
     files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
     ingestion.ingest(wb, corpus.id, files)
@@ -64,15 +109,16 @@ def bob(wb):
 
 @pytest.fixture
 def ask_queued(wb):
-    """Ask a question and put it in the label queues; as `asking.ask`, without the workbench."""
+    """`queue_question` without the workbench."""
+    return partial(queue_question, wb)
 
-    def ask(corpus_id, question, **settings):
-        view = asking.ask(wb, corpus_id, question, **settings)
-        with wb.write() as s:
-            question_lists.set_queued(s, [view.question_id], queued=True)
-        return view
 
-    return ask
+def queue_question(wb, corpus_id, question, **settings):
+    """Ask a question and put it in the label queues; as `asking.ask`."""
+    view = asking.ask(wb, corpus_id, question, **settings)
+    with wb.write() as s:
+        question_lists.set_queued(s, [view.question_id], queued=True)
+    return view
 
 
 @pytest.fixture
@@ -82,11 +128,16 @@ def asked(wb, towers):
 
 
 @pytest.fixture
-def scored(wb, towers, ask_queued):
+def scored(wb, towers):
     """The corpus with all QUESTIONS ranked by both models, and in the label queues."""
-    for q in QUESTIONS:
-        asking.score_generative(wb, ask_queued(towers.id, q))
+    if not question_management.count_queued(wb, towers.id):
+        score_questions(wb, towers.id)
     return towers
+
+
+def score_questions(wb, corpus_id):
+    for q in QUESTIONS:
+        asking.score_generative(wb, queue_question(wb, corpus_id, q))
 
 
 @pytest.fixture

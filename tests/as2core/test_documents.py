@@ -52,10 +52,32 @@ def test_plain_text_is_kept_with_its_line_ends_made_one():
     assert document.text == "One.\nTwo.\n\nThree.\n\nFour."
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("within days of deliv-\r\nery. The rest\nfollows.", "within days of delivery.\nThe rest\nfollows."),
+        ("from 20 De-\ncember on", "from 20 December\non"),
+        ("A gizmodrome. The giz-\nmodrome\n\nNext", "A gizmodrome. The gizmodrome\n\nNext"),  # the text has it
+        ("It is well-\nknown here", "It is well-known\nhere"),
+        ("An e-mail. By e-\nmail, too", "An e-mail. By e-mail,\ntoo"),  # though "email" is a word
+        ("Pre- or post-war. It is pre-\nand post-war.", "Pre- or post-war. It is pre-\nand post-war."),
+        ("North-\nEast - \nfive-\n- six", "North-\nEast - \nfive-\n- six"),
+    ],
+)
+def test_a_word_that_a_text_divides_at_a_line_end_is_joined_and_a_real_hyphen_stays(text, read):
+    assert one("a.txt", text).text == read
+
+
 def test_old_encodings_are_understood():
     assert one("a.txt", "Café — naïve".encode("cp1252")).text == "Café — naïve"
     assert one("a.txt", "Café".encode("utf-16")).text == "Café"
     assert one("a.txt", "Café".encode("utf-8-sig")).text == "Café"
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.csv"])
+def test_broken_utf_16_is_refused_with_the_byte(name):
+    with pytest.raises(UnreadableFile, match="marked as UTF-16, but its byte 33 is not"):
+        one(name, b"\xff\xfe" + b"text\n<p>The sea is deep.</p>one")
 
 
 MARKDOWN = """---
@@ -96,8 +118,7 @@ def test_markdown_is_read_without_its_marks():
         "The Danube rises in the Black Forest and flows east. See Donau & a map.",
         "- one spring\n- another spring",
         "1. first\n2. second",
-        "city | bank",
-        "Ulm | left",
+        "city: Ulm | bank: left",
         "Old words.",
         "seen",
         "code stays",
@@ -148,6 +169,8 @@ def test_a_long_program_is_cut_at_its_lines():
         ("See [this][1].\n\n[1]: http://example.org", "See this."),
         ("- [ ] open\n- [x] ready", "- open\n- ready"),
         ("- [link](http://example.org)", "- link"),
+        ("| a | b |\n|---|---|", "a | b"),  # no row has the names
+        ("| | Front |\n|--|--|\n| Cargo | 3 bar |\n| City | |", "Cargo | Front: 3 bar\n\nCity"),
     ],
 )
 def test_marks_of_footnotes_and_tasks_are_left_out(text, read):
@@ -179,6 +202,25 @@ is long.</p><ul><li>Ulm</li><li><p>Vienna</p></li></ul><script>x = "no"</script>
 %s<table><tr><td>city</td><td>bank</td></tr></table><footer>Imprint</footer></body></html>"""
 
 
+@pytest.mark.parametrize(
+    ("rows", "read"),
+    [
+        ("<tr><th>Day<th>Hours:<tr><td>Mon<td>9-5<tr><td>Tue<td>", "Day: Mon | Hours: 9-5\n\nDay: Tue"),
+        ("<thead><tr><td>Day<td>Hours</thead><tr><th>Mon<td><p>9-5</p><p>late</p>", "Day: Mon | Hours: 9-5 late"),
+        ("<tr><td><th>Front<tr><th>City<td>3 bar", "City | Front: 3 bar"),
+        ("<tr><th>Pool<tr><th>Day<th>Hours<tr><th>May<tr><td>Mon<td>9-5", "Pool\n\nMay\n\nDay: Mon | Hours: 9-5"),
+        ("<tr><th>Day<th>Hours<tr><th>open<th>shut<tr><td>Mon<td>9-5", "Day | Hours\n\nopen | shut\n\nMon | 9-5"),
+        ("<tr><th>Day<th>Hours<tr><td colspan=2>closed", "Day | Hours\n\nclosed"),
+        ("<tr><th>Day<th colspan=2>Hours<tr><td>Mon<td>9-5", "Day | Hours\n\nMon | 9-5"),
+        ("<tr><th>Day<th>Hours", "Day | Hours"),
+        ("<tr><td>Day<td>Hours<tr><td>Mon<td>9-5", "Day | Hours\n\nMon | 9-5"),
+        ("<tr><th>Name<td>Ann<tr><th>Role<td>Guide", "Name | Ann\n\nRole | Guide"),
+    ],
+)
+def test_a_row_of_a_table_has_its_columns_names_and_the_header_is_no_row(rows, read):
+    assert one("page.html", f"<html><body><table>{rows}</table></body></html>").text == read
+
+
 def test_a_short_page_is_read_block_by_block_without_menu_and_footer():
     document = one("page.html", PAGE % "")
     assert document.title == "Rivers & lakes"
@@ -198,6 +240,13 @@ def test_a_long_page_keeps_its_article_and_loses_the_rest():
     text = one("page.htm", PAGE % (menu + story)).text
     assert all(f"Sentence number {i} tells of the river, its boats and its mills." in text for i in range(60))
     assert "Link 7" not in text and "Imprint" not in text
+
+
+def test_a_long_page_names_the_columns_too():
+    story = "".join(f"<p>Sentence {i} tells of the river, its boats and its mills.</p>" for i in range(60))
+    table = "<table><tr><th>City</th><th>Bank</th></tr><tr><td>Ulm</td><td>left</td></tr></table>"
+    text = one("page.htm", f"<html><body><article>{story}{table}</article></body></html>").text
+    assert text.endswith("City: Ulm | Bank: left") and "City | Bank" not in text
 
 
 @pytest.mark.parametrize(
@@ -239,6 +288,27 @@ def test_a_pdf_is_read_over_line_and_page_ends():
         "The river was measured by boats that came from the sea.",
         "It is long.",
     ]
+
+
+def test_what_the_pages_of_a_pdf_repeat_above_and_below_is_not_read():
+    bodies = ("The river was measured by", "boats that came from the sea.", "It is long.\n25", "A mill stands\nthere.")
+    pages = [f"Old  Rivers\n{body}\nRevision 7\n- {n} -" for n, body in enumerate(bodies, 9)]
+    text = one("r.pdf", pdf(*pages)).text
+    first = "The river was measured by boats that came from the sea."
+    assert [" ".join(s.text.split()) for s in split_sentences(text)] == [
+        "Old Rivers",
+        first,
+        "It is long.",
+        "25",
+        "A mill stands there.",
+        "Revision 7",
+    ]
+    amounts = [f"A list {'abc'[n]}.\nTotal {n * n}.50 EUR\n{n}" for n in range(3)]
+    assert one("r.pdf", pdf(*amounts)).text.count("Total") == 3  # a page's number counts the pages, an amount does not
+    prose = [f"A list {'abc'[n]}.\nIt is as long\nas that of a page." for n in range(3)]
+    assert one("r.pdf", pdf(*prose)).text.count("as that of a page.") == 3
+    two = one("r.pdf", pdf("It is long.\n1", "It is long.\n2")).text
+    assert two.split() == ["It", "is", "long.", "1", "It", "is", "long.", "2"]  # too few to tell
 
 
 def test_a_pdf_whose_title_is_null_goes_by_its_name():

@@ -111,4 +111,12 @@ def test_a_client_gets_json():
     for accept in ({}, {"accept": "application/json"}, {"accept": "*/*"}):
         response = client().get("/", headers={**accept, "host": "labels.example.org"})
         assert response.status_code == 403
-        assert "AS2_ALLOWED_HOSTS" in response.json()["message"] == response.json()["detail"]
+        message = response.json()["message"]
+        assert "'labels.example.org'" in message and "AS2_ALLOWED_HOSTS" in message == response.json()["detail"]
+
+
+def test_a_refusal_names_the_setting_of_the_server_that_refuses():
+    guard = HostGuard(Starlette(), "127.0.0.1", setting="--allowed-hosts or AS2_ALLOWED_HOSTS")
+    for accept in ("*/*", "text/html"):
+        refusal = TestClient(guard).get("/", headers={"host": "rank.example.org", "accept": accept})
+        assert refusal.status_code == 403 and "--allowed-hosts or AS2_ALLOWED_HOSTS" in refusal.text

@@ -45,6 +45,8 @@ def test_langchain_keeps_the_best_documents_with_their_scores():
     assert 0 < second.metadata["relevance_score"] < best.metadata["relevance_score"] < 1
     assert "relevance_score" not in documents[2].metadata
     assert As2Rerank(model="counts").compress_documents([], QUERY) == []
+    with pytest.raises(ValueError, match="topn"):
+        As2Rerank(model="counts", topn=2)
 
 
 def test_llama_index_keeps_the_best_nodes_with_their_scores():
@@ -63,3 +65,6 @@ def test_llama_index_keeps_the_best_nodes_with_their_scores():
     assert (best.node.node_id, second.node.node_id) == ("2", "1") and 0 < second.score < best.score < 1
     with pytest.raises(BadSetting, match="without a query"):
         postprocessor.postprocess_nodes(nodes)
+    with pytest.raises(ValueError, match="topn"):
+        As2Rerank(model="counts", topn=2)
+    assert As2Rerank.from_dict(postprocessor.to_dict()).top_n == 2

@@ -45,6 +45,12 @@ def test_active_is_the_workbenchs_version_or_else_the_shipped_cascade(monkeypatc
     assert loaded == ["active", "active:drop_ratio=0", "cascade", "cascade:drop_ratio=0"]
 
 
+def test_a_directory_may_be_a_path(monkeypatch, tmp_path):
+    loaded = []
+    monkeypatch.setattr(reranker, "load_ranker", lambda spec: loaded.append(spec) or get("bm25"))
+    assert as2core.Reranker(tmp_path).model == str(tmp_path) and loaded == [str(tmp_path)]
+
+
 def test_pairs_are_scored_alone_and_in_their_order(cascade):
     pairs = [(QUERY, TEXTS[0]), ("who built the bridge", TEXTS[1]), (QUERY, TEXTS[2]), (QUERY, TEXTS[1])]
     scores = as2core.Reranker().predict(pairs)

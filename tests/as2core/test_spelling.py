@@ -15,6 +15,7 @@ KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "comp
         ("when was the tower finihsed", "when was the tower finished?"),  # two exchanged, no mark
         ("WHEN WAS THE EIFFFEL TOWER FINISHED", "WHEN WAS THE EIFFEL TOWER FINISHED?"),  # one too many
         ("Who saw the cimet?", "Who saw the comet?"),  # one wrong, of the texts
+        ("Who found the comek?", "Who found the comet?"),  # the last one wrong
         ("Which birdge?", "Which bridge?"),  # known, though in no text
         ("Which Birdge-Tower?", "Which Bridge-Tower?"),
     ],
@@ -28,6 +29,8 @@ def test_a_slip_is_mended(typed, read):
     [
         "Which trial was it?",  # known; so is "trail"
         "What does a microbe eat?",  # an ending is no slip
+        "Who saw the comed?",  # nor may this be one
+        "What does a toweb do?",  # "tower" has the ending of a doer
         "What did they devise?",  # a letter from a known word that no text has
         "Where is Xyzzyx?",
         "Wer war das?",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
+from functools import cache
 
 import pytest
 
 from as2core import cli
+from as2core.rankers import catalog
 
 
 @pytest.fixture
@@ -31,6 +34,23 @@ def as2_json(as2):
         return json.loads(out)
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_models():
+    """A shipped version is read once; every command would read it again, in a third of a second."""
+    from app.workbench.settings import Settings
+
+    load_anew = catalog.load_version
+    load_once = cache(load_anew)
+
+    def load_version(directory):
+        is_shipped = directory.parent == Settings().models_dir
+        return deepcopy(load_once(directory)) if is_shipped else load_anew(directory)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "load_version", load_version)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -184,6 +184,8 @@ def test_asked_again_labels_come_first_and_last_unless_they_are_to_be_ignored(as
     _, out, err = as2("ask", question)
     assert f"[{texts[-1]}]" in out and "labelled correct by ann" in out
     assert f"the model's own answer: {texts[0]} (--ignore-labels shows its ranking)" in err
+    assert "listed last" not in err  # all are shown
+    assert "rank 1 is labelled incorrect and listed last (--ignore-labels" in as2("ask", question, "--top-n", "2")[2]
 
 
 def test_the_answer_in_words_stands_in_its_document(as2, articles):
@@ -463,6 +465,8 @@ def test_an_index_that_was_lost_is_built_anew(as2, as2_json, articles, home):
     for file in (home / "index").iterdir():
         file.unlink()
     assert as2_json("reindex")["documents"] == 2
+    event = as2_json("audit", "--limit", 1)["events"][0]
+    assert (event["act"], event["detail"]) == ("rebuild a search index", "2 documents")
 
 
 def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, articles, tmp_path):
@@ -663,7 +667,7 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
 
 
-def test_people_are_listed_and_given_roles(as2, as2_json, home):
+def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
     from app import bootstrap
     from app.workbench import people
 
@@ -680,6 +684,11 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home):
     assert [p["account"] for p in as2_json("people")["people"]] == [None, "https://id.example|1"]
     code, _, err = as2("people", "role", "dan", "admin")
     assert code == 1 and "known: me, cara" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    code, _, err = as2("people", "hand-over", "me", "cara")
+    assert code == 1 and "nothing was handed over (--yes does not ask)" in err
+    view = as2_json("people", "hand-over", "me", "cara", "--yes")
+    assert view == {"moved": 0, "same": 0, "different": 0}
 
 
 def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
@@ -714,6 +723,8 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     assert view["file"] == str(tmp_path / "monday.tar")
     _, out, _ = as2("backup", tmp_path / "tuesday.tar")
     assert f"other files, {(tmp_path / 'tuesday.tar').stat().st_size / 1e6:.1f} MB" in out
+    newest = as2_json("audit", "--limit", 1)["events"][0]
+    assert (newest["act"], newest["detail"]) == ("write a backup", str(tmp_path / "tuesday.tar"))
     as2("ingest", articles, "--corpus", "later")
     for answer in ("n\n", ""):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))

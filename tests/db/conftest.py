@@ -13,6 +13,11 @@ from db.session import open_database
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def migrations():
+    """Here they run."""
+
+
 @pytest.fixture
 def database(database_url):
     opened = open_database(database_url)

@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -214,3 +216,11 @@ def test_jobs_keep_their_events_when_they_learn_who_started_them(database_url, t
         s.flush()
         assert jobs.add_job(s, "embed", {}, now).id == 2  # no number twice
     new.close()
+
+
+def test_other_tests_begin_with_what_the_migrations_make(schema, migrated_file):
+    with closing(sqlite3.connect(migrated_file)) as migrated, closing(sqlite3.connect(":memory:")) as made:
+        for statement in schema:
+            made.execute(statement)
+        made.commit()
+        assert list(made.iterdump()) == list(migrated.iterdump())

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import small_corpus
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 from serving import serving, working
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -24,6 +25,7 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update "
     "--disable-default-apps --disable-sync --no-first-run --no-default-browser-check"
 )
+STORAGE = "cookies,file_systems,indexeddb,local_storage,service_workers,cache_storage"
 PATIENCE = int(os.environ.get("AS2_TEST_PATIENCE", "120")) * 1000  # milliseconds a busy machine may take
 expect.set_options(timeout=PATIENCE)
 
@@ -97,12 +99,35 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+@pytest.fixture(scope="session")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all tests: the browser compiles the app's scripts, some megabytes, once a profile."""
     made = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
     made.set_default_timeout(PATIENCE)
     yield made
     made.close()
+
+
+@pytest.fixture
+def context(profile: BrowserContext) -> Iterator[BrowserContext]:
+    """The profile as a new one: without pages, cookies, permissions, and anything that a page has stored."""
+    origins = set()
+
+    def note(request: Request) -> None:
+        origins.add("{0.scheme}://{0.netloc}".format(urlsplit(request.url)))
+
+    profile.on("request", note)
+    yield profile
+    profile.remove_listener("request", note)
+    for page in profile.pages:
+        page.close()
+    profile.clear_cookies()
+    profile.clear_permissions()
+    page = profile.new_page()
+    session = profile.new_cdp_session(page)
+    for origin in origins:
+        session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE})
+    page.close()
 
 
 @pytest.fixture

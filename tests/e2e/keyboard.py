@@ -18,10 +18,14 @@ WORKER_MS = max(180_000, PATIENCE)  # a worker that has just started imports tor
 
 
 def wait_until_idle(page: Page) -> None:
-    """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
+    """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard. A key's run may
+    begin late on a busy machine, and answers the key before it draws the rows: so the answer is awaited, then its end.
+    """
+    if "/label" in page.url:  # the other pages listen to no keys
+        wait_for_listener(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_function(RESTS, arg=[time.monotonic(), REST_MS], polling=25)
-    if "/label" in page.url:  # the other pages listen to no keys
+    if "/label" in page.url:
         wait_for_listener(page)
 
 

@@ -21,6 +21,21 @@ def test_the_labels_of_fields_in_a_row_stand_in_one_line(small_page, small):
         assert max(tops) - min(tops) < 2
 
 
+def test_the_tours_heading_is_level_with_its_button_and_its_links_with_each_other(small_page, small):
+    small_page.goto(small.url)
+    heading, button = (
+        small_page.get_by_role(role, name=name)
+        for role, name in (("heading", "Three steps"), ("button", "Dismiss the tour"))
+    )
+    links = [small_page.get_by_role("link", name=f"Go to {page}") for page in ("Label", "Adapt")]
+    for element in (heading, button, *links):
+        expect(element).to_be_visible()
+    wait_until_idle(small_page)
+    centre, other = (box["y"] + box["height"] / 2 for box in (heading.bounding_box(), button.bounding_box()))
+    assert abs(centre - other) < 2
+    assert abs(links[0].bounding_box()["y"] - links[1].bounding_box()["y"]) < 2
+
+
 def test_an_error_about_the_name_of_a_corpus_leaves_its_field_as_wide_as_it_was(small_page, small):
     small_page.goto(f"{small.url}/data")
     field = small_page.get_by_role("textbox", name="Name", exact=True)

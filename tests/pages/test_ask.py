@@ -103,7 +103,8 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
 
 def test_the_percentage_says_how_high_it_can_be(wb, monkeypatch):
     monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.83))
-    assert "At most 83 % for this version" in markup(ask_question())
+    html = markup(ask_question())
+    assert "At most 83 % for this version" in html and "as2 serve rates each by itself" in html
 
 
 def test_after_a_low_percentage_comes_the_advice_to_read_on(wb, monkeypatch):

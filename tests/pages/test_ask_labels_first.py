@@ -4,6 +4,7 @@ import re
 
 import stored
 from app_pages import markup, open_page, texts
+from fake_models import FakeCascade
 
 from app.labels import agreement, annotation, rules
 from app.workbench import people
@@ -83,13 +84,16 @@ def test_nearly_the_same_question_names_the_one_that_was_labelled(wb, me):
     assert "You have not labelled it for this wording." in texts(at)
 
 
-def test_where_the_models_answer_is_the_labelled_one_it_keeps_its_confidence_and_says_both(wb, me):
+def test_where_the_models_answer_is_the_labelled_one_it_keeps_its_confidence_and_says_both(wb, me, monkeypatch):
     label(wb, me, ANSWER)
     at = ask_question()
     kind, mark, html = card(at)
     assert (kind, mark) == ("as2-answer as2-answer-labelled", "The hall was finished in 1889.")
     assert "Labelled correct by you" in html and "Almost certainly" in html
     assert not any("own answer" in label for label in expanders(at))
+    monkeypatch.setattr(FakeCascade, "answer_calibration", (1.0, 0.4))
+    html = card(ask_question())[2]
+    assert "Uncertain" in html and "read the next candidates" not in html
 
 
 def test_a_sentence_labelled_correct_is_an_answer_though_the_model_alone_finds_none(wb, me):

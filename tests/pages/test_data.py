@@ -325,6 +325,8 @@ def test_documents_are_found_by_their_title_or_their_file(wb):
     ingestion.ingest(wb, WORKS, [("tariff.csv", b"id,title,text\nt1,Prices,Nine euros.\n")])
     at = open_data({"corpus": "Works", "view": "documents", "search": "TARIFF.c"})
     assert list(at.dataframe[0].value["title"]) == ["Prices"]
+    widths = [c["width"] for c in json.loads(at.dataframe[0].proto.columns).values() if c.get("width")]
+    assert len(widths) == 2 and 33 + 160 + sum(widths) <= 425  # with the boxes and a title, in a window 1280 wide
     at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
     assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()
@@ -467,6 +469,9 @@ def test_a_corpus_without_a_name_is_refused_with_what_is_missing(wb):
     at.text_input(key="data_new_name_0").input("  ")
     at = button(at, "Create").click().run()
     assert "A corpus needs a name: type one" in texts(at)
+    name = at.text_input(key="data_new_name_0").input("N" * 90)
+    assert name.proto.max_chars == 0  # Streamlit drops a longer text that is pasted, and the name is missing again
+    assert "The name has 90 characters; shorten it to at most 80" in texts(button(at, "Create").click().run())
     assert names(wb) == ["Towers", "Works"]
 
 

@@ -391,6 +391,8 @@ def test_a_second_person_s_first_list_comes_when_the_rules_ask_for_two(wb, me, a
     at = at.run()
     assert at.session_state["_label_desk"].item is not None and "This queue is finished" not in markup(at)
     assert score_jobs(wb) == []
+    assert "ann: correct" not in markup(at)  # before one's own label is in
+    assert "ann: correct" in markup(press(at, "unsure")) and "ann: correct" not in markup(press(at, "undo"))
 
 
 def read_left(at):
@@ -1269,13 +1271,16 @@ def test_a_viewer_skips_questions_and_removes_none(wb):
     assert not at.button(key="label_skip").disabled
 
 
-def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
+def test_where_nothing_is_queued_one_press_adds_what_was_asked(wb, me):
     question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
     at = open_label()
-    assert "Under Data, Questions, you can add questions that were asked on Ask." in markup(at)
+    assert "Add the 3 questions asked on Ask, type or paste your own" in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
-    assert links["Add questions"] == "data?view=questions"
+    assert links["Add other questions"] == "data?view=questions"
     assert "data?view=labels" not in links.values()  # an import takes no questions without sentences
+    at = at.button(key="label_add_asked").click().run()
+    assert "3 questions were added to the queue" in at.toast[0].value
+    assert front(at)[0] == BRIDGE and question_management.is_queued(wb, BRIDGE)
 
 
 def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_click(wb):

@@ -45,6 +45,23 @@ def test_an_admin_reads_how_far_each_person_is_and_others_do_not(wb, clock):
     assert not open_page("agreement", PEOPLE).dataframe
 
 
+def test_an_admin_hands_the_labels_of_a_name_over_to_an_account(wb):
+    tool, eve = people.sign_in(wb, "eve@lab.example"), people.sign_in_subject(wb, "https://id.example|2", "Eve")
+    annotation.give_label(wb, question_id=1, sentence_id=1, annotator_id=tool.id, label="correct")
+    at = open_page("agreement", PEOPLE)
+    assert "Eve" not in at.selectbox(key="agreement_giver").options and at.button(key="agreement_hand_over").disabled
+    at = at.selectbox(key="agreement_giver").set_value(tool.id).run()
+    at = at.selectbox(key="agreement_heir").set_value(eve.id).run()
+    at = at.button(key="agreement_hand_over").click().run()
+    assert next(t.value for t in at.toast).startswith("1 label handed over, 0 the same")
+    assert [(e.annotator_id, e.label) for e in stored.label_events(wb)][1:] == [
+        (eve.id, "correct"),
+        (tool.id, "withdrawn"),
+    ]
+    stored.set_role(wb, "annotator")
+    assert "agreement_giver" not in [s.key for s in open_page("agreement", PEOPLE).selectbox]
+
+
 def test_a_viewer_finds_the_shipped_corpora_closed(wb):
     stored.set_role(wb, "viewer")
     at = open_page("data")

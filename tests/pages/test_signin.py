@@ -180,6 +180,14 @@ def test_an_act_after_the_end_of_the_session_is_answered_once_and_with_what_beca
     assert "Nothing was recorded" not in texts(at.run())
 
 
+def test_who_logs_in_goes_on_in_a_second_browser_with_what_is_open_in_the_first(wb, ada, monkeypatch):
+    items = []
+    for browser in "ab":
+        monkeypatch.setattr(type(st.context), "cookies", {signin.DESK: 16 * browser})
+        items.append(open_page("label", {"queue": "tops", "mode": "one"}).session_state["_label_desk"].item)
+    assert items[0].token == items[1].token
+
+
 def test_who_became_a_viewer_reads_that_the_label_was_not_recorded(wb, ada):
     at = open_page("label")
     people.set_role(wb, ada.id, "viewer", by=None)

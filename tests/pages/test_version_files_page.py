@@ -50,6 +50,7 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
     at = export_version(to)
     version, made, depth, content = at.session_state["_adapt_export"]
     assert (version, made, depth) == (SECOND, to, None)
+    assert any(c.value.startswith(("A version's directory", "A Hugging Face directory")) for c in at.caption)
     assert "starter-2/config.json" in zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert [d.proto.label for d in at.get("download_button")] == [f"Download, {len(content) / 1e6:,.1f} MB"]
     at = import_version(content)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, announce
-from app.ui.text import plain
+from app.ui.text import capitalize, plain
 from app.ui.uploads import offer_upload
 from app.versions import archive
 from app.versions.management import MAX_NAME_CHARS
@@ -21,7 +21,7 @@ def draw_export(frame: Frame, version: VersionView) -> None:
     with popover:
         to = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__,
                           key=f"adapt_export_to_{version.id}")  # fmt: skip
-        st.caption(plain(archive.FORMATS[to]))
+        st.caption(plain(capitalize(archive.FORMATS[to])))
         depth = _choose_depth(version) if to != "as2" else None
         if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
             st.session_state.pop(EXPORT_KEY, None)

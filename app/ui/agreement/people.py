@@ -51,6 +51,7 @@ def draw(frame: Frame) -> None:
                           on_click=_end_sessions, args=(frame, person))  # fmt: skip
             _draw_role(frame, person)
     if frame.is_admin:
+        _draw_handover(frame, persons)
         _draw_progress(frame)
         _draw_log(frame)
 
@@ -85,6 +86,30 @@ def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
     announce(f"The sessions of {person.name} are ended.")
 
 
+def _draw_handover(frame: Frame, persons: Sequence[AnnotatorView]) -> None:
+    """A name on imported labels, and the account of the same person, count as two."""
+    names = {p.id: p.name for p in persons}
+    givers = [p.id for p in persons if p.local]
+    if not givers or len(persons) < 2:
+        return
+    with st.popover("Hand over labels", icon=":material/merge:", type="tertiary", key="agreement_handover"):
+        st.caption("For a name on imported labels, or one that was typed before there was a log-in: its labels in all "
+                   "corpora become those of somebody else. Where both labelled a sentence, the other's label "
+                   "stays. This cannot be undone.")  # fmt: skip
+        giver = st.selectbox("Labels of", givers, None, format_func=names.__getitem__, key="agreement_giver")
+        heir = st.selectbox("To", [p for p in names if p != giver], None, format_func=names.__getitem__,
+                            key="agreement_heir")  # fmt: skip
+        st.button("Hand over", type="primary", key="agreement_hand_over", disabled=not (giver and heir),
+                  on_click=_hand_over, args=(frame, giver, heir))  # fmt: skip
+
+
+@guard
+def _hand_over(frame: Frame, giver: int, heir: int) -> None:
+    view = label_list.give_labels_to(frame.wb, giver, heir, by=frame.annotator.id)
+    state["agreement_giver"] = state["agreement_heir"] = None
+    announce(f"{view.describe()}.")
+
+
 def _draw_progress(frame: Frame) -> None:
     """How far each person is with the corpus."""
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
@@ -114,10 +139,10 @@ def _draw_log(frame: Frame) -> None:
     days = frame.wb.settings.audit_days
     st.header("Audit log", anchor=False)
     st.caption(
-        "Promotions, changes of roles, rules, guidelines, synonyms and label queues, verdicts, new corpora, documents "
-        "and questions, deletions, log-ins, exports, imports, restores, retrains and control of jobs, API "
-        f"keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. Nobody can change them "
-        "here, and " + (f"they are kept for {days} days." if days else "they are kept for good.")
+        "Promotions, changes of roles, rules, guidelines, synonyms and label queues, verdicts, proposals, new corpora, "
+        "documents and questions, deletions, log-ins, exports, imports, backups, restores, retrains, comparisons and "
+        f"control of jobs, API keys, and what was refused. The newest {MAX_EVENTS} events; `as2 audit` lists all. "
+        "Nobody can change them here, and " + (f"they are kept for {days} days." if days else "they are kept for good.")
     )
     events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
     rows = [(f"{e.created:%Y-%m-%d %H:%M}", e.actor, e.what, e.target, e.detail) for e in events]

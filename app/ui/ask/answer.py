@@ -17,7 +17,7 @@ VERDICTS = (
     (0.1, "Uncertain"),
     (0.0, "Unlikely"),
 )
-READ_ON = "read the next candidates, too"  # after the percentage, where it is lower than MIN_POSSIBLE
+READ_ON = "read the next candidates, too"  # after a percentage lower than MIN_POSSIBLE that no label confirms
 
 BELOW_ANSWERS = (
     "This sentence comes closest, but its score is below that of most correct answers. The percentages in the table "
@@ -37,8 +37,8 @@ def explain_probability(answer: Answer, probability: float) -> str:
     text = "About this share of answers with the same percentage were correct, on the questions it was fitted on."
     if not probability <= answer.max_probability < 1:
         return text
-    most = format_percent(answer.max_probability)
-    return f"{text} At most {most} for this version: so many of these questions had an answer that was found."
+    limit = f"At most {format_percent(answer.max_probability)} for this version: so many had an answer that was found."
+    return f"{text} {limit} The candidates of a question share one probability; as2 serve rates each by itself."
 
 
 def render_percent(share: float) -> str:
@@ -99,7 +99,7 @@ def draw_answer(
     else:
         title = explain_probability(view, probability)
         verdict = f'{describe_probability(probability)} <span title="{title}">{render_percent(probability)}</span>'
-        verdict += f" · {READ_ON}" if round(probability, 2) < MIN_POSSIBLE else ""
+        verdict += f" · {READ_ON}" if round(probability, 2) < MIN_POSSIBLE and not is_confirmed else ""
         meter = render_meter(probability)
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     kind += " as2-answer-labelled" if is_confirmed else ""

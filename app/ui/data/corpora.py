@@ -140,7 +140,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 def _draw_rename(frame: Frame, corpus: CorpusView) -> None:
     st.caption("Pages that are open follow. Links and commands that have the old name no longer find the corpus.")
     with st.form("data_rename", border=False):
-        name = st.text_input("New name", corpus.name, max_chars=corpora.MAX_NAME_CHARS, key="data_rename_name")
+        name = st.text_input("New name", corpus.name, key="data_rename_name")
         if st.form_submit_button("Rename", type="primary"):
             with catch_errors():
                 view = corpora.rename_corpus(frame.wb, corpus.id, name, by=frame.annotator.id)
@@ -162,8 +162,8 @@ def _draw_create(frame: Frame) -> None:
         st.form(f"data_new_{new.turn}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        name = st.text_input("Name", max_chars=corpora.MAX_NAME_CHARS, placeholder="For example: Handbooks",
-                             key=f"data_new_name_{new.turn}")  # fmt: skip
+        # without max_chars: Streamlit drops a pasted text that is longer, without a word
+        name = st.text_input("Name", placeholder="For example: Handbooks", key=f"data_new_name_{new.turn}")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
     if create:
         with catch_errors():

@@ -141,7 +141,11 @@ def _draw_table(matches: list[DocumentView], mode: Literal["single-row", "multi-
         hide_index=True, on_select="rerun", selection_mode=mode, height=min(560, 38 + 35 * len(matches)),
         key=f"data_documents_{mode}_{hash(tuple(d.id for d in matches))}",
         selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
-        column_config={"sentences": st.column_config.NumberColumn(width="small")},
+        column_config={
+            "title": "Title",
+            "source": st.column_config.TextColumn("File", width=130),
+            "sentences": st.column_config.NumberColumn("Sentences", width=86),
+        },
     )  # fmt: skip
     return list(event.selection.rows)
 

@@ -227,6 +227,7 @@ def describe_import(name: str, report: ImportView) -> str:
         report.describe_textless(),
         report.describe_moved(),
         *report.notes,
+        *report.signers,
     )
     about = "; ".join(filter(None, more))
     return f"{name} ({TOOLS.get(report.format, report.format)}): {', '.join(parts)}; {about}."

@@ -116,7 +116,7 @@ def _draw_leftovers(frame: Frame) -> None:
             st.caption(f"Typed on Ask, without labels: {len(leftovers):,}")
             st.button("Add all to the queue", key="data_question_leftovers_queue", type="tertiary",
                       icon=":material/playlist_add:", disabled=bool(why), help=why,
-                      on_click=_queue_leftovers, args=(frame, leftovers))  # fmt: skip
+                      on_click=add_leftovers, args=(frame, leftovers))  # fmt: skip
             st.button("Delete all …", key="data_question_leftovers", type="tertiary", icon=":material/delete_sweep:",
                       disabled=bool(why), help=why, on_click=store_choice,
                       args=(frame, LEFTOVERS, leftovers))  # fmt: skip
@@ -128,7 +128,7 @@ def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
 
 
 @guard
-def _queue_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
+def add_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
     """Those that the button counted, without what was deleted or added since."""
     ids = set(leftovers).intersection(question_management.list_leftovers(frame.wb, frame.corpus.id))
     question_management.set_queued(frame.wb, ids, queued=True, by=frame.annotator.id)

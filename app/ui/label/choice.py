@@ -25,7 +25,7 @@ MODES = {LIST: "Whole list", ONE: "One sentence"}
 @dataclass(frozen=True, slots=True)
 class LabelPage:
     """One drawing of the page. `pool`: rankers whose first candidates are offered. `only`: the questions that the queue
-    is narrowed to, empty for all. `job`: of the decision. `holder`: names this tab. `why_closed`: why this person may
+    is narrowed to, empty for all. `job`: of the decision. `holder`: as in `Seat`. `why_closed`: why this person may
     not label, None if they may."""
 
     frame: Frame
@@ -64,7 +64,7 @@ class LabelPage:
 def choose(frame: Frame) -> LabelPage:
     """Draw the choices at the top."""
     _return_to_last()
-    holder = signin.name_browser()
+    holder = signin.name_desk(frame.annotator)
     scores_visible = url.follow("scores", SCORES, lambda text: text != OFF)
     why_closed = frame.explain_refusal()
     with st.container(horizontal=True, key="label_choice"):

@@ -18,6 +18,7 @@ from app.labels import progress, queues
 from app.labels.strategies import QUEUES, TOPS, UNLABELLED
 from app.ranking import next_question, score_job
 from app.ui import navigation
+from app.ui.data.question_list import add_leftovers
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_cancel_or_retry, draw_progress
 from app.ui.label.desk import DESK_KEY, Desk
@@ -96,15 +97,26 @@ def _draw_without_questions(frame: Frame) -> None:
             navigation.to("data", "Add documents", view="corpora")
             navigation.to("data", "Add questions", view="questions")
         return
-    advice = "Under Data, Questions, you can add questions that were asked on Ask. " if corpus.questions else ""
+    _draw_ways(frame, question_management.list_leftovers(frame.wb, corpus.id))
+
+
+def _draw_ways(frame: Frame, leftovers: tuple[int, ...]) -> None:
+    """How questions come into the queue. `leftovers`: those that were typed on Ask."""
+    number = f"{count(len(leftovers), 'question')} asked on Ask"
+    advice = "Under Data, Questions, you can add questions that were asked on Ask. " if frame.corpus.questions else ""
+    first = f"Add the {number}, type" if leftovers else f"{advice}Type"
     _draw_message(
         "Nothing to label yet",
-        f"No question is in the label queues. {advice}Type or paste your own, label an answer on Ask, or accept "
+        f"No question is in the label queues. {first} or paste your own, label an answer on Ask, or accept "
         "questions proposed from the sentences. Their candidates then appear here.",
     )
-    with st.container(horizontal=True, horizontal_alignment="center"):
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
+        if leftovers:
+            why = frame.explain_refusal("change questions")
+            st.button(f"Add the {number}", key="label_add_asked", type="primary", icon=":material/playlist_add:",
+                      disabled=bool(why), help=why, on_click=add_leftovers, args=(frame, leftovers))  # fmt: skip
         navigation.to("ask", "Ask a question")
-        navigation.to("data", "Add questions", view="questions")
+        navigation.to("data", "Add other questions" if leftovers else "Add questions", view="questions")
         navigation.to("data", "Propose questions", view="proposals")
 
 
@@ -129,8 +141,11 @@ def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
 def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
     """What of the queue is in front of others; "" if nothing is."""
     elsewhere = queues.count_at_other_desks(wb, desk.seat)
-    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on."
-    return others if elsewhere else ""
+    if not elsewhere:
+        return ""
+    others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on"
+    same = " Another browser under your name is another desk, too." if desk.seat.holder else ""
+    return f"{others}, or after {queues.LEASE.seconds // 60} minutes.{same}"
 
 
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:

@@ -121,6 +121,7 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
         if goes_by_probability(item) and row.probability is not None:
             parts.append(f"probability by itself {row.probability:.2f}")
     parts += [f"{SOURCES.get(name, 'imported')}: {label}" for name, label in row.imports]
+    parts += [f"{escape(name)}: {label}" for name, label in row.peers if row.label is not None]
     flag = ' <span class="as2-flagged">⚑ flagged</span>' if is_flagged else ""
     reason = row.why if scores else row.why_unscored
     why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")

@@ -35,14 +35,14 @@ def draw(wb: Workbench, name: str, corpus: str) -> None:
     if is_dismissed(name):
         return
     steps = HANDBOOK_STEPS if corpus == HANDBOOK else STEPS
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center", key="as2_tour_head"):
         st.header("Three steps", anchor=False, width="stretch")
         if corpus == STARTER:
             _draw_handbook(wb)
         st.button("Dismiss the tour", key="as2_tour_dismiss", type="tertiary", icon=":material/close:",
                   on_click=_set_dismissed, args=(name, True))  # fmt: skip
     for number, (column, (page, text)) in enumerate(zip(st.columns(len(steps)), steps.items(), strict=True), 1):
-        with column, st.container(border=True, height="stretch"):
+        with column, st.container(border=True, height="stretch", key=f"as2_tour_step_{number}"):
             st.markdown(f"**{number}. {page.capitalize()}**")
             st.markdown(text)
             if page == "ask" and corpus == HANDBOOK:

@@ -108,7 +108,10 @@ def test_no_sentence_that_makes_a_question_means_no_example(wb):
     [
         ("alpha steam heat beta pump is the valve gate of delta", ()),  # no mark: cut by its length
         ("Müller is a plumber from the north.", ()),
-        ("Extinguishers are replaced after ten years of use.", ("What are extinguishers replaced after?",)),
+        ("Extinguishers are used with both hands.", ("What are extinguishers used with?",)),
+        ("Extinguishers are replaced after ten years of use.", ()),  # "What are extinguishers replaced after?"
+        ("The deposit is released as soon as the bicycle is back.", ()),
+        ("Selling a permit is a reason to lose it.", ()),
         ("Café naïve 漢字 € 3.50 is the dish of the day.", ()),
         ("Trips of less than 400 km are made by train.", ()),
         ("The Vikings came. Vikings are known for Greenland. We met Vikings.", ("What are Vikings known for?",)),

@@ -154,7 +154,7 @@ def test_sentences_without_a_label_can_count_as_incorrect_and_stay_unlabelled(wb
     figure = view.results[0].figures["AP"]
     assert figure.least < figure.value <= figure.most
     unlabelled = sum(frame.loc[frame["bm25"] == 1, "label"].isna().item() for frame in view.ranks.values())
-    assert unlabelled and f"of the 2 questions: {unlabelled} by bm25. It counts as incorrect" in view.warning
+    assert unlabelled and f"first by bm25 on {unlabelled} of the 2 questions. It counts as incorrect" in view.warning
     assert len(view.per_question) == 4  # of both questions by both rankers, though they are stored by another setting
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fake_reranker import answer, listening, reply_with
 
-from app.compare import comparison, comparison_job
+from app.compare import comparison, comparison_job, timing
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -98,6 +98,17 @@ def test_an_older_result_of_a_reranker_behind_an_address_stays(wb, data):
 
 def test_a_ranker_of_a_package_that_fails_is_left_out_and_named(wb, data, ranker):
     ranker.place = None
+    _, view = compare(wb, data, "towards", "bm25")
+    assert [r.ranker for r in view.results] == ["rr", "bm25"]
+    assert "towards was left out: RuntimeError: no model at /models/a" in view.notes
+
+
+def test_a_ranker_of_a_package_that_fails_only_while_it_is_timed_is_left_out_too(wb, data, ranker, monkeypatch):
+    def break_and_time(*arguments, **more):
+        ranker.place = None
+        return timing.time_in_turns(*arguments, **more)
+
+    monkeypatch.setattr(comparison_job, "time_in_turns", break_and_time)
     _, view = compare(wb, data, "towards", "bm25")
     assert [r.ranker for r in view.results] == ["rr", "bm25"]
     assert "towards was left out: RuntimeError: no model at /models/a" in view.notes

@@ -62,3 +62,19 @@ def test_it_stops_between_two_runs(world):
     with pytest.raises(KeyboardInterrupt):
         timing.time_in_turns(rankers, QUESTIONS, check=stop)
     assert len(world["turns"]) == 5
+
+
+def test_a_ranker_that_fails_has_no_further_turn_and_the_others_have_their_seconds(world):
+    def fail(turn):
+        if turn > 6:
+            raise RuntimeError("no more")
+        return 1.0
+
+    rankers = {"a": Slow("a", lambda turn: 0.5, world), "b": Slow("b", fail, world)}
+    errors = []
+    seconds = timing.time_in_turns(
+        rankers, QUESTIONS, clock=lambda: world["now"], on_error=lambda name, e: errors.append((name, str(e)))
+    )
+    assert seconds == {"a": 0.5} and errors == [("b", "no more")]
+    with pytest.raises(RuntimeError, match="no more"):
+        timing.time_in_turns(rankers, QUESTIONS)

@@ -71,3 +71,11 @@ def test_the_first_ten_updates_are_named(wb, towers):
     ingestion.ingest(wb, towers.id, files)
     view = ingestion.ingest(wb, towers.id, [(name, b"One. Three.") for name, _ in files])
     assert (view.updated, view.updates) == (12, tuple(f"{i:02}.txt" for i in range(10)))
+
+
+def test_a_table_that_an_earlier_release_read_without_its_columns_names_is_the_same_one(wb, towers):
+    ingestion.ingest(wb, towers.id, [("hours.html", b"<table><tr><td>Ulm<td>9-17<tr><td>Bonn<td>closed</table>")])
+    page = b"<table><tr><th>Town<th>Hours<tr><td>Ulm<td>9-17<tr><td>Bonn<td>closed</table>"
+    view = ingestion.ingest(wb, towers.id, [("hours.html", page)], replaces_unlike=False)
+    assert (view.updated, view.failed) == (1, ())
+    assert read_texts(wb, towers)["hours.html"][0] == "Town: Ulm | Hours: 9-17"

@@ -17,7 +17,8 @@ from app.jobs import queue
 from app.labels import agreement, annotation, consensus, rules
 from app.labels import consensus as labels
 from app.ranking.synonyms import write_synonyms
-from app.workbench import audit_log, people
+from app.workbench import audit_log, people, sessions
+from app.workbench.sessions import Login
 from as2core.data import jsonl, qrels
 from as2core.data.catalog import TOOLS
 from as2core.data.source import format_rows, read_all
@@ -82,6 +83,21 @@ def test_of_two_labels_of_one_person_under_two_spellings_the_second_is_a_conflic
     assert consensus.count_annotators(wb, done.corpus_id) == {"ann": 1}
     again = imports.import_labels(wb, done.corpus_id, "notes.csv", table.encode())
     assert (again.new, again.same, len(again.conflicts)) == (0, 1, 1)
+
+
+def test_labels_signed_by_an_address_are_those_of_whoever_logs_in_with_it(wb, ann):
+    claims = {"is_logged_in": True, "iss": "https://id.example", "iat": wb.clock().timestamp(), "email_verified": True}
+    for name in ("Bob", "Cy"):
+        login = Login.from_claims(claims | {"sub": name, "name": name, "email": f"{name}@lab.example"})
+        people.set_role(wb, sessions.admit(wb, login).id, "annotator", by=None)
+    bob, by = people.find_person(wb, "Bob"), people.find_person(wb, "Cy").id
+    rows = [("how high", "It is 324 m high.", "correct", name) for name in ("BOB@lab.example", "eve@lab.example")]
+    table = format_rows([("question", "sentence", "label", "annotator"), *rows])
+    with pytest.raises(people.NotAllowed, match="only Bob or an admin"):
+        import_new(wb, "notes.csv", table, by=by)
+    done = import_new(wb, "notes.csv", table, by=bob.id)
+    assert consensus.count_annotators(wb, done.corpus_id) == {"Bob": 1, "eve@lab.example": 1}
+    assert done.signers == ("BOB@lab.example is Bob", "1 annotator not known here before: eve@lab.example")
 
 
 def test_the_document_of_each_title_is_looked_up_once(wb, monkeypatch):

@@ -28,6 +28,8 @@ def test_a_worker_that_had_worked_for_a_while_starts_the_count_anew(wb):
     for is_repeated, times in ((True, 1), (True, 2), (False, 1)):
         process.note_failure(wb.settings, -9, is_repeated=is_repeated)
         assert process.read_failure(wb.settings).times == times
+    message = process.read_failure(wb.settings).describe(wb.settings)
+    assert "(SIGKILL)" in message and "memory" in message and "worker.log" not in message
 
 
 @pytest.mark.parametrize(("code", "is_failure"), [("1", True), ("0", False)])

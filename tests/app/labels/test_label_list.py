@@ -3,9 +3,12 @@
 import pytest
 from sqlalchemy import select
 
+from app.exchange import imports
 from app.labels import annotation, consensus, label_list
 from app.workbench import audit_log, people
 from app.workbench.people import NotAllowed
+from as2core.data.source import format_rows
+from as2core.errors import BadSetting
 from db.models import LabelEvent
 from db.repositories import labels
 
@@ -144,3 +147,31 @@ def test_nobody_but_an_admin_withdraws_others_labels(wb, corpus_id, admin, cy, b
     with pytest.raises(NotAllowed):
         label_list.withdraw_labels(wb, corpus_id, records, by=bob.id)
     assert find(wb, corpus_id, admin).total == 3
+
+
+def test_the_labels_of_an_imported_name_become_those_of_whoever_it_is(wb, asked, admin, give, clock):
+    texts = [c.text for c in asked.candidates[:3]]
+    labels_of = zip(texts, ("correct", "incorrect", "correct"), strict=True)
+    rows = [(asked.question, sentence, label, "cy@lab.example") for sentence, label in labels_of]
+    table = format_rows([("question", "sentence", "label", "annotator"), *rows])
+    imports.import_labels(wb, asked.corpus_id, "tool.csv", table.encode())
+    name = people.find_person(wb, "cy@lab.example")
+    cy = people.sign_in_subject(wb, "https://id.example|3", "Cy")
+    given = find(wb, asked.corpus_id, admin).page[0].created
+    clock.advance(days=1)
+    give(cy, 1, "incorrect")
+    give(cy, 2, "incorrect")
+    for giver, heir, by in ((name, cy, cy.id), (cy, name, None), (name, name, None)):
+        with pytest.raises(NotAllowed if by else BadSetting):
+            label_list.give_labels_to(wb, giver.id, heir.id, by=by)
+    view = label_list.give_labels_to(wb, name.id, cy.id, by=admin.id)
+    assert view == label_list.HandoverView(moved=1, same=1, different=1)
+    assert consensus.count_annotators(wb, asked.corpus_id) == {"Cy": 3, "cy@lab.example": 1}
+    record = find(wb, asked.corpus_id, admin, annotator="Cy", label="correct").page[0]
+    assert (record.sentence, record.created) == (texts[0], given)
+    detail = "to Cy: 1 moved, 1 the same, 1 different and left"
+    event = audit_log.list_events(wb, by=None)[0]
+    assert (event.act, event.target, event.detail) == ("hand over labels", "cy@lab.example", detail)
+    for _ in range(3):  # Cy's own two, and nothing else
+        annotation.undo_last(wb, cy.id, asked.corpus_id)
+    assert consensus.count_annotators(wb, asked.corpus_id) == {"Cy": 1, "cy@lab.example": 1}

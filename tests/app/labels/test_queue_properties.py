@@ -10,7 +10,8 @@ from app.labels import annotation, prevalence, queues, rules, strategies
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
 
-TABLE = Path(__file__).resolve().parents[3] / "docs" / "labelling.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+TABLE = DOCS / "labelling.md"
 
 
 @pytest.fixture
@@ -75,3 +76,19 @@ def test_the_docs_have_every_queue_with_its_random_share():
         q.display_name.lower(): "all of it" if q.is_sample else "yes" if q.is_adaptive else "" for q in QUEUES.values()
     }
     assert shares == expected
+
+
+def test_the_queue_of_the_docs_offers_the_longest_sentence_first_and_says_why(wb, scored, ann, monkeypatch):
+    [block] = [
+        b
+        for b in re.findall(r"^```python\n(.*?)^```", (DOCS / "extending.md").read_text(), re.M | re.S)
+        if "Queue(" in b
+    ]
+    names: dict[str, object] = {}
+    exec(block, names)
+    monkeypatch.setitem(QUEUES, names["LONGEST"].name, names["LONGEST"])
+    first = queues.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
+    give(wb, first, ann)
+    second = queues.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
+    assert len(first.text) >= len(second.text) and first.question_id
+    assert first.why == f"It has {len(first.text)} characters and is ranked {first.rank}."

@@ -24,8 +24,9 @@ from app.labels import annotation, consensus
 from app.upkeep import backup
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
-from app.workbench import audit_log
+from app.workbench import audit_log, people, sessions
 from app.workbench.indexes import SqliteIndexes
+from app.workbench.sessions import Login, SessionEnded
 from app.workbench.settings import Settings
 from app.worker import RUNNERS
 from as2core.data import jsonl
@@ -162,6 +163,22 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     event = audit_log.list_events(wb, by=None)[0]  # what came later is missing from the log: it says why
     assert (event.actor, event.act, event.target) == ("command line", "restore a backup", "monday.tar")
     assert event.detail.startswith(f"written {wb.clock():%Y-%m-%d %H:%M} UTC")
+
+
+def test_who_was_blocked_or_logged_out_since_the_backup_stays_so(wb, towers, ann, settings, tmp_path):
+    for name in ("carl", "dora"):
+        people.sign_in_subject(wb, f"https://id.example|{name}", name)
+    people.sign_in(wb, "eve")
+    back_up(wb, tmp_path / "monday.tar")
+    for name in ("carl", "eve"):
+        people.set_role(wb, people.find_person(wb, name).id, "blocked", by=ann.id)
+    restore(settings, tmp_path / "monday.tar")
+    roles = {p.name: p.role for p in people.list_people(wb)}
+    assert roles == {"ann": "admin", "carl": "blocked", "dora": "annotator", "eve": "blocked"}
+    assert audit_log.list_events(wb, by=None)[0].detail.endswith("; still blocked: carl, eve")
+    claims = {"is_logged_in": True, "iss": "https://id.example", "sub": "dora", "name": "dora"}
+    with pytest.raises(SessionEnded):
+        sessions.admit(wb, Login.from_claims(claims | {"iat": wb.clock().timestamp()}))
 
 
 def make_questions(word, n=4):

@@ -170,6 +170,8 @@ def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
     problems = find_problems(wb)
     assert "dance" in problems["jobs"].problem
     assert "worker.log" in problems["worker"].problem
+    process.note_failure(wb.settings, -9, is_repeated=False)
+    assert "memory" in find_problems(wb)["worker"].remedy
 
 
 def test_a_job_whose_worker_was_killed_is_named(wb, towers):

@@ -9,7 +9,7 @@ from fake_models import write_version
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.ask import question_management, questions
+from app.ask import proposals, question_management, questions
 from app.compare import comparison_job
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import STARTER
@@ -18,11 +18,12 @@ from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue, retrain_rule
 from app.jobs.kinds import JobKind
 from app.labels import agreement, annotation, guidelines, rules
-from app.ranking import synonyms
+from app.ranking import synonym_proposals, synonyms
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
 from app.workbench.people import NotAllowed
 from db.errors import DbError
+from db.repositories import proposals as proposals_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
@@ -139,6 +140,38 @@ def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothin
     ]
 
 
+def test_what_is_made_of_proposals_is_recorded(wb, towers, asked, ann):
+    with wb.write() as s:
+        for text in ("Who built it?", "When was it built?"):
+            proposals_rows.add_proposal(
+                s, towers.id, asked.candidates[0].sentence_id, text, log_p=0.0, place=1, now=wb.clock()
+            )
+    first, second = proposals.list_waiting(wb, towers.id).page
+    start = len(read(wb))
+    proposals.accept(wb, first.id, annotator_id=ann.id, text="Who built the tower?")
+    proposals.reject(wb, second.id, annotator_id=ann.id)
+    for _ in range(2):  # the second changes nothing
+        synonym_proposals.dismiss_proposals(wb, towers.id, ["NYC"], by=ann.id)
+    events = [(e.actor, e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None)][::-1][start:]
+    assert events == [
+        ("ann", "accept a proposal", "Who built the tower?", f"of towers; proposed: {first.text}"),
+        ("ann", "reject a proposal", second.text, "of towers"),
+        ("ann", "change the synonyms", "towers", "dismissed the proposals for nyc"),
+    ]
+
+
+def test_many_questions_put_in_the_queues_at_once_are_one_act(wb, towers, asked, ann):
+    questions.add_questions(wb, towers.id, ["Who built it?", "When was it built?"], by=ann.id)
+    ids = [q.id for q in question_management.list_questions(wb, towers.id, limit=9).page if q.text != asked.question]
+    for _ in range(2):  # the second changes nothing
+        question_management.set_queued(wb, ids, queued=False, by=ann.id)
+    [event] = audit_log.list_events(wb, by=None, act="queues")
+    assert (event.target, event.detail) == (
+        "towers",
+        "2 questions taken out of the label queues: Who built it?; When was it built?",
+    )
+
+
 def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
     by = {"by": ann.id}
     monkeypatch.setattr(management, "import_ranker", lambda folder: (None, {}))
@@ -146,6 +179,8 @@ def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
     made = management.import_version(wb, settings.models_dir / "cascade", name="other", **by)
     promotion.promote(wb, made.name, "to try it", **by)
     promotion.roll_back(wb, **by)
+    for _ in range(2):  # the second changes nothing
+        management.set_note(wb, made.name, "of Monday", **by)
     promotion.reject(wb, made.name, **by)
     management.rename(wb, made.name, "the other", **by)
     management.delete(wb, "the other", **by)
@@ -154,6 +189,7 @@ def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
         ("import a version", "other", f"from {settings.models_dir / 'cascade'}"),
         ("promote a version", "other", "to try it"),
         ("roll back a version", "other", ""),
+        ("annotate a version", "other", "of Monday"),
         ("reject a version", "other", ""),
         ("rename a version", "the other", "from other"),
         ("delete a version", "the other", ""),
@@ -226,7 +262,11 @@ def test_a_viewer_cancels_the_comparison_that_they_started(wb, towers, asked, an
     job = comparison_job.start_compare(wb, ["bm25", "wo"], "labels:towers", by=eve.id)
     assert queue.may_control(job, eve)
     assert queue.cancel(wb, job.id, by=eve.id).state == "cancelled"
-    assert read(wb, limit=1) == [("eve", "cancel a job", f"compare, job {job.id}", "done")]
+    events = audit_log.list_events(wb, by=None, limit=2)[::-1]
+    assert [(e.actor, e.act, e.target, e.detail) for e in events] == [
+        ("eve", "start a comparison", f"job {job.id}", "bm25, wo on labels:towers"),
+        ("eve", "cancel a job", f"compare, job {job.id}", ""),
+    ]
 
 
 def test_a_long_detail_is_cut(wb, ann):
@@ -252,7 +292,7 @@ def list_recorded_acts():
 
 def test_the_docs_name_what_is_recorded():
     [paragraph] = [p for p in (ROOT / "docs/labelling.md").read_text().split("\n\n") if p.startswith("An audit log")]
-    acts = {*list_recorded_acts()}
+    acts = {*list_recorded_acts(), *queue.STARTS.values()}
     assert {"start a retrain", "create a corpus", "add documents"} < acts
     for act in acts:
         verb, *_, what = act.split()

@@ -269,3 +269,12 @@ def test_an_export_ranks_by_its_directory_alone(earlier_exit, to):
     best = Reranker(str(folder)).rank(QUESTION, TEXTS)
     exit_2 = cascade.trace(QUESTION, CANDIDATES).exits[1].scores
     assert [r["corpus_id"] for r in best] == np.argsort(-exit_2).tolist()
+
+
+def test_an_export_with_settings_or_as_a_part_says_how_it_becomes_a_version(earlier_exit):
+    from as2core.lookup import load_ranker
+
+    folder = earlier_exit("bert", "hf")[1]
+    for spec in (f"{folder}:engine=torch", f"sequential:stages=jaccard@2+{folder}", f"cascade:first={folder}"):
+        with pytest.raises(BadSetting, match=f"is an export .* import it with `as2 versions import {folder}`"):
+            load_ranker(spec)

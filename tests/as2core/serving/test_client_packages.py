@@ -86,6 +86,7 @@ def test_haystack_ranks_by_cohere(url):
     ranker = cohere.CohereRanker(model="bm25", api_base_url=url, api_key=Secret.from_token("any"), top_k=2)
     best, _ = ranker.run(query=QUERY, documents=[Document(content=t) for t in TEXTS])["documents"]
     assert best.content == TEXTS[1] and 0 < best.score < 1
+    assert ranker.run(query=QUERY, documents=[]) == {"documents": []}  # it sends them, unlike the other packages
 
 
 def test_haystack_ranks_by_jina(url):

@@ -51,7 +51,7 @@ def test_numbers_come_packed_where_the_client_wants_them_so(client, ranker):
     [
         ({"input": TEXTS, "model": "text-embedding-3-small"}, 404, "known: bi-encoder"),
         ({"input": TEXTS, "dimensions": 8}, 400, "the vectors of bi-encoder have 32"),
-        ({"input": []}, 422, "at least 1 item"),
+        ({"input": []}, 422, "input: give at least 1"),
         (
             {"input": [[1, 2, 3]]},
             422,

@@ -94,6 +94,34 @@ def test_clients_share_two_turns_alike():
     assert abs(turns["many"] - turns["one"]) <= 10
 
 
+def test_of_a_clients_long_requests_only_so_many_documents_begin_and_the_next_in_order_when_one_ends():
+    schedule = Schedule(max_client_pairs=100)
+    first, second, third, larger, others = (
+        Ticket(c, 1, 8, n) for c, n in zip("aaaab", (60, 60, 30, 500, 60), strict=True)
+    )
+    short = Ticket("a", 1, 2)
+    for each in (first, second, third, larger, others, short):
+        schedule.add(each)
+        schedule.ask(each, each.slice)
+    assert [t.has_begun for t in (first, second, third, others, short)] == [True, False, False, True, True]
+    schedule.remove(first)
+    assert (second.has_begun, third.has_begun, larger.has_begun) == (True, True, False)
+    schedule.remove(second)
+    assert not larger.has_begun
+    schedule.remove(third)
+    assert larger.has_begun  # alone, though it has more than may begin together
+    while schedule.tickets:
+        schedule.remove(schedule.running[0])
+
+
+def test_clients_share_alike_whatever_of_theirs_has_not_begun():
+    schedule = Schedule(max_client_pairs=6400)
+    slices = [64] * 100
+    work = {Ticket(client, 1, 64, 6400): [*slices] for client in ["many"] * 10 + ["one"]}
+    turns = Counter(t.client for t in run(schedule, work, turns=100))
+    assert abs(turns["many"] - turns["one"]) <= 2
+
+
 def test_two_threads_have_their_turns_at_the_same_time():
     queue, meeting = FairQueue(turns=2), threading.Barrier(2, timeout=30)
 
@@ -166,3 +194,8 @@ def test_what_is_too_much_is_refused():
 def test_a_turn_is_for_a_slice_or_for_a_whole_request_where_none_pauses():
     assert FairQueue().enter("a", 500).slice == SLICE_PAIRS
     assert FairQueue(slice_pairs=10_000).enter("a", 500).slice == 500
+
+
+def test_only_what_is_longer_than_a_turn_keeps_anything_between_two():
+    assert [FairQueue().enter("a", n).pairs for n in (SLICE_PAIRS, SLICE_PAIRS + 1)] == [0, SLICE_PAIRS + 1]
+    assert FairQueue(slice_pairs=10_000).enter("a", 10_000).pairs == 0

@@ -97,6 +97,9 @@ def test_health_needs_no_key_and_a_refusal_says_what_to_do(folder):
     refusal = client.get("/v1/models")
     assert refusal.status_code == 401 and refusal.headers["www-authenticate"] == "Bearer"
     assert "as2 keys add" in refusal.json()["detail"] and refusal.json()["message"] == refusal.json()["detail"]
+    assert refusal.json()["detail"].startswith("no API key came")
+    for headers in ({"x-api-key": "wrong"}, {"authorization": "Bearer wrong"}):
+        assert "not valid, or was revoked" in client.get("/v1/models", headers=headers).json()["message"]
     for headers in ({"x-api-key": key}, {"authorization": f"bearer {key}"}):
         assert client.get("/v1/models", headers=headers).status_code == 200
     assert client.get("/v1/models", headers={"authorization": f"Basic {key}"}).status_code == 401

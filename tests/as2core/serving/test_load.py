@@ -17,6 +17,7 @@ from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 
 PATIENCE = 60.0  # seconds
+HEAD = b"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 SLICE = 50
 
 
@@ -98,10 +99,7 @@ def test_a_request_whose_client_goes_away_is_not_ranked_to_its_end(serve, slow, 
     queue = FairQueue()
     port = serve(build(ServedRankers(["slow"], load=lambda spec: slow), queue=queue))
     body = json.dumps({"query": "q", "documents": ["x"] * 500}).encode()
-    head = (
-        f"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-    )
-    client = connect(port, head.encode() + b"\r\n\r\n" + body)
+    client = connect(port, HEAD % len(body) + body)
     slow.has_begun.wait(PATIENCE)
     client.close()
     until(lambda: any(t.is_cancelled for t in queue.schedule.tickets))
@@ -121,11 +119,23 @@ def test_connections_on_which_nothing_or_half_a_header_comes_are_closed(serve, m
 def test_a_body_that_never_ends_is_refused(serve, monkeypatch):
     monkeypatch.setattr(limits, "MAX_BODY_SECONDS", 0.2)
     port = serve(build(ServedRankers(["bm25"])))
-    head = (
-        b"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"
-    )
-    with connect(port, head) as slow_one:
+    with connect(port, HEAD % 500 + b"{") as slow_one:
         assert b" 408 " in slow_one.recv(100)
+
+
+def test_a_client_that_does_not_read_its_answer_is_left(serve, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_UNREAD_SECONDS", 0.1)
+    port = serve(build(ServedRankers(["bm25"])))
+    body = json.dumps({"query": "q", "documents": ["x" * 1_000_000] * 10}).encode()
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", port))
+        client.sendall(HEAD % len(body) + body)
+        client.settimeout(PATIENCE)
+        assert client.recv(10).startswith(b"HTTP/1.1")
+        time.sleep(0.5)
+        received = sum(map(len, iter(lambda: client.recv(1_000_000), b"")))
+        assert received < len(body)  # of an answer that has all its documents
 
 
 def test_idle_connections_make_room_for_the_next(serve, monkeypatch):

@@ -79,6 +79,7 @@ def test_what_a_request_raises_is_its_own_answer_and_the_others_get_theirs(repli
 def test_a_group_is_of_one_ranker_and_no_larger_than_a_batch(tmp_path):
     sizes = [("wo", 10), ("bm25", 10), ("wo", BATCH_CANDIDATES - 10), ("wo", 1), ("wo", 3 * BATCH_CANDIDATES)]
     assert group_requests([(pack(s, tmp_path), "q", CANDIDATES[:1] * n) for s, n in sizes]) == [[0, 2], [1], [3], [4]]
+    assert group_requests([(pack("wo", tmp_path), "q", []), (pack("wo", tmp_path), "q", CANDIDATES)]) == [[0, 1]]
 
 
 def test_rankers_that_were_replaced_do_not_fill_the_memory(replica, tmp_path):

@@ -98,12 +98,18 @@ def test_the_description_of_the_api_lists_every_path(client):
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/v1/rerank", {"query": QUERY, "documents": []}, 422, "documents: List should have at least 1 item"),
-        ("/rerank", {"query": QUERY, "texts": [1]}, 422, "texts[0]: Input should be a valid string"),
+        ("/rerank", {"query": QUERY, "texts": [1]}, 422, "texts[0]: give a text"),
+        ("/rerank", {"query": QUERY, "texts": "a"}, 422, "texts: give a list"),
         ("/rerank", {"query": QUERY}, 422, "documents: Field required: give a list of texts"),
         ("/v1/rerank", {"query": QUERY, "texts": ["a"]}, 422, "go to /rerank"),
-        ("/v1/v1/rerank", {"query": QUERY, "documents": ["a"]}, 404, "Not Found: POST to /v1/rerank"),
-        ("/health", {}, 405, "Method Not Allowed: POST is not for this path, use GET"),
+        (
+            "/v1/v1/rerank",
+            {"query": QUERY, "documents": ["a"]},
+            404,
+            "/v1/v1/rerank is no path here. POST to /v1/rerank",
+        ),
+        ("/health", {}, 405, "Method Not Allowed: POST is not for /health, use GET"),
+        ("/", {"query": QUERY, "documents": ["a"]}, 405, "POST is not for /, use GET. POST to /v1/rerank"),
         ("/v2/rerank", {"query": QUERY, "documents": TEXTS, "model": "grand"}, 404, "known: bm25, jaccard"),
         ("/v3/rerank", {}, 404, "Not Found"),
         ("/v1/rerank", {"query": QUERY, "documents": ["a", None]}, 422, "documents[1]: give a text, or an object"),
@@ -186,12 +192,30 @@ def test_a_monitor_may_ask_for_the_head_alone(client, path):
     assert (answer.status_code, answer.content) == (200, b"")
 
 
-@pytest.mark.parametrize("body", ['{"query": "café", "documents": ["a"]}'.encode("latin-1"), b"[" * 100_000])
-def test_a_body_that_cannot_be_read_says_what_one_has_to_be(client, body):
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('{"query": "café", "documents": ["a"]}'.encode("latin-1"), "not UTF-8: send JSON in UTF-8, not compressed"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"top_n": ' + b"9" * 5000 + b"}", "a number of thousands of digits"),
+    ],
+)
+def test_a_body_that_cannot_be_read_says_what_one_has_to_be(client, body, reason):
     answer = client.post("/v1/rerank", content=body, headers={"Content-Type": "application/json"})
-    assert answer.status_code == 400
-    assert (
-        answer.json()["message"]
-        == "the body cannot be read: send JSON in UTF-8, not compressed and not nested too deeply, and without numbers "
-        "of thousands of digits"
-    )
+    assert answer.status_code == 400 and reason in answer.json()["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/rerank/", "//v1/rerank", "/v2//rerank", "/rerank/"])
+def test_a_slash_too_many_is_answered_as_without_it(client, path):
+    answer = client.post(path, json={"query": QUERY, "documents": TEXTS}, follow_redirects=False)
+    assert answer.status_code == 200 and answer.json()["results"][0]["index"] == 1
+    assert client.get("/health/", follow_redirects=False).status_code == 200
+
+
+def test_a_search_that_was_in_vain_is_answered_with_no_results(client):
+    for path in ("/v1/rerank", "/v2/rerank"):
+        answer = client.post(path, json={"query": QUERY, "documents": [], "top_n": 3})
+        assert answer.status_code == 200 and answer.json()["results"] == []
+        assert answer.json()["usage"]["total_tokens"] == 0
+    assert client.post("/rerank", json={"query": QUERY, "texts": []}).json() == []
+    assert client.post("/v1/rerank", json={"query": QUERY, "documents": [], "model": "grand"}).status_code == 404

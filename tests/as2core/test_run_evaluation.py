@@ -1,0 +1,106 @@
+"""Runs against qrels alone: the figures of trec_eval on the same files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+
+from as2core.cli import main
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.run_evaluation import evaluate_run, find_run, read_qrels
+
+NAMES = {"AP": "map", "RR": "recip_rank", "P@1": "P_1", "nDCG@10": "ndcg_cut_10"}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Thirty questions. The runs have unjudged documents, lack relevant ones, tie (also in 32 bits alone), lack a
+    question and have one too many; the qrels have grades, negative ones too, and a question without a relevant one."""
+    rng = random.Random(7)
+    docs = [f"d{i}" for i in range(40)] + ["x%20y", "x-y", "%"]
+    for name, qids in (("a.run", range(30)), ("other", [*range(1, 30), 99])):
+        with (tmp_path / name).open("w") as f:
+            for qid in qids:
+                for rank, doc in enumerate(rng.sample(docs, 25), 1):
+                    score = rng.choice([1, 1 + 1e-9, 2, 3.5, rng.random()])
+                    f.write(f"q{qid} Q0 {doc} {rank} {score} {name}\n")
+    with (tmp_path / "x.qrels").open("w") as f:
+        for qid in range(30):
+            grades = [0, 0, -1] if qid == 4 else [0, 0, -1, 1, 2]
+            f.writelines(f"q{qid} 0 {doc} {rng.choice(grades)}\n" for doc in rng.sample(docs, 20))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["a.run", "other"])
+def test_the_figures_are_those_of_trec_eval_and_ir_measures_on_the_same_files(files, name):
+    result, _ = evaluate_run(files / name, read_qrels(files / "x.qrels").questions)
+    qrels = pytrec_eval.parse_qrel((files / "x.qrels").open())
+    by_trec_eval = pytrec_eval.RelevanceEvaluator(qrels, set(NAMES.values())).evaluate(
+        pytrec_eval.parse_run((files / name).open())
+    )
+    for measure, theirs in NAMES.items():
+        values = {qid: by_trec_eval.get(qid, {theirs: 0.0})[theirs] for qid in qrels}
+        assert result.per_question[measure] == pytest.approx(values, abs=1e-9)
+    measures = [ir_measures.parse_measure(m) for m in (*NAMES, "Judged@10")]
+    means = ir_measures.calc_aggregate(
+        measures, ir_measures.read_trec_qrels(str(files / "x.qrels")), ir_measures.read_trec_run(str(files / name))
+    )
+    assert result.metrics == pytest.approx({str(m): value for m, value in means.items()}, abs=1e-9)
+    assert 0 < result.metrics["Judged@10"] < 1 and result.questions == 30
+
+
+def test_by_hand_a_relevant_document_that_a_run_lacks_counts_and_an_unjudged_one_is_not_relevant(tmp_path):
+    (tmp_path / "x.qrels").write_text("q 0 b 1\nq 0 c 1\nr 0 a 1\n")
+    (tmp_path / "a.run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
+    result, notes = evaluate_run(tmp_path / "a.run", read_qrels(tmp_path / "x.qrels").questions)
+    assert result.per_question["AP"] == {"q": pytest.approx(1 / 2 / 2), "r": 0}
+    assert result.per_question["Judged@10"] == {"q": 0.5, "r": 0}
+    assert notes == [
+        "questions that are not in the run and count 0: 1 of 2; trec_eval leaves them out unless it has -c"
+    ]
+
+
+def test_as2_eval_compares_runs_on_qrels(files, capsys):
+    a, b, data = (str(files / name) for name in ("a.run", "other", "x.qrels"))
+    table, page = files / "values.csv", files / "report.html"
+    assert main(["eval", a, f"run:file={b}", data, "--json", "--per-question", str(table), "--report", str(page)]) == 0
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    assert (document["setting"], document["titles"], document["unranked"]) == ("raw", None, None)
+    values = [evaluate_run(files / n, read_qrels(data).questions)[0] for n in ("a.run", "other")]
+    [test] = document["comparisons"]
+    differences = [x - y for x, y in zip(*(v.per_question["AP"].values() for v in values), strict=True)]
+    assert test["AP"]["difference"] == pytest.approx(np.mean(differences)) and "Judged@10" not in test
+    assert [r["Judged@10"] for r in document["rankers"]] == [v.metrics["Judged@10"] for v in values]
+    assert document["notes"] == [
+        f"run:file={b}: questions that are not in the run and count 0: 1 of 30; trec_eval leaves them out unless it "
+        "has -c",
+        f"run:file={b}: questions of the run that are not among these and do not count: 1",
+    ]
+    assert len(list(csv.DictReader(table.open()))) == 60 and "no reranking" not in page.read_text()
+    assert "of the first ten are in the qrels" in page.read_text() and "titles" not in page.read_text()
+    assert main(["eval", a, data, "--setting", "clean"]) == 0
+    assert "29 questions in" in capsys.readouterr().out  # one has no relevant document
+
+
+def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys):
+    a, data = str(files / "a.run"), str(files / "x.qrels")
+    for words, message in (
+        (["bm25", data], "bm25 is no run, and qrels hold no texts"),
+        ([data, a], "a.run is a run, which ranks: name it before the data, as in as2 eval a.run FILE.qrels"),
+        ([a, data, "--slices"], "--slices: needs texts"),
+    ):
+        assert main(["eval", *words]) == 1
+        assert message in capsys.readouterr().err
+    (files / "y.qrels").write_text("another 0 d1 1\n")
+    with pytest.raises(BadSetting, match="has none of the 1 question of the qrels, such as 'another'"):
+        evaluate_run(find_run(a), read_qrels(files / "y.qrels").questions)
+    (files / "twice.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n")
+    with pytest.raises(UnreadableFile, match=r"twice\.run: line 2"):
+        evaluate_run(files / "twice.run", read_qrels(data).questions)
