@@ -39,14 +39,11 @@ def as2_json(as2):
 @pytest.fixture(scope="session", autouse=True)
 def shipped_models():
     """A shipped version is read once; every command would read it again, in a third of a second."""
-    from app.workbench.settings import Settings
-
     load_anew = catalog.load_version
     load_once = cache(load_anew)
 
     def load_version(directory):
-        is_shipped = directory.parent == Settings().models_dir
-        return deepcopy(load_once(directory)) if is_shipped else load_anew(directory)
+        return deepcopy(load_once(directory)) if directory.parent == catalog.MODELS_DIR else load_anew(directory)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "load_version", load_version)

@@ -443,7 +443,8 @@ def test_a_tool_s_file_is_recognised_and_its_ratings_records_and_skipped_answers
     at = at.file_uploader(key="data_label_file_0").set_value(("t.json", json.dumps(tasks).encode(), "text/plain")).run()
     at = at.button(key=f"data_import_{TOWERS}").click().run()
     assert "t.json (Label Studio): 2 new labels, 0 unchanged, 1 record left out; 1 question; " in texts(at)
-    assert "1 left out, as skipped by the annotator; a rating of 2 or more counts as correct." in texts(at)
+    assert "1 left out, as skipped by the annotator; a rating of 2 or more counts as correct; " in texts(at)
+    assert "; 1 annotator not known here before: " in texts(at)
     assert "1 record was left out." in texts(at)
     assert reasons(at, 0)[0][0] == "4"
     corpus = corpora.find_corpus(wb, "t")

@@ -335,7 +335,7 @@ def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, 
 
 def test_seconds_are_measured_in_turns_in_every_comparison_whatever_is_stored(wb, data, monkeypatch):
     seconds = iter([{"rr": 0.001, "bm25": 0.002}, {"rr": 0.003, "wo": 0.004}])
-    monkeypatch.setattr(comparison_job, "time_in_turns", lambda rankers, questions, check: next(seconds))
+    monkeypatch.setattr(comparison_job, "time_in_turns", lambda rankers, questions, check, on_error: next(seconds))
     assert [r.seconds for r in run_comparison(wb, ["rr", "bm25"], data).results] == [0.001, 0.002]
     assert [r.seconds for r in run_comparison(wb, ["rr", "wo"], data).results] == [0.003, 0.004]
 
