@@ -23,6 +23,7 @@ from as2core.types import Sentence
 if TYPE_CHECKING:
     from spacy.language import Language
 
+MAX_NAMES = 10  # in a list of names
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
 _MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
 _VERBATIM_MARKS = ("\n", " ")
@@ -105,6 +106,12 @@ _spacy_lock = threading.Lock()
 def count(n: int, one: str, many: str = "") -> str:
     """`1,300 sentences`, `1 sentence`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def name_some(names: Sequence[str], total: int | None = None) -> str:
+    """As in "a.txt, b.txt and 3 more"; the first names of `total`, all of them if not given."""
+    rest = (len(names) if total is None else total) - min(len(names), MAX_NAMES)
+    return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def format_p(p: float) -> str:

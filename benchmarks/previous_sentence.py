@@ -112,7 +112,7 @@ def main() -> None:
         "|---" * len(heads) + "|",
         *(make_row(name, questions, lookup, weight) for name, questions in sets.items()),
         "",
-        f"{describe_time(sets['starter-test'], 1 if tiny else REPEATS)}",
+        describe_time(sets["starter-test"], 1 if tiny else REPEATS),
         "",
     ]
     text = "\n".join(lines)

@@ -9,7 +9,7 @@ from app.cli.context import CorpusName, ask_to_confirm, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import As2Error
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
-from as2core.text import count
+from as2core.text import count, name_some
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
@@ -102,10 +102,9 @@ def delete_confirmed(
 ) -> None:
     """Delete the documents after saying which, and asking unless `yes`. Raises NotConfirmed with `refusal`."""
     from app.corpora.documents import count_labels, delete_documents
-    from app.corpora.ingestion import name_some
 
     labels = count_labels(wb, [view.id for view in views])
-    names = name_some([describe(view) for view in views], len(views))
+    names = name_some([describe(view) for view in views])
     print_note(f"to be deleted from {corpus.name!r}: {names}")
     if labels:
         print_note(f"their labels ({labels:,}) stay, and count in retrains, comparisons and exports")

@@ -12,7 +12,7 @@ from as2core.commands.options import RAY_FORMS, JsonFlag
 from as2core.data.documents import SUFFIXES, clean_file_name
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
-from as2core.text import count
+from as2core.text import count, name_some
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
@@ -73,7 +73,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
 
 
 def _print_notes(result: "IngestView") -> None:
-    from app.corpora.ingestion import UNLIKE, name_some
+    from app.corpora.ingestion import UNLIKE
 
     for name, reason in result.failed:
         print_note(f"as2: {name}: {reason}")

@@ -22,7 +22,7 @@ from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import As2Error, UnreadableFile
-from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends, split_sentences
+from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some, split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
 from db.models import Corpus
 from db.models import Document as DocumentRow
@@ -30,7 +30,6 @@ from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
 ADD = "add documents"
-MAX_UPDATES = 10  # that are named
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
 NOT_ENGLISH = (
     "does not look English: it was divided into sentences by English rules, and the shipped models read English"
@@ -120,7 +119,7 @@ def ingest(
         job_id=job_id,
         notes=tuple(tally.notes),
         unread_files=tuple(dict.fromkeys(name for name, _ in tally.failed if name not in tally.readable_files)),
-        updates=tuple(tally.updates[:MAX_UPDATES]),
+        updates=tuple(tally.updates[:MAX_NAMES]),
         replacements=tuple(tally.replacements),
         orphans=tally.orphans,
     )
@@ -165,7 +164,7 @@ class _Tally:
     def add_twin(self, name: str, twin: str) -> None:
         """Once most files of a folder are there already, not each is named with its twin."""
         self.twins += 1
-        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_UPDATES else "another document")))
+        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_NAMES else "another document")))
 
     def note_columns(self, document: Document) -> None:
         """Those of its table that are not read, once for the table."""
@@ -277,7 +276,7 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         if new or changes:
             rows.note_search_change(s, corpus_id, wb.clock())
         if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
-            detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names, len(names))}"
+            detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names)}"
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)
     tally.added += len(new)
     tally.updated += len(changes)
@@ -332,13 +331,6 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
         if not is_english_text(document.text):
             tally.notes.append((name, NOT_ENGLISH))
     return pieces
-
-
-def name_some(names: Sequence[str], total: int) -> str:
-    """As in "a.txt, b.txt and 3 more"; the first names of so many documents."""
-    some = ", ".join(names[:MAX_UPDATES])
-    rest = total - min(len(names), MAX_UPDATES)
-    return f"{some} and {rest:,} more" if rest > 0 else some
 
 
 def hash_content(title: str, text: str) -> str:

@@ -21,7 +21,6 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
-from app.corpora.ingestion import name_some
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
@@ -34,7 +33,7 @@ from as2core.data.documents import clean_file_name, decode_text
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.text import count
+from as2core.text import count, name_some
 from as2core.types import Question
 from db.models import Annotator, text_key
 from db.repositories import corpora as corpus_rows
@@ -271,7 +270,7 @@ def _describe_signers(names: Sequence[str], persons: Mapping[str, Annotator | No
     count twice."""
     aliases = [f"{n} is {p.name}" for n in names if (p := persons[n]) and p.name.casefold() != _tidy_name(n).casefold()]
     strangers = [name for n in names if persons[n] is None and (name := _tidy_name(n)) not in NO_PERSON]
-    new = f"{count(len(strangers), 'annotator')} not known here before: {name_some(strangers, len(strangers))}"
+    new = f"{count(len(strangers), 'annotator')} not known here before: {name_some(strangers)}"
     return (*aliases, *([new] if strangers else []))
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.corpora import corpora, ingestion
 from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownCorpus
-from app.corpora.ingestion import IngestView, name_some
+from app.corpora.ingestion import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
@@ -23,6 +23,7 @@ from app.ui.uploads import offer_upload
 from app.ui.wording import describe_vectors
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
+from as2core.text import name_some
 
 NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus
@@ -282,7 +283,7 @@ def _draw_report(corpus: CorpusView) -> None:
 def _draw_changes(report: IngestView) -> None:
     """Which documents were replaced; first those whose text was another one."""
     if report.replacements:
-        names = name_some(report.replacements, len(report.replacements))
+        names = name_some(report.replacements)
         st.warning(
             f"Another document of the same name was replaced, without a sentence in common: {plain(names)}. To have "
             "both, rename one file and add it again.",

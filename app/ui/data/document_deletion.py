@@ -7,13 +7,13 @@ import streamlit as st
 
 from app.corpora import documents
 from app.corpora.documents import DocumentView
-from app.corpora.ingestion import name_some
 from app.ui import url
 from app.ui.data.choice import read_choice, store_choice
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
 from app.ui.text import count, plain
+from as2core.text import name_some
 
 ACT = "delete documents"
 DELETION = "_data_document_deletion"  # of the session: documents to delete
@@ -69,7 +69,7 @@ def _confirm(frame: Frame, views: Sequence[DocumentView]) -> None:
     if DELETION not in st.session_state:  # this run's click closed it
         st.rerun()
     labels = documents.count_labels(frame.wb, [v.id for v in views])
-    names = name_some([v.title or v.external_id for v in views], len(views))
+    names = name_some([v.title or v.external_id for v in views])
     st.markdown(
         f"{count(len(views), 'document')} will be deleted from **{plain(frame.corpus.name)}**: {plain(names)}. "
         f"{_describe_labels(labels, their=len(views) > 1)}"
