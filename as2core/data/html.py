@@ -1,12 +1,16 @@
-"""A web page as plain text: its article, without menus and footers (trafilatura), block by block.
+"""A web page as plain text: its article, without menus and footers, block by block.
 
-trafilatura splits short pages at every tag, so those are read as a whole by the same walk over the page's elements.
-What the page hides is left out. A `<br>` ends a line where the text shows no sentence that goes on over it: in an
+trafilatura tells which text is the article; the element of the page around it is read, since trafilatura itself drops
+most headings of manuals and some of their paragraphs. Its lists of links are left out, as is what the page hides. Short
+pages are read as a whole. A `<br>` ends a line where the text shows no sentence that goes on over it: in an
 address, but not in prose that was broken to fit a width.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from copy import deepcopy
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from as2core.data.table_cells import CELL_END, name_cells
@@ -21,6 +25,10 @@ _SKIPPED_TAGS = {"script", "style", "nav", "header", "footer", "aside", "form", 
 _INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
+_MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its characters
+_MIN_BLOCK_CHARS = 20  # of a text by which the article is located
+_MIN_ARTICLE_CHARS = 500  # less may be any piece of the page
+_MIN_ARTICLE_SHARE = 0.9  # of the article's text, in the element that is read
 _BREAK = "\0"  # no page holds one
 _HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
@@ -40,13 +48,72 @@ def html_text(content: bytes) -> tuple[str, str]:
     for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
         _name_columns(table)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
-    whole = _walk(page.find("body") if page.find("body") is not None else page)
+    root = page.find("body") if page.find("body") is not None else page
+    whole = _walk(root)
     if len(whole) > _SHORT_PAGE_CHARS:
-        article = trafilatura.bare_extraction(page, include_comments=False, fast=True)
+        article = trafilatura.bare_extraction(deepcopy(page), include_comments=False, fast=True)
         body = getattr(article, "body", None)
         if body is not None:
-            whole = _walk(body) or whole
+            root = _find_article(root, ["".join(text.split()) for text in body.itertext()])
+        _drop_menus(root)
+        whole = _walk(root) or whole
     return " ".join(title.split()), whole
+
+
+def _find_article(root: "HtmlElement", texts: list[str]) -> "HtmlElement":
+    """The innermost element that holds nearly all of the article's `texts`, which are without white space."""
+    whole, spans = _locate_elements(root)
+    places: list[tuple[int, int]] = []  # where a text begins, its length
+    end = 0
+    for text in (t for t in texts if len(t) >= _MIN_BLOCK_CHARS):
+        start = whole.find(text, end)
+        if start >= 0:
+            places.append((start, len(text)))
+            end = start + len(text)
+    starts, chars = [start for start, _ in places], [0, *accumulate(length for _, length in places)]
+
+    def count_before(place: int) -> int:
+        """Characters of the article before that place of the page."""
+        i = bisect_left(starts, place)
+        return chars[i] - max(0, sum(places[i - 1]) - place) if i else 0
+
+    def measure_share(element: "HtmlElement") -> float:
+        first, last = map(count_before, spans[element])
+        return (last - first) / chars[-1]
+
+    inner: HtmlElement | None = root if chars[-1] >= _MIN_ARTICLE_CHARS else None
+    while inner is not None:
+        root = inner
+        inner = next((e for e in root.iterchildren("*") if measure_share(e) >= _MIN_ARTICLE_SHARE), None)
+    return root
+
+
+def _locate_elements(root: "HtmlElement") -> tuple[str, dict["HtmlElement", tuple[int, int]]]:
+    """The text of an element without white space, and where in it each inner element begins and ends."""
+    from lxml import etree
+
+    pieces: list[str] = []
+    begins: dict[HtmlElement, int] = {}
+    spans: dict[HtmlElement, tuple[int, int]] = {}
+    place = 0
+    for event, element in etree.iterwalk(root, events=("start", "end"), tag="*"):
+        if event == "end":
+            spans[element] = begins.pop(element), place
+        else:
+            begins[element] = place
+        piece = "".join(((element.text if event == "start" else element.tail) or "").split())
+        pieces.append(piece)
+        place += len(piece)
+    return "".join(pieces), spans
+
+
+def _drop_menus(root: "HtmlElement") -> None:
+    """Remove what is nearly all links, but not the text after them."""
+    for element in list(root.iterdescendants("ul", "ol", "dl", "table", "div", "p")):
+        links = ["".join(a.text_content().split()) for a in element.iter("a")]
+        text = "".join(element.text_content().split())
+        if len(links) >= _MIN_LINKS and sum(map(len, links)) >= _MIN_LINK_SHARE * len(text):
+            element.drop_tree()
 
 
 def _drop_hidden(page: "HtmlElement") -> None:

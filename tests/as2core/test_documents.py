@@ -242,6 +242,24 @@ def test_a_long_page_keeps_its_article_and_loses_the_rest():
     assert "Link 7" not in text and "Imprint" not in text
 
 
+def test_a_long_page_keeps_the_headings_of_its_sections_and_loses_its_lists_of_links():
+    heading = '<div class="titlepage"><div><div><h2 class="title"><a id="s{0}"></a>{0}. Boats</h2></div></div></div>'
+    section = (
+        '<div class="section">' + heading + "<p>Sentence {0} tells of the river, its boats and its mills.</p></div>"
+    )
+    story = "".join(section.format(i) for i in range(60))
+    links = "".join(f'<dt><a href="#s{i}">Go to {i}</a></dt>' for i in range(60))
+    beside = '<div id="beside"><p>Other manuals of the same house.</p></div>'
+    text = one("page.htm", f'<html><body>{beside}<div class="chapter"><dl>{links}</dl>{story}</div></body></html>').text
+    assert text.split("\n\n")[:2] == ["0. Boats", "Sentence 0 tells of the river, its boats and its mills."]
+    assert text.count("Boats") == 60
+
+
+def test_a_long_page_of_links_alone_is_read():
+    links = "".join(f'<li><a href="/{i}">The form for holidays of the year {i}</a></li>' for i in range(60))
+    assert "holidays of the year 59" in one("page.htm", f"<html><body><ul>{links}</ul></body></html>").text
+
+
 def test_a_long_page_names_the_columns_too():
     story = "".join(f"<p>Sentence {i} tells of the river, its boats and its mills.</p>" for i in range(60))
     table = "<table><tr><th>City</th><th>Bank</th></tr><tr><td>Ulm</td><td>left</td></tr></table>"
