@@ -14,17 +14,19 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from as2core.types import Sentence
+from as2core.types import Document, Sentence, Span
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 MAX_NAMES = 10  # in a list of names
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
+MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
 _MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
 _VERBATIM_MARKS = ("\n", " ")
 _CHUNK_CHARS = 100_000  # for spaCy at once; it refuses a million
@@ -75,6 +77,7 @@ _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 "
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
 _LATIN_STOPS = ".!?\u2026"  # the others need no space after them
@@ -138,7 +141,27 @@ def find_words(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WRITTEN_WORD.finditer(text)]
 
 
-def split_sentences(text: str, verbatim: Sequence[tuple[int, int]] = ()) -> list[Sentence]:
+def split_document(document: Document) -> list[Sentence]:
+    """The sentences of a document, each with its section's heading, without the number before it. A heading that
+    repeats words of the document's title says nothing more, and none stands above a heading."""
+    sentences, headings = [], iter(document.headings)
+    heading, (start, end) = "", next(headings, (sys.maxsize, sys.maxsize))
+    for s in split_sentences(document.text, sorted((*document.verbatim, *document.headings))):
+        while s.start >= end:
+            heading = _clean_heading(document.text[start:end], document.title)
+            start, end = next(headings, (sys.maxsize, sys.maxsize))
+        sentences.append(replace(s, heading=heading) if heading and s.start < start else s)
+    return sentences
+
+
+def _clean_heading(heading: str, title: str) -> str:
+    heading = _SECTION_NUMBER.sub("", " ".join(heading.split()))
+    words, title_words = (" ".join(tokenize(text)) for text in (heading, title))
+    says_more = words and f" {words} " not in f" {title_words} "
+    return heading if says_more and len(heading) <= MAX_HEADING_CHARS else ""
+
+
+def split_sentences(text: str, verbatim: Sequence[Span] = ()) -> list[Sentence]:
     """The sentences of a text in order; `text[s.start:s.end]` is `s.text`, but for line ends, which are blanks in it: a
     sentence in an export or a picture is one line.
 
@@ -152,7 +175,7 @@ def split_sentences(text: str, verbatim: Sequence[tuple[int, int]] = ()) -> list
     return sentences
 
 
-def _divide(text: str, verbatim: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+def _divide(text: str, verbatim: Sequence[Span]) -> Iterator[tuple[int, int, bool]]:
     """The (start, end, whether it is verbatim) of each paragraph."""
     prose_start = 0
     for start, end in (*verbatim, (len(text), len(text))):

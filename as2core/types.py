@@ -7,10 +7,13 @@ from typing import Self, TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
 
+Span: TypeAlias = tuple[int, int]
+"""Where a part of a text begins and ends, in characters."""
+
 CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")  # that an annotator gives a pair
 SPLITS = ("train", "dev", "test")  # parts of a divided set
 MAX_TEXT_CHARS = 100_000  # of a query or a document that a program sends; what comes after is not read
-MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
+MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence, and as many of a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Candidate:
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
     it. `annotations` are the labels of each annotator, as (name, one of LABELS); `verdict` is what settled a
-    conflict among them; `label` is what that comes to.
+    conflict among them; `label` is what that comes to. `heading` is that of its section of the document.
     """
 
     id: str
@@ -38,6 +41,7 @@ class Candidate:
     grade: int | None = None
     annotations: tuple[tuple[str, str], ...] = ()
     verdict: Verdict | None = None
+    heading: str = ""
 
     @property
     def relevance(self) -> int | None:
@@ -47,10 +51,12 @@ class Candidate:
 
     @property
     def titled_text(self) -> str:
-        """The text for rankers that read text: the sentence after its document's title, where that is known. A sentence
-        often leaves out its subject."""
-        title = " ".join(self.title.split()[:MAX_TITLE_WORDS])
-        return f"{title}: {self.text}" if title else self.text
+        """The text for rankers that read text: the sentence after its document's title and its section's heading, where
+        these are known. A sentence often leaves out its subject."""
+        if not (self.title or self.heading):
+            return self.text
+        names = (" ".join(name.split()[:MAX_TITLE_WORDS]) for name in (self.title, self.heading))
+        return ": ".join((*filter(None, names), self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ class Question:
     split: str = field(default="", kw_only=True)
 
     def drop_titles(self) -> Self:
-        """The question with candidates without titles."""
-        return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
+        """The question with candidates without titles and headings."""
+        return replace(self, candidates=tuple(replace(c, title="", heading="") for c in self.candidates))
 
     @property
     def has_titles(self) -> bool:
@@ -89,25 +95,28 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its character offsets in the document's text, and its paragraph's number."""
+    """A sentence with its character offsets in the document's text, its paragraph's number, and its section's heading,
+    "" where there is none."""
 
     text: str
     start: int
     end: int
     paragraph: int
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
-    a program; it is not split into sentences."""
+    a program; it is not split into sentences. `headings`: those of the sections' headings."""
 
     id: str
     title: str
     text: str
     source: str = ""
     meta: dict[str, str] = field(default_factory=dict)
-    verbatim: tuple[tuple[int, int], ...] = ()
+    verbatim: tuple[Span, ...] = ()
+    headings: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

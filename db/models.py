@@ -117,7 +117,8 @@ class Document(Base):
 
 
 class Sentence(Base):
-    """`start`, `end`: offsets into the document's text. A retired sentence left its document with labels on it."""
+    """`start`, `end`: offsets into the document's text. `heading`: that of its section. A retired sentence left its
+    document with labels on it."""
 
     __table_args__ = (
         Index(None, "document_id", "position"),
@@ -135,6 +136,7 @@ class Sentence(Base):
     end: Mapped[int]
     text: Mapped[str]
     text_key: Mapped[int] = mapped_column(BigInteger, default=_key_of_row)
+    heading: Mapped[str] = mapped_column(default="", server_default="")
     retired: Mapped[bool] = mapped_column(default=False)
 
 

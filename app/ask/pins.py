@@ -151,7 +151,15 @@ def _load_missing(wb: Workbench, sentence_ids: Sequence[int]) -> list[RetrievedS
     with wb.read() as s:
         return [
             RetrievedSentence(
-                row.id, row.text, row.title, row.document_id, row.position, *around, retrieval_rank=0, label=CORRECT
+                row.id,
+                row.text,
+                row.title,
+                row.document_id,
+                row.position,
+                *around,
+                retrieval_rank=0,
+                label=CORRECT,
+                heading=row.heading,
             )
             for row in corpus_rows.load_placed_sentences(s, sentence_ids)
             for around in (corpus_rows.find_neighbours(s, row.document_id, row.position),)

@@ -22,8 +22,8 @@ from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import As2Error, UnreadableFile
-from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some, split_sentences
-from as2core.types import Document, OnProgress, Progress, Sentence
+from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some, split_document
+from as2core.types import Document, OnProgress, Progress, Sentence, Span
 from db.models import Corpus
 from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
@@ -251,7 +251,7 @@ def _is_whole_file(document: Document) -> bool:
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
-    digests = {d.id: hash_content(d.title, d.text) for d in batch}
+    digests = {d.id: hash_content(d.title, d.text, d.headings) for d in batch}
     with wb.read() as s:
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
     changed = [d for d in batch if d.id not in older or older[d.id].digest != digests[d.id]]
@@ -322,7 +322,7 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
     for document in documents:
         name = _describe(document)
         try:
-            pieces[document.id] = split_sentences(document.text, document.verbatim)
+            pieces[document.id] = split_document(document)
         except Exception as e:
             tally.add_failure(name, e)
             continue
@@ -333,5 +333,7 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
     return pieces
 
 
-def hash_content(title: str, text: str) -> str:
-    return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()
+def hash_content(title: str, text: str, headings: Sequence[Span] = ()) -> str:
+    """Without headings it is that of releases that knew none, so that what they stored is recognised."""
+    parts = (title, text, str(headings)) if headings else (title, text)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

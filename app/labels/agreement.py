@@ -87,6 +87,7 @@ class ConflictView:
     question: str
     text: str
     title: str
+    heading: str
     document_id: int
     position: int
     labels: tuple[tuple[str, str], ...]
@@ -249,7 +250,7 @@ def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView
         ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
         if is_open or ruling:
-            pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
+            pair = (first.question_id, first.sentence_id, first.question, first.text, first.title, first.heading)
             place = first.document_id, first.position
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
             verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()

@@ -56,6 +56,7 @@ class RankedSentence:
     sentence_id: int
     text: str
     title: str
+    heading: str
     rank: int | None
     probability: float | None
     generative_rank: int | None
@@ -207,6 +208,7 @@ def _read_candidate(row: Row, label: str | None, reasons: tuple[str, str]) -> Ra
         sentence_id=row.sentence_id,
         text=row.text,
         title=row.title,
+        heading=row.heading,
         rank=row.rank,
         probability=row.probability,
         generative_rank=row.generative_rank,

@@ -45,7 +45,7 @@ class RetrievedSentence:
     """A candidate sentence between its neighbours. `retrieval_rank` is its rank in the order of retrieval, from 1.
     `vector_rank` is its passage's rank by vectors among those of the retrieved documents, from 1; None where passages
     have no vectors yet. `id` is the stored candidate's, None if it was not stored; `label` is what all annotators'
-    labels come to."""
+    labels come to. `heading` is that of its section."""
 
     sentence_id: int
     text: str
@@ -58,6 +58,7 @@ class RetrievedSentence:
     vector_rank: int | None = None
     id: int | None = None
     label: str | None = None
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,7 @@ def _load_sentences(
         around = {(d, at) for _, position, _, d in picks for at in (position - 1, position, position + 1)}
         texts = rows.load_texts(s, sorted(ids[place] for place in around if place in ids))
         titles = rows.load_titles(s, document_ids)
+        headings = rows.load_headings(s, sorted(ranks))
 
     def text_at(document_id: int, position: int) -> str:
         return texts.get(ids.get((document_id, position), 0), "")
@@ -203,6 +205,7 @@ def _load_sentences(
             after=text_at(d, position + 1),
             retrieval_rank=ranks[sentence_id],
             vector_rank=vector_ranks.get((d, position)),
+            heading=headings.get(sentence_id, ""),
         )
         for _, position, sentence_id, d in picks
         if sentence_id in texts  # it may have left its document at this moment

@@ -35,8 +35,9 @@ def plain(text: str) -> str:
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", markdown)
 
 
-def name_document(title: str) -> str:
-    return title or "Untitled document"
+def name_document(title: str, heading: str = "") -> str:
+    """The document, and the section in it where that is known."""
+    return " › ".join(filter(None, (title or "Untitled document", heading)))
 
 
 def shorten(text: str, width: int) -> str:

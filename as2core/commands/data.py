@@ -194,13 +194,11 @@ def vectors(
     from as2core.rankers.bi_encoder import build as build_bi_encoder
     from as2core.retrieval.passages import split_passages
     from as2core.retrieval.vector_file import VectorFile
-    from as2core.text import split_sentences
+    from as2core.text import split_document
 
     check_outputs([out], [folder])
     documents = [d for file in sorted(folder.glob("*")) for d in read_documents(file)]
-    texts = [
-        p.text for d in documents for p in split_passages(d.id, split_sentences(d.text, d.verbatim), title=d.title)
-    ]
+    texts = [p.text for d in documents for p in split_passages(d.id, split_document(d), title=d.title)]
     if not texts:
         raise UnreadableFile(f"{folder}: holds no documents with text")
     with show_progress("embedding") as on_progress:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.html import html_text
+from as2core.data.blocks import Block, BlockKind, join_blocks, locate_blocks
+from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
-from as2core.data.markdown import Block, front_matter, markdown_blocks
+from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.unpacking import TooLarge
@@ -39,7 +40,6 @@ _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question") 
 PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
-BLOCK_END = "\n\n"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
 ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suffix, content
@@ -92,40 +92,30 @@ def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: Pa
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     meta: dict[str, str] = {}
+    title, text = "", ""
     blocks: list[Block] = []
     if suffix == ".pdf":
         title, text = pdf_text(content)
     elif suffix in (".html", ".htm"):
         if content[:2] in UTF_16_MARKS:
             decode_text(content)  # the parser makes something of whatever is broken
-        title, text = html_text(content)
+        title, blocks = html_blocks(content)
     elif suffix in (".md", ".markdown"):
         meta, body = front_matter(decode_text(content))
         title, blocks = markdown_blocks(body)
-        text = BLOCK_END.join(block for block, _ in blocks)
         title = meta.pop("title", "") or title
     else:
-        title, text = "", decode_text(content)
+        text = decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
-    text = clean_text(text)
+    blocks = [Block(text, kind) for block, kind in blocks if (text := clean_text(block).strip())]
+    text = join_blocks(blocks) or clean_text(text)
     if suffix == ".txt":
         text = join_divided_words(text)
-    verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(stem, title, text, "", meta, verbatim)
-
-
-def _locate_programs(blocks: Sequence[Block], indent: int) -> tuple[tuple[int, int], ...]:
-    """The (start, end) of each program in the text of the blocks, which has lost `indent` characters at its start."""
-    spans, start = [], -indent
-    for block, is_program in blocks:
-        end = start + len(clean_text(block))
-        if is_program:
-            spans.append((max(0, start), end))
-        start = end + len(BLOCK_END)
-    return tuple(spans)
+    verbatim, headings = (locate_blocks(blocks, kind) for kind in (BlockKind.PROGRAM, BlockKind.HEADING))
+    return Document(stem, title, text, "", meta, verbatim, headings)
 
 
 def describe_fault(error: Exception) -> str:

@@ -13,6 +13,7 @@ from copy import deepcopy
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from as2core.data.blocks import Block, BlockKind, join_blocks
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 _SHORT_PAGE_CHARS = 1500  # read as a whole
 _SKIPPED_TAGS = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
-_INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
+_INLINE = set(
+    """a abbr acronym b bdi bdo big cite code data del dfn em font hi i img ins kbd label mark nobr output q ref s samp
+    small span strike strong sub sup time tt u var wbr""".split()
+)
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
 _MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its characters
@@ -33,8 +38,8 @@ _BREAK = "\0"  # no page holds one
 _HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
-def html_text(content: bytes) -> tuple[str, str]:
-    """`(title or "", plain text)`. Raises UnreadableFile when there is no page in it."""
+def html_blocks(content: bytes) -> tuple[str, list[Block]]:
+    """`(title or "", blocks)`. Raises UnreadableFile when there is no page in it."""
     import trafilatura
     from lxml import etree, html
 
@@ -50,7 +55,7 @@ def html_text(content: bytes) -> tuple[str, str]:
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     root = page.find("body") if page.find("body") is not None else page
     whole = _walk(root)
-    if len(whole) > _SHORT_PAGE_CHARS:
+    if len(join_blocks(whole)) > _SHORT_PAGE_CHARS:
         article = trafilatura.bare_extraction(deepcopy(page), include_comments=False, fast=True)
         body = getattr(article, "body", None)
         if body is not None:
@@ -160,12 +165,13 @@ def _has_wide_cell(row: "HtmlElement") -> bool:
 
 
 def _read_cells(row: "HtmlElement") -> list[str]:
-    return [" ".join(_walk(cell).split()) for cell in row if cell.tag in _CELLS]
+    return [" ".join(join_blocks(_walk(cell)).split()) for cell in row if cell.tag in _CELLS]
 
 
-def _walk(root: "_Element") -> str:
+def _walk(root: "_Element") -> list[Block]:
     """Blocks in order, "- " before list items, which stay together as one paragraph."""
     blocks: list[str] = []
+    headings: set[int] = set()  # positions in `blocks`
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -194,17 +200,21 @@ def _walk(root: "_Element") -> str:
             if block and not (item and tag == "p"):
                 flush(next_is_item=tag in _ITEMS)
             line.append(element.text or "")
+            first = len(blocks)
             for child in element:
                 visit(child)
             if block:
+                is_item = item
                 flush()
+                if tag in _HEADINGS and not is_item:
+                    headings.update(range(first, len(blocks)))
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
 
     visit(root)
     flush()
-    return "\n\n".join(blocks)
+    return [Block(text, BlockKind.HEADING if i in headings else BlockKind.PROSE) for i, text in enumerate(blocks)]
 
 
 def _divide_at_breaks(text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from as2core.data.blocks import Block, BlockKind
 from as2core.data.table_cells import CELL_END, name_cells
 
 if TYPE_CHECKING:
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
-
-Block = tuple[str, bool]  # the text, and whether it is a program in a fence
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
@@ -36,7 +35,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     The title is the first heading, or ""; where the text begins with it, it is not repeated there.
     """
     blocks: list[str] = []
-    programs: set[int] = set()  # positions in `blocks`
+    kinds: dict[int, BlockKind] = {}  # by position in `blocks`, of what is no prose
     title, depth, marker, fresh = "", 0, "", True
     rows: list[list[str]] = []  # of the table
     is_cell = False
@@ -57,7 +56,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
             rows, is_cell = [], False
         elif token.type in ("fence", "code_block"):
             if token.type == "fence":
-                programs.add(len(blocks))
+                kinds[len(blocks)] = BlockKind.PROGRAM
             blocks.append(token.content.strip("\n"))
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
@@ -73,11 +72,13 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
                     blocks[-1] += f"\n{marker}{words}"
                 marker, fresh = "", False
             else:
+                if id(token) in headings:
+                    kinds[len(blocks)] = BlockKind.HEADING
                 blocks.append(words)
             if token.level == 1 and not title and id(token) in headings:
                 title = words
-    result = [(b, i in programs) for i, b in enumerate(blocks) if b.strip()]
-    return title, result[1:] if len(result) > 1 and result[0] == (title, False) else result
+    result = [Block(b, kinds.get(i, BlockKind.PROSE)) for i, b in enumerate(blocks) if b.strip()]
+    return title, result[1:] if len(result) > 1 and result[0] == (title, BlockKind.HEADING) else result
 
 
 def _join_rows(rows: list[list[str]]) -> list[str]:

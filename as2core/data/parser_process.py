@@ -58,8 +58,8 @@ class ParserProcess:
             if trace := answer.get("trace"):
                 log.warning("parsing %s%s: %s", stem, suffix, trace)
             raise UnreadableFile(error)
-        verbatim = tuple((start, end) for start, end in answer["verbatim"])
-        return Document(stem, answer["title"], answer["text"], "", answer["meta"], verbatim)
+        verbatim, headings = (tuple((start, end) for start, end in answer[key]) for key in ("verbatim", "headings"))
+        return Document(stem, answer["title"], answer["text"], "", answer["meta"], verbatim, headings)
 
     def close(self) -> None:
         with self._lock:
@@ -140,6 +140,7 @@ def _answer(stem: str, suffix: str, content: bytes) -> bytes:
             "text": document.text,
             "meta": dict(document.meta),
             "verbatim": document.verbatim,
+            "headings": document.headings,
         }
     except UnreadableFile as error:
         answer = {"error": str(error)}

@@ -21,7 +21,7 @@ from as2core.errors import As2Error, UnreadableFile
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
-from as2core.text import split_sentences
+from as2core.text import split_document
 from as2core.types import SPLITS, Candidate, Document, Question
 
 KINDS = ("who", "when", "where", "how-many", "why", "how", "definition", "list", "comparison", "what")
@@ -63,7 +63,7 @@ def _parse(r: dict) -> tuple[str, str, str, str, tuple[tuple[str, str], ...]]:
 def build(folder: Path) -> dict[str, list[Question]]:
     """Labelled questions by split. Raises As2Error with every inconsistency, one a line."""
     articles = read_articles(folder)
-    sentences = {slug: [s.text for s in split_sentences(a.text, a.verbatim)] for slug, a in articles.items()}
+    sentences = {slug: [s.text for s in split_document(a)] for slug, a in articles.items()}
     questions = list(read_questions(folder))
     problems = [*_article_problems(articles), *_question_problems(questions, articles, sentences)]
     if problems:

@@ -158,7 +158,7 @@ def replace_document(
             row = rows.pop()
             row.text = piece.text
             row.position, row.paragraph, row.retired = position, piece.paragraph, False
-            row.start, row.end = piece.start, piece.end
+            row.start, row.end, row.heading = piece.start, piece.end, piece.heading
             continue
         name = f"{content.id}-{position}"
         while name in names:
@@ -213,10 +213,10 @@ def load_documents(session: Session, document_ids: Sequence[int]) -> list[Row]:
 
 
 def load_placed_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Row]:
-    """Rows (id, text, document_id, position, title, source, external_id, start, end) of those in use, the document's
-    external id, by document id, then in their order."""
+    """Rows (id, text, document_id, position, title, source, external_id, start, end, heading) of those in use, the
+    document's external id, by document id, then in their order."""
     place = (Sentence.document_id, Sentence.position, Document.title, Document.source, Document.external_id)
-    columns = (Sentence.id, Sentence.text, *place, Sentence.start, Sentence.end)
+    columns = (Sentence.id, Sentence.text, *place, Sentence.start, Sentence.end, Sentence.heading)
     in_use = select(*columns).join(Document, Document.id == Sentence.document_id).where(Sentence.retired.is_(False))
     rows = [row for ids in split_batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
     return sorted(rows, key=lambda row: (row.document_id, row.position))
@@ -241,6 +241,13 @@ def load_texts(session: Session, sentence_ids: Sequence[int]) -> dict[int, str]:
     """By sentence id."""
     texts = select(Sentence.id, Sentence.text)
     return {i: t for ids in split_batches(sentence_ids) for i, t in session.execute(texts.where(Sentence.id.in_(ids)))}
+
+
+def load_headings(session: Session, sentence_ids: Sequence[int]) -> dict[int, str]:
+    """By sentence id, of those that stand below one."""
+    headings = select(Sentence.id, Sentence.heading).where(Sentence.heading != "")
+    batches = split_batches(sentence_ids)
+    return {i: h for ids in batches for i, h in session.execute(headings.where(Sentence.id.in_(ids)))}
 
 
 def load_titles(session: Session, document_ids: Sequence[int]) -> dict[int, str]:

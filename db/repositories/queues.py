@@ -177,6 +177,7 @@ def _scored_candidates() -> Select:
         Sentence.document_id,
         Sentence.position,
         Document.title,
+        Sentence.heading,
         Run.version_id,
         Run.threshold,
         Run.last_exit,

@@ -61,7 +61,7 @@ def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     with (created, kind, question, text, title, document_id, position), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
     question = Question.text.label("question")
-    place = (Document.title, Sentence.document_id, Sentence.position)
+    place = (Document.title, Sentence.heading, Sentence.document_id, Sentence.position)
     labels = (
         select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, people)
         .join(Sentence, Sentence.id == CurrentLabel.sentence_id)

@@ -12,7 +12,7 @@ from app.ui.errors import guard
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import render_tag, show_context
 from app.ui.page import Frame
-from app.ui.text import count, escape, plain
+from app.ui.text import count, escape, name_document, plain
 from as2core.types import LABELS
 
 PAGE_SIZE = 20
@@ -63,7 +63,7 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
         st.html(
             f'<div class="as2-item" data-testid="as2-conflict">'
             f'<p class="why">Conflict {number:,}</p><h2 class="asked" dir="auto">{escape(conflict.question)}</h2>'
-            f"{show_context(conflict.title, before, conflict.text, after)}"
+            f"{show_context(name_document(conflict.title, conflict.heading), before, conflict.text, after)}"
             f'<p class="scores">{labels}</p>{_render_earlier(conflict.earlier)}</div>'
         )
         with st.container():  # in every run, or the buttons below would be drawn anew and lose the focus

@@ -54,8 +54,8 @@ def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribu
     sentence, summary = escape(candidate.text), ""
     if attribution:
         sentence = render_words(candidate.text, attribution)
-        summary = render_summary(candidate.text, name_document(candidate.title), attribution)
-    title = escape(name_document(candidate.title))
+        summary = render_summary(candidate.text, name_document(candidate.title, candidate.heading), attribution)
+    title = escape(name_document(candidate.title, candidate.heading))
     source = f'<p class="as2-source">{title} <span>· sentence {candidate.position + 1}</span></p>'
     text = f'{around[0]} <mark class="{kind}">{sentence}</mark> {around[1]}'
     return f'<p class="as2-passage" dir="auto">{text}</p>{summary}{source}'

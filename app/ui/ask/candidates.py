@@ -10,6 +10,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from app.ask.asking import AskView
 from app.ask.together import describe_disagreement, rank_together
+from app.ui.text import name_document
 from as2core.cascade.trace import CascadeTrace
 from as2core.metrics import to_ranks
 
@@ -50,7 +51,7 @@ def make_table(
                 "together": together.get(i),
                 "differ": "" if generative_rank is None else describe_disagreement(rank, generative_rank),
                 "sentence": candidate.text,
-                "document": candidate.title,
+                "document": name_document(candidate.title, candidate.heading),
                 "by exit": by_exit[i],
                 "dropped": run.stages[dropped[i]].title if dropped[i] >= 0 else "not dropped",
                 "probability": None if dropped[i] >= 0 else float(view.probability[i]),

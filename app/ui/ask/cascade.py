@@ -34,7 +34,7 @@ def draw_cascade(
         "seq": st.session_state.get(_SEQ, 0),
         "chosen": result.get_selection(),
         "correct": [i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT],
-        "answer": f"“{answer.text}” ({name_document(answer.title)}, sentence {answer.position + 1})",
+        "answer": f"“{answer.text}” ({name_document(answer.title, answer.heading)}, sentence {answer.position + 1})",
     }
     script = load_script("ask/replay", "ask/picture", "ask/save", "ask/cascade")
     picture = st.components.v2.component(

@@ -41,7 +41,7 @@ def make_record(view: AskView) -> Record:
         "costs": [layer_flops(trace.lengths[i : i + 1], trace.shape) for i in entry_positions.tolist()],
         "head": head_flops(1, trace.shape),
         "texts": [shorten(c.text, MAX_TEXT_CHARS) for c in candidates],
-        "sources": [f"{name_document(c.title)}, sentence {c.position + 1}" for c in candidates],
+        "sources": [f"{name_document(c.title, c.heading)}, sentence {c.position + 1}" for c in candidates],
         "retrieved": [c.retrieval_rank for c in view.candidates],
         "first": None if first is None else {"title": first.title, "ranks": to_ranks(first.scores).tolist()},
     }

@@ -21,11 +21,11 @@ def render_tag(label: str) -> str:
     return f'<span class="as2-tag {escape(label)}">{escape(label.capitalize())}</span>'
 
 
-def show_context(title: str, before: str, text: str, after: str) -> str:
-    """A sentence marked between its neighbours, below the name of its document, as HTML."""
+def show_context(source: str, before: str, text: str, after: str) -> str:
+    """A sentence marked between its neighbours, below its `source`, as HTML."""
     near = [f'<span class="near">{escape(neighbour)}</span>' for neighbour in (before, after)]
-    source = f'<p class="source">{escape(name_document(title))}</p>'
-    return f'{source}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
+    line = f'<p class="source">{escape(source)}</p>'
+    return f'{line}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
 
 
 def note_kept_apart(item: QueueItem | QuestionItem) -> str:
@@ -61,7 +61,7 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
         <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_kept_apart(item)}
-        {show_context(item.title, item.before, item.text, item.after)}
+        {show_context(name_document(item.title, item.heading), item.before, item.text, item.after)}
         {scores}{peers}</div>"""
     )
     draw_long_question(item)

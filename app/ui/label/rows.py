@@ -130,5 +130,5 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
     current = ' aria-current="true"' if here else ""
     return (
         f'<div class="as2-row{kind}" data-testid="as2-row"{current}><div dir="auto">{escape(row.text)}</div>{flag}'
-        f"<small>{escape(name_document(row.title))} · {' · '.join(parts)}</small>{why}</div>"
+        f"<small>{escape(name_document(row.title, row.heading))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -148,8 +148,10 @@ def render_also(more: Sequence[PinnedSentence]) -> str:
     """The other sentences labelled correct, as HTML."""
     if not more:
         return ""
-    texts = [f"“{escape(shorten(x.sentence.text, MAX_TEXT_CHARS))}” ({escape(name_document(x.sentence.title))})"
-             for x in more[:MAX_MORE]]  # fmt: skip
+    texts = [
+        f"“{escape(shorten(x.text, MAX_TEXT_CHARS))}” ({escape(name_document(x.title, x.heading))})"
+        for x in (pin.sentence for pin in more[:MAX_MORE])
+    ]
     rest = f" and {len(more) - MAX_MORE:,} more" if len(more) > MAX_MORE else ""
     return f" Also labelled correct: {', '.join(texts)}{rest}."
 
