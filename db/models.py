@@ -19,6 +19,7 @@ from sqlalchemy.types import JSON, BigInteger, DateTime, Text, TypeDecorator
 JsonObject: TypeAlias = dict[str, Any]  # what a JSON column holds; its readers know what is in it
 WITHDRAWN = "withdrawn"
 ASKED = "asked"  # the origin of a question typed on Ask
+NO_TEXT = text("''")
 # No id is used twice: an index file left behind must not be taken for another corpus's, nor a label for a sentence that
 # is gone land on another.
 NO_ID_TWICE = {"sqlite_autoincrement": True}
@@ -95,8 +96,8 @@ class Corpus(Entity):
     digest: Mapped[str] = mapped_column(default="")
     rules: Mapped[JsonObject | None]
     automatic: Mapped[JsonObject | None]
-    synonyms: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    dismissed_words: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    synonyms: Mapped[str] = mapped_column(default="", server_default=NO_TEXT)
+    dismissed_words: Mapped[str] = mapped_column(default="", server_default=NO_TEXT)
     search_changed: Mapped[datetime | None]
 
 
@@ -136,7 +137,7 @@ class Sentence(Base):
     end: Mapped[int]
     text: Mapped[str]
     text_key: Mapped[int] = mapped_column(BigInteger, default=_key_of_row)
-    heading: Mapped[str] = mapped_column(default="", server_default="")
+    heading: Mapped[str] = mapped_column(default="", server_default=NO_TEXT)
     retired: Mapped[bool] = mapped_column(default=False)
 
 
@@ -280,9 +281,9 @@ class LabelEvent(Entity):
     shown_rank: Mapped[int | None]
     scores_visible: Mapped[bool] = mapped_column(default=False)
     queue: Mapped[str] = mapped_column(default="")
-    act: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    act: Mapped[str] = mapped_column(default="", server_default=NO_TEXT)
     control: Mapped[bool] = mapped_column(default=False, server_default=false())
-    arm: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    arm: Mapped[str] = mapped_column(default="", server_default=NO_TEXT)
     model_says: Mapped[bool | None]
     guideline: Mapped[int] = mapped_column(default=0, server_default="0")
     chance: Mapped[float | None]

@@ -131,7 +131,7 @@ def list_candidates(
     ranks = {position: rank for rank, position in enumerate(view.trace.ranking().tolist(), 1)}
     dropped = run.dropped_at()
     pins = {x.sentence.sentence_id: x.pin for x in (*arrangement.top, *arrangement.bottom)}
-    names = ("text", "title", "document_id", "sentence_id", "retrieval_rank", "label")
+    names = ("text", "title", "heading", "document_id", "sentence_id", "retrieval_rank", "label")
 
     def describe(sentence: "RetrievedSentence", position: int | None) -> dict[str, object]:
         pin = pins.get(sentence.sentence_id)
@@ -186,7 +186,9 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
     first, position = arrangement.sentence(view), arrangement.first
     own, probability = view.candidates[arrangement.own], 0.0 if position is None else float(view.probability[position])
     place = places.get(first.sentence_id)
-    title = f"{first.title} ({place.source})" if place is not None and place.source else first.title
+    title = " > ".join(filter(None, (first.title, first.heading)))
+    if place is not None and place.source:
+        title += f" ({place.source})"
     context = " ".join(part for part in (first.before, f"[{first.text}]", first.after) if part)
     if arrangement.top:
         pin = arrangement.top[0].pin

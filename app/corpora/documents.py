@@ -53,6 +53,7 @@ class SentenceInDocument:
     external_id: str
     start: int
     end: int
+    heading: str
 
 
 def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int | None = 100) -> list[DocumentView]:

@@ -9,7 +9,7 @@ import pytest
 from as2core.data.documents import SUFFIXES, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
-from as2core.text import split_sentences
+from as2core.text import split_document, split_sentences
 
 
 def one(name, data):
@@ -129,6 +129,43 @@ PROGRAM = """def f(x):
     # Strip it. Then go.
 
     return x.strip()"""
+
+
+SECTIONS = {
+    "labels.md": """# Labels
+
+Give one.
+
+## 2.1. To undo a label. Or two
+
+Press z. Press it again.
+
+### Labels
+
+Many labels.
+
+## %s
+
+End.
+""",
+    "labels.html": "<title>Labels - Manual</title><h1>Labels</h1><p>Give one.</p><div><h2><a></a>2.1. To <acronym>undo"
+    "</acronym> a label. Or two</h2></div><p>Press z. Press it again.</p><h3>Labels</h3><p>Many labels.</p><h2>%s</h2>"
+    "<p>End.</p>",
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_sentence_knows_the_heading_of_its_section(name):
+    sentences = split_document(one(name, SECTIONS[name] % ("Prose set in large type. " * 9)))
+    undo = "To undo a label. Or two"
+    assert [(s.text, s.heading) for s in sentences if s.text != "Labels"][:-2] == [
+        ("Give one.", ""),
+        (f"2.1. {undo}", ""),
+        ("Press z.", undo),
+        ("Press it again.", undo),
+        ("Many labels.", ""),
+    ]
+    assert (sentences[-1].text, sentences[-1].heading) == ("End.", "")
 
 
 def test_a_program_in_a_fence_is_one_block_and_one_sentence():

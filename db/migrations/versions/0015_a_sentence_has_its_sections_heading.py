@@ -10,4 +10,4 @@ down_revision = "0014"
 
 
 def upgrade() -> None:
-    op.add_column("sentence", sa.Column("heading", sa.String(), nullable=False, server_default=sa.text("''")))
+    op.add_column("sentence", sa.Column("heading", sa.Text(), nullable=False, server_default=sa.text("''")))

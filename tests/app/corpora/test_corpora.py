@@ -17,7 +17,7 @@ from app.exchange import starter as starter_module
 from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, ensure_starter
 from app.jobs import queue
 from app.labels import annotation, consensus
-from app.ranking import retrieval
+from app.ranking import retrieval, scoring
 from app.workbench import audit_log, people
 from as2core.errors import As2Error
 from as2core.types import Progress
@@ -117,6 +117,26 @@ def test_labels_survive_a_change_of_their_document(wb, towers, ann):
     assert corpora.get_corpus(wb, towers.id).labels == 1
 
 
+MANUAL = b"# Labels\n\nOne key gives one.\n\n## %s\n\nPress the key z for it."
+
+
+def test_a_sentence_is_ranked_and_exported_below_the_heading_of_its_section(wb, towers, ann):
+    ingestion.ingest(wb, towers.id, [("labels.md", MANUAL % b"Undo")])
+    asked = asking.ask(wb, towers.id, "Which key is for undo?")
+    [sentence] = [c for c in asked.candidates if c.text == "Press the key z for it."]
+    assert (sentence.title, sentence.heading) == ("Labels", "Undo")
+    assert scoring.as_candidates([sentence])[0].titled_text == "Labels: Undo: Press the key z for it."
+    pair = {"question_id": asked.question_id, "sentence_id": sentence.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+
+    assert ingestion.ingest(wb, towers.id, [("labels.md", MANUAL % b"Undo")]).unchanged == 1
+    assert ingestion.ingest(wb, towers.id, [("labels.md", MANUAL % b"Take back")]).updated == 1
+    [placed] = documents.load_sentences(wb, [sentence.sentence_id])
+    assert placed.heading == "Take back"
+    [question] = exports.load_labelled_questions(wb, towers.id)
+    assert [c.heading for c in question.candidates if c.label == 1] == ["Take back"]
+
+
 def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, towers, tmp_path):
     files = [
         ("broken.pdf", b"this is no PDF"),
@@ -151,14 +171,14 @@ def test_a_document_with_many_blanks_after_a_stop_goes_in_with_its_batch(wb, tow
     assert (done.added, done.failed) == (2, ())
 
 
-@pytest.mark.parametrize("step", ["split_sentences", "read_documents"])
+@pytest.mark.parametrize("step", ["split_document", "read_documents"])
 def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb, towers, monkeypatch, step):
     work = getattr(ingestion, step)
 
-    def fail_on_bad(text, *args, **kwargs):
-        if "bad" in text:
+    def fail_on_bad(source, *args, **kwargs):
+        if "bad" in str(source):
             raise IndexError("string index out of range")
-        return work(text, *args, **kwargs)
+        return work(source, *args, **kwargs)
 
     monkeypatch.setattr(ingestion, step, fail_on_bad)
     files = [("good.txt", b"Good."), ("bad.txt", b"This is bad."), ("fine.txt", b"Fine.")]

@@ -1,5 +1,7 @@
 """Foreign text reaches the page as text."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.labels.items import ListRow, QuestionItem
@@ -55,10 +57,13 @@ def test_counts_have_their_plural_and_their_thousands():
 def test_a_sentence_of_a_document_without_a_title_says_so():
     sentence = RetrievedSentence(1, "It is 330 metres high.", "", 1, 2, "", "", 1)
     assert '<p class="as2-source">Untitled document <span>· sentence 3</span></p>' in render_context(sentence)
+    below_heading = replace(sentence, title="Tower", heading="Size & <age>")
+    assert '"as2-source">Tower › Size &amp; &lt;age&gt; <span>' in render_context(below_heading)
     row = ListRow(
         sentence_id=1,
         text=sentence.text,
         title="",
+        heading="",
         rank=None,
         probability=None,
         generative_rank=None,

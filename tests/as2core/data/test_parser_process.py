@@ -26,7 +26,7 @@ def find_child(parser):
 
 def test_a_document_is_parsed_as_in_this_process(parser):
     for suffix, content in (
-        (".md", b"---\ntitle: A\nby: me\n---\n# Head\n\nSome *text*."),
+        (".md", b"---\ntitle: A\nby: me\n---\n# Head\n\nSome *text*.\n\n## Part\n\n```\nrun()\n```"),
         (".html", "<html><head><title>T</title></head><body><p>Gr\u00fc\u00dfe.</p></body></html>".encode()),
     ):
         assert parser.parse("a/b\ud800", suffix, content) == parse_single("a/b\ud800", suffix, content)
