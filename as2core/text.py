@@ -13,13 +13,14 @@ import re
 import sys
 import threading
 import unicodedata
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from as2core.types import Document, Sentence, Span
+from as2core.types import Document, Heading, Sentence, Span
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -77,7 +78,7 @@ _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
-_SECTION_NUMBER = re.compile(r"^(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 "
+_SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
 _LATIN_STOPS = ".!?\u2026"  # the others need no space after them
@@ -142,16 +143,25 @@ def find_words(text: str) -> list[tuple[int, int]]:
 
 
 def split_document(document: Document) -> list[Sentence]:
-    """The sentences of a document, each with its section's heading, without the number before it. A heading that
-    repeats words of the document's title says nothing more, and none stands above a heading."""
-    sentences, headings = [], iter(document.headings)
-    heading, (start, end) = "", next(headings, (sys.maxsize, sys.maxsize))
-    for s in split_sentences(document.text, sorted((*document.verbatim, *document.headings))):
-        while s.start >= end:
-            heading = _clean_heading(document.text[start:end], document.title)
-            start, end = next(headings, (sys.maxsize, sys.maxsize))
-        sentences.append(replace(s, heading=heading) if heading and s.start < start else s)
+    """The sentences of a document, each with its section's heading, without the number before it; a heading itself
+    has the one above it. One that repeats words of the document's title says nothing more, and is left out."""
+    sentences, following = [], deque(document.headings)
+    above: dict[int, str] = {}  # level -> the heading in force
+    spans = sorted((*document.verbatim, *((h.start, h.end) for h in document.headings)))
+    for s in split_sentences(document.text, spans):
+        while following and s.start >= following[0].end:
+            _enter_section(above, following.popleft(), document)
+        level = following[0].level if following and s.start >= following[0].start else sys.maxsize
+        heading = next((h for at, h in reversed(above.items()) if at < level), "")
+        sentences.append(replace(s, heading=heading) if heading else s)
     return sentences
+
+
+def _enter_section(above: dict[int, str], heading: Heading, document: Document) -> None:
+    """`above` stays in the order of the levels."""
+    for level in [level for level in above if level >= heading.level]:
+        del above[level]
+    above[heading.level] = _clean_heading(document.text[heading.start : heading.end], document.title)
 
 
 def _clean_heading(heading: str, title: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
@@ -105,10 +105,18 @@ class Sentence:
     heading: str = ""
 
 
+class Heading(NamedTuple):
+    """Where a section's heading begins and ends in its document's text, and its level: 1 for the highest."""
+
+    start: int
+    end: int
+    level: int
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document: plain text, paragraphs divided by a blank line. `verbatim`: the (start, end) of what is no prose, as
-    a program; it is not split into sentences. `headings`: those of the sections' headings."""
+    a program; it is not split into sentences. `headings`: those of its sections."""
 
     id: str
     title: str
@@ -116,7 +124,7 @@ class Document:
     source: str = ""
     meta: dict[str, str] = field(default_factory=dict)
     verbatim: tuple[Span, ...] = ()
-    headings: tuple[Span, ...] = ()
+    headings: tuple[Heading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

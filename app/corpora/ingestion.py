@@ -6,6 +6,7 @@ Documents are stored in batches of one transaction each and indexed right after 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from as2core.data.documents import ParseSingle, clean_file_name, describe_fault,
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import As2Error, UnreadableFile
 from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some, split_document
-from as2core.types import Document, OnProgress, Progress, Sentence, Span
+from as2core.types import Document, Heading, OnProgress, Progress, Sentence
 from db.models import Corpus
 from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
@@ -333,7 +334,7 @@ def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sente
     return pieces
 
 
-def hash_content(title: str, text: str, headings: Sequence[Span] = ()) -> str:
+def hash_content(title: str, text: str, headings: Sequence[Heading] = ()) -> str:
     """Without headings it is that of releases that knew none, so that what they stored is recognised."""
-    parts = (title, text, str(headings)) if headings else (title, text)
+    parts = (title, text, json.dumps(headings)) if headings else (title, text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,10 +1,10 @@
 """What a parser makes of a document: its paragraphs in order, and which of them are headings or programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from as2core.types import Span
+from as2core.types import Heading, Span
 
 BLOCK_END = "\n\n"
 
@@ -14,20 +14,30 @@ class BlockKind(Enum):
 
 
 class Block(NamedTuple):
+    """`level` is a heading's, 1 for the highest."""
+
     text: str
     kind: BlockKind = BlockKind.PROSE
+    level: int = 0
 
 
 def join_blocks(blocks: Sequence[Block]) -> str:
     return BLOCK_END.join(block.text for block in blocks)
 
 
-def locate_blocks(blocks: Sequence[Block], kind: BlockKind) -> tuple[Span, ...]:
-    """Where the blocks of that kind stand in the text that `join_blocks` makes of all."""
-    spans, start = [], 0
+def locate_programs(blocks: Sequence[Block]) -> tuple[Span, ...]:
+    """Where they stand in the text that `join_blocks` makes of all."""
+    return tuple(span for block, span in _locate(blocks) if block.kind is BlockKind.PROGRAM)
+
+
+def locate_headings(blocks: Sequence[Block]) -> tuple[Heading, ...]:
+    """Where they stand in the text that `join_blocks` makes of all."""
+    return tuple(Heading(*span, block.level) for block, span in _locate(blocks) if block.kind is BlockKind.HEADING)
+
+
+def _locate(blocks: Sequence[Block]) -> Iterator[tuple[Block, Span]]:
+    start = 0
     for block in blocks:
         end = start + len(block.text)
-        if block.kind is kind:
-            spans.append((start, end))
+        yield block, (start, end)
         start = end + len(BLOCK_END)
-    return tuple(spans)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.blocks import Block, BlockKind, join_blocks, locate_blocks
+from as2core.data.blocks import Block, join_blocks, locate_headings, locate_programs
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import front_matter, markdown_blocks
@@ -107,15 +107,14 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     else:
         text = decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
-    blocks = [Block(text, kind) for block, kind in blocks if (text := clean_text(block).strip())]
+    blocks = [b._replace(text=text) for b in blocks if (text := clean_text(b.text).strip())]
     text = join_blocks(blocks) or clean_text(text)
     if suffix == ".txt":
         text = join_divided_words(text)
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    verbatim, headings = (locate_blocks(blocks, kind) for kind in (BlockKind.PROGRAM, BlockKind.HEADING))
-    return Document(stem, title, text, "", meta, verbatim, headings)
+    return Document(stem, title, text, "", meta, locate_programs(blocks), locate_headings(blocks))
 
 
 def describe_fault(error: Exception) -> str:

@@ -28,6 +28,7 @@ _INLINE = set(
     small span strike strong sub sup time tt u var wbr""".split()
 )
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_BOX_NAMES = {"note", "tip", "important", "warning", "caution"}  # of a box in a section; what follows is not in it
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
 _MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its characters
@@ -171,7 +172,7 @@ def _read_cells(row: "HtmlElement") -> list[str]:
 def _walk(root: "_Element") -> list[Block]:
     """Blocks in order, "- " before list items, which stay together as one paragraph."""
     blocks: list[str] = []
-    headings: set[int] = set()  # positions in `blocks`
+    headings: dict[int, int] = {}  # position in `blocks` -> level
     line: list[str] = []
     item = False
     cells = 0  # that are open
@@ -207,14 +208,17 @@ def _walk(root: "_Element") -> list[Block]:
                 is_item = item
                 flush()
                 if tag in _HEADINGS and not is_item:
-                    headings.update(range(first, len(blocks)))
+                    at = (i for i in range(first, len(blocks)) if blocks[i].lower() not in _BOX_NAMES)
+                    headings.update(dict.fromkeys(at, int(tag[1])))
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")
 
     visit(root)
     flush()
-    return [Block(text, BlockKind.HEADING if i in headings else BlockKind.PROSE) for i, text in enumerate(blocks)]
+    return [
+        Block(text, BlockKind.HEADING, headings[i]) if i in headings else Block(text) for i, text in enumerate(blocks)
+    ]
 
 
 def _divide_at_breaks(text: str) -> Iterator[str]:

@@ -35,12 +35,13 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     The title is the first heading, or ""; where the text begins with it, it is not repeated there.
     """
     blocks: list[str] = []
-    kinds: dict[int, BlockKind] = {}  # by position in `blocks`, of what is no prose
+    levels: dict[int, int] = {}  # of headings, by position in `blocks`
+    programs: set[int] = set()  # positions in `blocks`
     title, depth, marker, fresh = "", 0, "", True
     rows: list[list[str]] = []  # of the table
     is_cell = False
     tokens = _make_parser().parse(text)
-    headings = {id(inner) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
+    headings = {id(inner): int(opening.tag[1]) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             depth, fresh = depth + 1, fresh or depth == 0
@@ -56,7 +57,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
             rows, is_cell = [], False
         elif token.type in ("fence", "code_block"):
             if token.type == "fence":
-                kinds[len(blocks)] = BlockKind.PROGRAM
+                programs.add(len(blocks))
             blocks.append(token.content.strip("\n"))
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
@@ -73,12 +74,19 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
                 marker, fresh = "", False
             else:
                 if id(token) in headings:
-                    kinds[len(blocks)] = BlockKind.HEADING
+                    levels[len(blocks)] = headings[id(token)]
                 blocks.append(words)
             if token.level == 1 and not title and id(token) in headings:
                 title = words
-    result = [Block(b, kinds.get(i, BlockKind.PROSE)) for i, b in enumerate(blocks) if b.strip()]
-    return title, result[1:] if len(result) > 1 and result[0] == (title, BlockKind.HEADING) else result
+    result = [_make_block(b, i in programs, levels.get(i)) for i, b in enumerate(blocks) if b.strip()]
+    repeats_title = len(result) > 1 and result[0].text == title and result[0].kind is BlockKind.HEADING
+    return title, result[1:] if repeats_title else result
+
+
+def _make_block(text: str, is_program: bool, level: int | None) -> Block:
+    if level is not None:
+        return Block(text, BlockKind.HEADING, level)
+    return Block(text, BlockKind.PROGRAM if is_program else BlockKind.PROSE)
 
 
 def _join_rows(rows: list[list[str]]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import IO
 
 from as2core.data.documents import describe_fault, parse_single
 from as2core.errors import UnreadableFile
-from as2core.types import Document
+from as2core.types import Document, Heading
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,8 @@ class ParserProcess:
             if trace := answer.get("trace"):
                 log.warning("parsing %s%s: %s", stem, suffix, trace)
             raise UnreadableFile(error)
-        verbatim, headings = (tuple((start, end) for start, end in answer[key]) for key in ("verbatim", "headings"))
+        verbatim = tuple((start, end) for start, end in answer["verbatim"])
+        headings = tuple(Heading(*values) for values in answer["headings"])
         return Document(stem, answer["title"], answer["text"], "", answer["meta"], verbatim, headings)
 
     def close(self) -> None:

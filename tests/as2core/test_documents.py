@@ -168,6 +168,19 @@ def test_a_sentence_knows_the_heading_of_its_section(name):
     assert (sentences[-1].text, sentences[-1].heading) == ("End.", "")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.md", "# X\n\n## B.3. Keys\n\n### Undo\n\nPress z.\n\n## Mouse\n\nClick."),
+        ("x.html", "<h2>B.3. Keys</h2><h3>Undo</h3><div><h3>Note</h3><p>Press z.</p></div><h2>Mouse</h2><p>Click.</p>"),
+    ],
+)
+def test_a_heading_stands_below_the_one_above_it_and_a_note_is_no_section(name, text):
+    headings = {s.text: s.heading for s in split_document(one(name, text))}
+    headings.pop("Note", None)
+    assert headings == {"B.3. Keys": "", "Undo": "Keys", "Press z.": "Undo", "Mouse": "", "Click.": "Mouse"}
+
+
 def test_a_program_in_a_fence_is_one_block_and_one_sentence():
     document = one("x.md", f"It strips.\n\n```python\n{PROGRAM}\n```\n\nThat is all. Really.")
     assert [document.text[a:b] for a, b in document.verbatim] == [PROGRAM]
