@@ -13,7 +13,7 @@ Span: TypeAlias = tuple[int, int]
 CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")  # that an annotator gives a pair
 SPLITS = ("train", "dev", "test")  # parts of a divided set
 MAX_TEXT_CHARS = 100_000  # of a query or a document that a program sends; what comes after is not read
-MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence, and as many of a heading
+MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Candidate:
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
     it. `annotations` are the labels of each annotator, as (name, one of LABELS); `verdict` is what settled a
-    conflict among them; `label` is what that comes to. `heading` is that of its section of the document.
+    conflict among them; `label` is what that comes to.
     """
 
     id: str
@@ -41,7 +41,6 @@ class Candidate:
     grade: int | None = None
     annotations: tuple[tuple[str, str], ...] = ()
     verdict: Verdict | None = None
-    heading: str = ""
 
     @property
     def relevance(self) -> int | None:
@@ -51,12 +50,10 @@ class Candidate:
 
     @property
     def titled_text(self) -> str:
-        """The text for rankers that read text: the sentence after its document's title and its section's heading, where
-        these are known. A sentence often leaves out its subject."""
-        if not (self.title or self.heading):
-            return self.text
-        names = (" ".join(name.split()[:MAX_TITLE_WORDS]) for name in (self.title, self.heading))
-        return ": ".join((*filter(None, names), self.text))
+        """The text for rankers that read text: the sentence after its document's title, where that is known. A sentence
+        often leaves out its subject."""
+        title = " ".join(self.title.split()[:MAX_TITLE_WORDS])
+        return f"{title}: {self.text}" if title else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,8 @@ class Question:
     split: str = field(default="", kw_only=True)
 
     def drop_titles(self) -> Self:
-        """The question with candidates without titles and headings."""
-        return replace(self, candidates=tuple(replace(c, title="", heading="") for c in self.candidates))
+        """The question with candidates without titles."""
+        return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
 
     @property
     def has_titles(self) -> bool:

@@ -1,7 +1,7 @@
 """What it brings to read each sentence after its section's heading, on four manuals.
 
     apt-get install debian-faq git-doc postgresql-doc-15 debian-handbook   # of Debian 12
-    python benchmarks/section_headings.py          prints the table and writes it to docs/results.md; 10 minutes
+    python benchmarks/section_headings.py          prints the table and writes it to docs/results.md; 6 minutes
     python benchmarks/section_headings.py --tiny   a few questions, to see that it runs; writes nothing
 
 The 140 questions in section_headings.json were written for sentences drawn at random, 35 for each manual, as somebody
@@ -18,12 +18,13 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2s
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.retrieval.passages import split_passages
+from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence, split_passages
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_document
 from as2core.types import Candidate, Document, Question, Sentence
@@ -45,17 +46,33 @@ CASCADE = "cascade:drop_ratio=0"
 CANDIDATES = 100
 TIMED_QUESTIONS, REPEATS = 20, 5
 
-Score = Callable[[str, Sequence[Candidate]], np.ndarray]
 Pages = Mapping[str, tuple[Document, list[Sentence]]]  # by id
+Headings = Mapping[tuple[str, str], str]  # by question and candidate's id
 
 
 class Reading:
-    """A ranker by what stands before each sentence."""
+    """The mean of a ranker's scores over what may stand before a sentence, each text scored once."""
 
     name = "cascade"
+    _scores: ClassVar[dict[tuple[str, str], float]] = {}
 
-    def __init__(self, score: Score) -> None:
-        self.score = score
+    def __init__(self, ranker: Ranker, *choices: Headings) -> None:
+        self._ranker, self._choices = ranker, choices
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return np.mean([self._score(question, prepend(question, candidates, x)) for x in self._choices], axis=0)
+
+    def _score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+        new = [c for c in candidates if (question, c.titled_text) not in self._scores]
+        for c, score in zip(new, self._ranker.score(question, new), strict=True):
+            self._scores[question, c.titled_text] = float(score)
+        return [self._scores[question, c.titled_text] for c in candidates]
+
+
+def prepend(question: str, candidates: Sequence[Candidate], headings: Headings) -> list[Candidate]:
+    """The heading between the title and the sentence, where there is one."""
+    names = [headings.get((question, c.id)) for c in candidates]
+    return [replace(c, text=f"{name}: {c.text}") if name else c for name, c in zip(names, candidates, strict=True)]
 
 
 def main() -> None:
@@ -64,31 +81,33 @@ def main() -> None:
     tiny = parser.parse_args().tiny
     record = json.loads(LABELS.read_text())
     questions: dict[str, list[Question]] = {}
-    recalls: list[tuple[float, float]] = []
-    headings: list[str] = []
+    headings: dict[tuple[str, str], str] = {}
     for name, files in record["manuals"].items():
-        pages = read_pages(files)
-        headings += sorted({s.heading for _, sentences in pages.values() for s in sentences if s.heading})
         own = [q for q in record["questions"] if q["manual"] == name][: 3 if tiny else None]
-        questions[name], recall = find_candidates(pages, own)
-        recalls += recall
-    ways = make_ways(get(CASCADE), headings)
-    results = {w: {n: evaluate(way, qs) for n, qs in questions.items()} for w, way in ways.items()}
-    answerable = sum(bool(q.positives) for qs in questions.values() for q in qs)
+        questions[name] = find_candidates(read_pages(files), own, headings)
+    asked = [q for qs in questions.values() for q in qs]
+    names = sorted(set(headings.values()))
+    others = {place: random.Random(f"{place[0]} {name}").choice(names) for place, name in headings.items()}
+    ways: dict[str, tuple[Headings, ...]] = {
+        "title": ({},),
+        "title and heading": (headings,),
+        "title and another heading": (others,),
+        "mean of the first two": ({}, headings),
+    }
+    cascade = get(CASCADE)
+    results = {w: {n: evaluate(Reading(cascade, *x), qs) for n, qs in questions.items()} for w, x in ways.items()}
     lines = [
         "## Each sentence read after its section's heading",
         "",
         "Printed and written by `python benchmarks/section_headings.py`, which says how. Of the code of "
-        f"{describe_code()}. AP by manual of the {answerable} questions of {len(recalls)} that have a correct candidate; "
-        "differences from the title alone, over all, with their 95 % intervals over questions.",
+        f"{describe_code()}. AP by manual of the {sum(bool(q.positives) for q in asked)} questions of {len(asked)} with "
+        "a correct candidate; differences from the title alone, over all, with their 95 % intervals over questions.",
         "",
         f"| read before the sentence | {' | '.join(questions)} | all | AP, difference | P@1, difference |",
         "|---" * (len(questions) + 4) + "|",
         *(make_row(way, results[way], results["title"]) for way in ways),
         "",
-        describe_recall(recalls),
-        "",
-        describe_time(ways, [q for qs in questions.values() for q in qs], 1 if tiny else REPEATS),
+        describe_time(cascade, asked, headings, 1 if tiny else REPEATS),
         "",
     ]
     text = "\n".join(lines)
@@ -98,77 +117,46 @@ def main() -> None:
 
 
 def read_pages(files: Sequence[str]) -> Pages:
-    if missing := [str(MANUALS / f) for f in files if not (MANUALS / f).exists()]:
-        raise SystemExit(f"not at hand: {missing[0]} and {len(missing) - 1} more; install the packages named in --help")
+    if missing := [f for f in files if not (MANUALS / f).exists()]:
+        raise SystemExit(
+            f"not at hand: {len(missing)} pages such as {missing[0]}; --help names the packages to install"
+        )
     documents = (d for f in files for d in read_documents(MANUALS / f))
     return {d.id: (d, split_document(d)) for d in documents}
 
 
 def find_candidates(
-    pages: Pages, records: Sequence[Mapping[str, object]]
-) -> tuple[list[Question], list[tuple[float, float]]]:
-    """The questions with the candidates of an index that has headings; and of each the share of its correct sentences
-    among these, without headings in the index and with them."""
-    bare = {i: (d, [replace(s, heading="") for s in sentences]) for i, (d, sentences) in pages.items()}
-    questions, recalls = [], []
+    pages: Pages, records: Sequence[Mapping[str, Any]], headings: dict[tuple[str, str], str]
+) -> list[Question]:
+    """The questions; the headings of their candidates are added to `headings`."""
+    questions = []
     with TemporaryDirectory() as folder:
-        indexes = [(p, make_index(Path(folder) / f"{i}.db", p)) for i, p in enumerate((bare, pages))]
-        for i, record in enumerate(records):
-            correct, text = set(record["correct"]), str(record["question"])
-            found = [search(p, index, text) for p, index in indexes]
-            shares = [len(correct & {digest(s.text) for _, s in sentences}) / len(correct) for sentences in found]
+        index = SqliteIndex(Path(folder) / "index.db")
+        index.upsert_docs([(i, split_passages(i, sentences, title=d.title)) for i, (d, sentences) in pages.items()])
+        for number, record in enumerate(records):
+            sentences = search(pages, index, record["question"])
             candidates = tuple(
-                Candidate(str(n), s.text, int(digest(s.text) in correct), d.title, heading=s.heading)
-                for n, (d, s) in enumerate(found[1])
+                Candidate(str(n), s.text, int(digest(s.text) in record["correct"]), d.title)
+                for n, (d, s) in enumerate(sentences)
             )
-            questions.append(Question(f"{record['manual']}-{i}", text, candidates))
-            recalls.append((shares[0], shares[1]))
-        for _, index in indexes:
-            index.close()
-    return questions, recalls
-
-
-def make_index(path: Path, pages: Pages) -> SqliteIndex:
-    index = SqliteIndex(path)
-    index.upsert_docs([(i, split_passages(i, sentences, title=d.title)) for i, (d, sentences) in pages.items()])
-    return index
+            questions.append(Question(f"{record['manual']}-{number}", record["question"], candidates))
+            headings |= {(record["question"], str(n)): s.heading for n, (_, s) in enumerate(sentences) if s.heading}
+        index.close()
+    return questions
 
 
 def search(pages: Pages, index: SqliteIndex, question: str) -> list[tuple[Document, Sentence]]:
+    """The first sentences of the passages that have the question's words, best passage first."""
     places: dict[tuple[str, int], None] = {}
     for hit in index.search_words(question, CANDIDATES):
-        first = int(hit.passage_id.rsplit(":", 2)[1])
-        places |= dict.fromkeys((hit.doc_id, p) for p in range(first, first + 5) if p < len(pages[hit.doc_id][1]))
-    return [(pages[i][0], pages[i][1][p]) for i, p in list(places)[:CANDIDATES]]
+        first = find_first_sentence(hit.passage_id)
+        last = min(first + PASSAGE_SENTENCES, len(pages[hit.doc_id][1]))
+        places |= dict.fromkeys((hit.doc_id, position) for position in range(first, last))
+    return [(pages[i][0], pages[i][1][position]) for i, position in list(places)[:CANDIDATES]]
 
 
 def digest(text: str) -> str:
     return blake2s("".join(text.split()).encode(), digest_size=6).hexdigest()
-
-
-def make_ways(cascade: Ranker, headings: Sequence[str]) -> dict[str, Reading]:
-    scores: dict[tuple[str, str], float] = {}
-
-    def score(question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Each text once."""
-        new = [c for c in candidates if (question, c.titled_text) not in scores]
-        for c, value in zip(new, cascade.score(question, new), strict=True):
-            scores[question, c.titled_text] = float(value)
-        return np.array([scores[question, c.titled_text] for c in candidates], np.float32)
-
-    def read_title(question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        return score(question, [replace(c, heading="") for c in candidates])
-
-    def read_other(question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        draws = random.Random(question)
-        names = {c.heading: draws.choice(headings) for c in candidates}
-        return score(question, [replace(c, heading=names[c.heading] if c.heading else "") for c in candidates])
-
-    def read_twice(question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        return (read_title(question, candidates) + score(question, candidates)) / 2
-
-    ways = {"title": read_title, "title and heading": score, "title and another heading": read_other}
-    return {name: Reading(way) for name, way in ways.items()} | {"mean of the first two": Reading(read_twice)}
 
 
 def make_row(way: str, by_manual: Mapping[str, Evaluation], base: Mapping[str, Evaluation]) -> str:
@@ -187,24 +175,13 @@ def join(by_manual: Mapping[str, Evaluation], measure: str) -> dict[str, float]:
     return {qid: value for e in by_manual.values() for qid, value in e.per_question[measure].items()}
 
 
-def describe_recall(recalls: Sequence[tuple[float, float]]) -> str:
-    bare, full = np.array(recalls).T
-    test = paired_test(*({str(i): float(x) for i, x in enumerate(shares)} for shares in (full, bare)))
-    return (
-        f"Of the correct sentences, {full.mean():.1%} are among the {CANDIDATES} candidates where the passages of the "
-        f"index have headings, and {bare.mean():.1%} where they have none ({test.difference:+.3f}, {test.low:+.3f} to "
-        f"{test.high:+.3f})."
-    ).replace("%", " %")
-
-
-def describe_time(ways: Mapping[str, Reading], questions: Sequence[Question], repeats: int) -> str:
-    cascade = get(CASCADE)
+def describe_time(ranker: Ranker, questions: Sequence[Question], headings: Headings, repeats: int) -> str:
     ratios = []
     for q in questions[:: max(1, len(questions) // TIMED_QUESTIONS)] * repeats:
         seconds = []
-        for candidates in ([replace(c, heading="") for c in q.candidates], q.candidates):
+        for candidates in (q.candidates, prepend(q.text, q.candidates, headings)):
             started = time.perf_counter()
-            cascade.score(q.text, candidates)
+            ranker.score(q.text, candidates)
             seconds.append(time.perf_counter() - started)
         ratios.append(seconds[1] / seconds[0])
     return (

@@ -192,7 +192,7 @@ def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pai
         job.progress(len(features) / len(usable), f"{len(features)} labels read")
         rows = list(group)
         question = synonyms.expand(rows[0].question)
-        texts = [Candidate(str(r.sentence_id), r.text, title=r.title, heading=r.heading) for r in rows]
+        texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
         key = make_key(*models, question, *(c.titled_text for c in texts))
         if (entry := cache.get_bytes([key]).get(key)) is not None:
             values = np.frombuffer(entry).reshape(len(texts), -1)

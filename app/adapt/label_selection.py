@@ -131,13 +131,7 @@ def load(
             sample = _draw_negatives(group[0].qid, open_indices, number, seed)
             usable = [r for i, r in enumerate(usable) if i in sample or values.get(r.sentence_id) is not None]
         candidates = tuple(
-            Candidate(
-                ids.get((question_id, r.sentence_id), r.candidate),
-                r.text,
-                values.get(r.sentence_id),
-                r.title,
-                heading=r.heading,
-            )
+            Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
             for r in usable
         )
         return consensus.LabelledQuestion.build(group[0], candidates, own, labels)

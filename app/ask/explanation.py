@@ -33,7 +33,7 @@ def attribute_score(wb: Workbench, view: AskView, position: int) -> Attribution:
     """What each word of the candidate's sentence adds to its final score. Raises DamagedModel, UnknownVersion."""
     ranker = scoring.as_cascade(loading.load_version(wb, view.version))
     [candidate] = scoring.as_candidates([view.candidates[position]])
-    key = ("score", view.expanded_question, candidate.titled_text)
+    key = ("score", view.expanded_question, candidate.title, candidate.text)
     return _explanations.get_or_compute(ranker, key, lambda: ranker.attribute(view.expanded_question, candidate))
 
 

@@ -229,7 +229,7 @@ def _list_questions(s: Session, corpus_id: int) -> list[tuple[int, str, list[Can
     rows = question_rows.list_candidate_rows(s, corpus_id)
     return [
         (question_id, group[0].question, [
-            Candidate(str(r.sentence_id), r.text, title=r.title, heading=r.heading)
+            Candidate(str(r.sentence_id), r.text, title=r.title)
             for r in group if r.sentence_id is not None and not r.retired
         ])
         for question_id, of_one in groupby(rows, key=lambda r: r.question_id)

@@ -19,7 +19,7 @@ from app.jobs.kinds import JobKind
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
-from as2core.retrieval.passages import SentenceText, count_passages, split_passages
+from as2core.retrieval.passages import count_passages, split_passages
 from as2core.retrieval.vector_file import VectorFile
 from as2core.types import OnProgress, Passage, Progress
 from db.repositories import corpora as rows
@@ -90,9 +90,9 @@ def _index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None
     while indexed < total:
         with wb.read() as s:
             documents = rows.list_unindexed(s, corpus_id, BATCH_DOCUMENTS)
-            sentences: dict[int, list[SentenceText]] = {d.id: [] for d in documents}
+            sentences: dict[int, list[str]] = {d.id: [] for d in documents}
             for row in rows.list_sentences(s, list(sentences)):
-                sentences[row.document_id].append(row)
+                sentences[row.document_id].append(row.text)
         if not documents:
             break
         split = [(str(d.id), split_passages(str(d.id), sentences[d.id], title=d.title)) for d in documents]

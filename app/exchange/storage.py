@@ -120,7 +120,6 @@ def _to_storable(q: Question) -> Question:
             id=make_storable(c.id),
             text=make_storable(c.text),
             title=make_storable(c.title),
-            heading=make_storable(c.heading),
             grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
         )
         for c in q.candidates
@@ -350,7 +349,6 @@ class _Sentences:
             end=0,
             text=c.text,
             text_key=text_key(c.text),
-            heading=c.heading,
             retired=is_foreign,
         )
         self._s.add(row)

@@ -255,7 +255,6 @@ def _build_question(
             row.grade if label_of.get(i) == imports.get(i) else None,
             annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if which.signed else (),
             verdict=verdict_of.get(i) if which.signed else None,
-            heading=row.heading,
         )
         for row in group
         if (i := row.sentence_id) is not None

@@ -164,7 +164,7 @@ def load_generative(wb: Workbench) -> GenerativeRanker:
 
 
 def as_candidates(sentences: Iterable[RetrievedSentence]) -> list[Candidate]:
-    return [Candidate(str(s.sentence_id), s.text, title=s.title, heading=s.heading) for s in sentences]
+    return [Candidate(str(s.sentence_id), s.text, title=s.title) for s in sentences]
 
 
 def rank(

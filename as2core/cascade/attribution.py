@@ -53,7 +53,7 @@ def attribute_by_occlusion(score: Callable[[Sequence[str]], np.ndarray], candida
     """`score` gives the logits `(n,)` of one question's candidate texts, each independent of the others."""
     parts = list_parts(candidate.text)
     texts = [candidate.text[:start] + candidate.text[end:] for start, end in parts]
-    variants = [candidate, *(replace(candidate, text=t) for t in texts), replace(candidate, title="", heading="")]
+    variants = [candidate, *(replace(candidate, text=t) for t in texts), replace(candidate, title="")]
     whole, *without, untitled = score([v.titled_text for v in variants]).tolist()
     words = tuple(WordEffect(*part, whole - s) for part, s in zip(parts, without, strict=True))
-    return Attribution(whole, words, whole - untitled if (candidate.title + candidate.heading).split() else None)
+    return Attribution(whole, words, whole - untitled if candidate.title.split() else None)

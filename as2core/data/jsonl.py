@@ -1,11 +1,11 @@
 """Our own format: one question a line.
 
-`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "heading"?, "grade"?, "labels"?, "verdict"?}],
-"kind"?, "split"?}`, candidates in original order; a label is 1, 0, or absent (null) for an unlabelled sentence.
-`heading` is that of the sentence's section of the document. A grade is the whole number of a set with finer labels
-(ASNQ's 1 to 4). `labels` are the annotators', `{"ann": "correct", "bob": "unsure"}`, and `verdict` is how a conflict
-among them was settled, `{"by": "cy", "label": "correct", "note"?}`; the label is the result, null where there is none.
-`split` is train, dev or test: which part of a divided set the question is.
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?, "verdict"?}], "kind"?,
+"split"?}`, candidates in original order; a label is 1, 0, or absent (null) for an unlabelled sentence. A grade is the
+whole number of a set with finer labels (ASNQ's 1 to 4). `labels` are the annotators', `{"ann": "correct", "bob":
+"unsure"}`, and `verdict` is how a conflict among them was settled, `{"by": "cy", "label": "correct", "note"?}`; the
+label is the result, null where there is none. `split` is train, dev or test: which part of a divided set the question
+is.
 """
 
 from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ def to_record(question: Question) -> dict[str, Json]:
 def _candidate_record(c: Candidate) -> dict[str, Json]:
     v = c.verdict
     verdict: Json = {"by": v.by, "label": v.label, **_drop_empty(note=v.note)} if v else None
-    optional = _drop_empty(title=c.title, heading=c.heading, grade=c.grade, labels=dict(c.annotations), verdict=verdict)
+    optional = _drop_empty(title=c.title, grade=c.grade, labels=dict(c.annotations), verdict=verdict)
     return {"id": c.id, "text": c.text, "label": c.label, **optional}
 
 
@@ -112,12 +112,11 @@ def parse_candidate(record: object, position: int) -> Candidate:
         raise ValueError(f"{where}grade {grade!r} is not a whole number")
     try:
         label = None if label is None else int(label)
-        title, heading = _read_text(record, "title", ""), _read_text(record, "heading", "")
-        annotations, verdict = _parse_annotations(record.get("labels")), _parse_verdict(record.get("verdict"))
+        title, annotations = _read_text(record, "title", ""), _parse_annotations(record.get("labels"))
+        verdict = _parse_verdict(record.get("verdict"))
         if verdict is not None and not annotations:
             raise ValueError('a "verdict" without the "labels" it settles')
-        names = _read_id(record, "id"), _read_text(record, "text")
-        return Candidate(*names, label, title, grade, annotations, verdict, heading)
+        return Candidate(_read_id(record, "id"), _read_text(record, "text"), label, title, grade, annotations, verdict)
     except ValueError as error:
         raise ValueError(where + str(error)) from error
 

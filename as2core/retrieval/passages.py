@@ -4,46 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2s
-from typing import Protocol
 
 from as2core.errors import BadSetting
-from as2core.types import Passage
+from as2core.types import Passage, Sentence
 
 PASSAGE_SENTENCES = 5
 
 
-class SentenceText(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def heading(self) -> str: ...
-
-
 def split_passages(
     doc_id: str,
-    sentences: Sequence[SentenceText | str],
+    sentences: Sequence[Sentence | str],
     size: int = PASSAGE_SENTENCES,
     overlap: int = 1,
     *,
     title: str = "",
 ) -> list[Passage]:
-    """Windows of `size` sentences, each beginning with the last `overlap` of the one before, behind the title and the
-    heading above its first sentence.
+    """Windows of `size` sentences, each beginning with the last `overlap` of the one before; the title heads each.
 
     An id holds a digest of the text, so that a vector of an older text is never used for this one. Raises
     BadSetting for an overlap that is not smaller than the size.
     """
     if size < 1 or not 0 <= overlap < size:
         raise BadSetting(f"passages of {size} sentences overlapping by {overlap}: the overlap must be smaller")
-    texts, headings = [], []
-    for s in sentences:
-        texts.append(s if isinstance(s, str) else s.text)
-        headings.append("" if isinstance(s, str) else s.heading)
+    texts = [s if isinstance(s, str) else s.text for s in sentences]
     passages = []
     for first in range(0, max(1, len(texts) - overlap), size - overlap):
         window = texts[first : first + size]
         if window:
-            text = " ".join(filter(None, (title, headings[first], *window)))
+            text = " ".join([title, *window] if title else window)
             digest = blake2s(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
             passages.append(Passage(f"{doc_id}:{first}:{digest}", doc_id, text, first, first + len(window) - 1))
     return passages

@@ -404,7 +404,6 @@ def list_candidate_rows(
             Sentence.text,
             Sentence.retired,
             Document.title,
-            Sentence.heading,
         )
         .join_from(Question, Candidate, is_of_question, isouter=True)
         .outerjoin(Sentence, Sentence.id == Candidate.sentence_id)

@@ -14,7 +14,7 @@ from as2core.rankers.base import TracesTogether, list_untrained, rank, rank_many
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import CATALOG, get, load_version
 from as2core.rankers.versions import save_version
-from as2core.types import Candidate, Question
+from as2core.types import Candidate
 
 QUESTION = "when was the tower built ?"
 TEXTS = [
@@ -99,13 +99,6 @@ def test_what_reads_text_reads_the_title_before_it_and_what_counts_words_does_no
 def test_a_long_title_leaves_room_for_its_sentence():
     candidate = Candidate("0", "It is iron.", title=" ".join("abcdefghijklmnop"))
     assert candidate.titled_text == "a b c d e f g h i j k l: It is iron."
-
-
-def test_a_sentence_is_read_after_the_title_and_the_heading_where_there_are_any():
-    both = Candidate("0", "Press z.", title="Labels", heading="Undo")
-    assert both.titled_text == "Labels: Undo: Press z."
-    assert dataclasses.replace(both, title="").titled_text == "Undo: Press z."
-    assert Question("q", "How?", (both,)).drop_titles().candidates[0].titled_text == "Press z."
 
 
 def test_one_candidate_alone_is_scored(ranker):

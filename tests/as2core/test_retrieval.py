@@ -50,12 +50,6 @@ def test_the_title_heads_each_passage_and_an_id_changes_with_the_text():
     assert plain.id != titled.id
 
 
-def test_a_passage_begins_with_the_heading_above_its_first_sentence():
-    sentences = [Sentence("Undo", 0, 4, 0), *(Sentence(f"S{i}.", 0, 3, 1, "Undo") for i in range(6))]
-    texts = [p.text for p in split_passages("doc", sentences, title="Labels")]
-    assert texts == ["Labels Undo S0. S1. S2. S3.", "Labels Undo S3. S4. S5."]
-
-
 def test_an_id_tells_the_first_sentence_even_where_the_document_s_id_has_colons():
     made = split_passages("law:2:b", ["x"] * 10)
     assert [find_first_sentence(p.id) for p in made] == [p.first for p in made] == [0, 4, 8]

@@ -27,13 +27,6 @@ def test_jsonl_keeps_a_kind_and_reads_from_a_gzipped_path(tmp_path):
     assert jsonl.read(tmp_path / "q.jsonl")[0] == asked
 
 
-def test_jsonl_keeps_the_heading_above_a_sentence():
-    asked = [Question("q", "Who?", (Candidate("a", "A", 1, "Labels", heading="Undo"), Candidate("b", "B")))]
-    assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
-    bad = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "A", "heading": 1}]}'
-    assert "heading" in jsonl.read(bad)[1][0].reason
-
-
 def test_jsonl_keeps_who_said_what():
     annotations = (("ann", "correct"), ("bob", "unsure"))
     asked = [Question("q", "Who?", (Candidate("a", "A", 1, annotations=annotations), Candidate("b", "B")))]
