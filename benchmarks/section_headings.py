@@ -96,12 +96,13 @@ def main() -> None:
     }
     cascade = get(CASCADE)
     results = {w: {n: evaluate(Reading(cascade, *x), qs) for n, qs in questions.items()} for w, x in ways.items()}
+    answerable = sum(q.positives > 0 for q in asked)
     lines = [
         "## Each sentence read after its section's heading",
         "",
         "Printed and written by `python benchmarks/section_headings.py`, which says how. Of the code of "
-        f"{describe_code()}. AP by manual of the {sum(bool(q.positives) for q in asked)} questions of {len(asked)} with "
-        "a correct candidate; differences from the title alone, over all, with their 95 % intervals over questions.",
+        f"{describe_code()}. AP by manual of the {answerable} questions of {len(asked)} with a "
+        "correct candidate; differences from the title alone, over all, with their 95 % intervals over questions.",
         "",
         f"| read before the sentence | {' | '.join(questions)} | all | AP, difference | P@1, difference |",
         "|---" * (len(questions) + 4) + "|",
