@@ -20,7 +20,7 @@ from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from as2core.types import Document, Heading, Sentence, Span
+from as2core.types import Document, Sentence, Span
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -143,32 +143,42 @@ def find_words(text: str) -> list[tuple[int, int]]:
 
 
 def split_document(document: Document) -> list[Sentence]:
-    """The sentences of a document, each with its section's heading, without the number before it; a heading itself
-    has the one above it. One that repeats words of the document's title says nothing more, and is left out."""
-    sentences, following = [], deque(document.headings)
+    """The sentences of a document, each with its section's heading, without the number before it.
+
+    A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
+    only where another heading follows. A heading itself has the one above it. One that repeats words of the document's
+    title says nothing more: it is no sentence and no section's.
+    """
+    sentences: list[Sentence] = []
+    following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
     above: dict[int, str] = {}  # level -> the heading in force
-    spans = sorted((*document.verbatim, *((h.start, h.end) for h in document.headings)))
-    for s in split_sentences(document.text, spans):
-        while following and s.start >= following[0].end:
-            _enter_section(above, following.popleft(), document)
-        level = following[0].level if following and s.start >= following[0].start else sys.maxsize
-        heading = next((h for at, h in reversed(above.items()) if at < level), "")
-        sentences.append(replace(s, heading=heading) if heading else s)
-    return sentences
+    opening: Sentence | None = None  # a heading that waits for its section's first sentence
+    for s in split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following)))):
+        if following and s.start == following[0].start:
+            sentences += [opening] if opening else []
+            heading = following.popleft()
+            name = _name_section(s.text, document.title)
+            above = {level: n for level, n in above.items() if level < heading.level}
+            opening = replace(s, heading=next(reversed(above.values()), "")) if name else None
+            above[heading.level] = name
+            continue
+        s = replace(s, heading=next(reversed(above.values()), ""))
+        if opening:
+            s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start, paragraph=opening.paragraph)
+            opening = None
+        sentences.append(s)
+    return [*sentences, opening] if opening else sentences
 
 
-def _enter_section(above: dict[int, str], heading: Heading, document: Document) -> None:
-    """`above` stays in the order of the levels."""
-    for level in [level for level in above if level >= heading.level]:
-        del above[level]
-    above[heading.level] = _clean_heading(document.text[heading.start : heading.end], document.title)
+def _name_section(heading: str, title: str) -> str:
+    """The heading without its number, "" if the title has its words."""
+    name = _SECTION_NUMBER.sub("", heading)
+    words, title_words = (" ".join(tokenize(text)) for text in (name, title))
+    return name if words and f" {words} " not in f" {title_words} " else ""
 
 
-def _clean_heading(heading: str, title: str) -> str:
-    heading = _SECTION_NUMBER.sub("", " ".join(heading.split()))
-    words, title_words = (" ".join(tokenize(text)) for text in (heading, title))
-    says_more = words and f" {words} " not in f" {title_words} "
-    return heading if says_more and len(heading) <= MAX_HEADING_CHARS else ""
+def _join_heading(heading: str, text: str) -> str:
+    return f"{heading} {text}" if heading[-1] in ".:!?" else f"{heading}: {text}"
 
 
 def split_sentences(text: str, verbatim: Sequence[Span] = ()) -> list[Sentence]:

@@ -28,7 +28,7 @@ _INLINE = set(
     small span strike strong sub sup time tt u var wbr""".split()
 )
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_BOX_NAMES = {"note", "tip", "important", "warning", "caution"}  # of a box in a section; what follows is not in it
+_BOX_NAMES = {"note", "tip", "important", "warning", "caution"}  # of a box in a section: they say nothing by themselves
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
 _MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its characters
@@ -208,8 +208,8 @@ def _walk(root: "_Element") -> list[Block]:
                 is_item = item
                 flush()
                 if tag in _HEADINGS and not is_item:
-                    at = (i for i in range(first, len(blocks)) if blocks[i].lower() not in _BOX_NAMES)
-                    headings.update(dict.fromkeys(at, int(tag[1])))
+                    blocks[first:] = [text for text in blocks[first:] if text.lower() not in _BOX_NAMES]
+                    headings.update(dict.fromkeys(range(first, len(blocks)), int(tag[1])))
             cells -= is_cell
         if element is not root:
             line.append(element.tail or "")

@@ -158,27 +158,29 @@ End.
 def test_a_sentence_knows_the_heading_of_its_section(name):
     sentences = split_document(one(name, SECTIONS[name] % ("Prose set in large type. " * 9)))
     undo = "To undo a label. Or two"
-    assert [(s.text, s.heading) for s in sentences if s.text != "Labels"][:-2] == [
+    assert [(s.text, s.heading) for s in sentences][:4] == [
         ("Give one.", ""),
-        (f"2.1. {undo}", ""),
-        ("Press z.", undo),
+        (f"2.1. {undo}: Press z.", undo),
         ("Press it again.", undo),
         ("Many labels.", ""),
     ]
-    assert (sentences[-1].text, sentences[-1].heading) == ("End.", "")
+    assert {s.text: s.heading for s in sentences[4:]} == {"Prose set in large type.": "", "End.": ""}
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("x.md", "# X\n\n## B.3. Keys\n\n### Undo\n\nPress z.\n\n## Mouse\n\nClick."),
-        ("x.html", "<h2>B.3. Keys</h2><h3>Undo</h3><div><h3>Note</h3><p>Press z.</p></div><h2>Mouse</h2><p>Click.</p>"),
+        ("x.md", "# X\n\n## B.3. Keys\n\n### Undo\n\nPress z.\n\n## Mouse\n\nClick.\n\n### End"),
+        (
+            "x.html",
+            "<h2>B.3. Keys</h2><h3>Undo</h3><div><h3>Note</h3><p>Press z.</p></div>"
+            "<h2>Mouse</h2><p>Click.</p><h3>End</h3>",
+        ),
     ],
 )
-def test_a_heading_stands_below_the_one_above_it_and_a_note_is_no_section(name, text):
+def test_a_heading_without_a_sentence_is_one_below_the_heading_above_it_and_a_note_opens_no_section(name, text):
     headings = {s.text: s.heading for s in split_document(one(name, text))}
-    headings.pop("Note", None)
-    assert headings == {"B.3. Keys": "", "Undo": "Keys", "Press z.": "Undo", "Mouse": "", "Click.": "Mouse"}
+    assert headings == {"B.3. Keys": "", "Undo: Press z.": "Undo", "Mouse: Click.": "Mouse", "End": "Mouse"}
 
 
 def test_a_program_in_a_fence_is_one_block_and_one_sentence():

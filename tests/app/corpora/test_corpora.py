@@ -117,14 +117,14 @@ def test_labels_survive_a_change_of_their_document(wb, towers, ann):
     assert corpora.get_corpus(wb, towers.id).labels == 1
 
 
-MANUAL = b"# Labels\n\nOne key gives one.\n\n## %s\n\nPress the key z for it."
+MANUAL = b"# Labels\n\nOne key gives one.\n\n## %s\n\nPress z. The key z works again and again."
 
 
 def test_a_sentence_is_shown_below_the_heading_of_its_section(wb, towers, ann):
     ingestion.ingest(wb, towers.id, [("labels.md", MANUAL % b"Undo")])
     asked = asking.ask(wb, towers.id, "Which key is for undo?")
-    [sentence] = [c for c in asked.candidates if c.text == "Press the key z for it."]
-    assert (sentence.title, sentence.heading) == ("Labels", "Undo")
+    [sentence] = [c for c in asked.candidates if c.text == "The key z works again and again."]
+    assert (sentence.title, sentence.heading, sentence.before) == ("Labels", "Undo", "Undo: Press z.")
     pair = {"question_id": asked.question_id, "sentence_id": sentence.sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
 
