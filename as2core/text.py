@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -146,14 +146,17 @@ def split_document(document: Document) -> list[Sentence]:
     """The sentences of a document, each with its section's heading, without the number before it.
 
     A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
-    only where another heading follows. A heading itself has the one above it. One that repeats words of the document's
-    title says nothing more: it is no sentence and no section's.
+    only where another heading follows. So does a paragraph that is a question, "Is it free? Yes.". A heading itself has
+    the one above it. One that repeats words of the document's title says nothing more: it is no sentence and no
+    section's.
     """
     sentences: list[Sentence] = []
     following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
     above: dict[int, str] = {}  # level -> the heading in force
-    opening: Sentence | None = None  # a heading that waits for its section's first sentence
-    for s in split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following)))):
+    opening: Sentence | None = None  # a heading or a question that waits for the next sentence
+    parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
+    sizes = Counter(s.paragraph for s in parts)
+    for s in parts:
         if following and s.start == following[0].start:
             sentences += [opening] if opening else []
             heading = following.popleft()
@@ -163,6 +166,10 @@ def split_document(document: Document) -> list[Sentence]:
             above[heading.level] = name
             continue
         s = replace(s, heading=next(reversed(above.values()), ""))
+        if sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS:
+            sentences += [opening] if opening else []
+            opening = s
+            continue
         if opening:
             s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start, paragraph=opening.paragraph)
             opening = None

@@ -167,6 +167,18 @@ def test_a_sentence_knows_the_heading_of_its_section(name):
     assert {s.text: s.heading for s in sentences[4:]} == {"Prose set in large type.": "", "End.": ""}
 
 
+def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not():
+    text = "Prices\n\n1. Is it free?\n\nYes, it is. Why not?\n\n2. Where is it?\n\n3. And when?\n\nAt noon.\n\nReally?"
+    assert [s.text for s in split_document(one("faq.txt", text))] == [
+        "Prices",
+        "1. Is it free? Yes, it is.",
+        "Why not?",
+        "2. Where is it?",
+        "3. And when? At noon.",
+        "Really?",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
