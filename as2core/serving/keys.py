@@ -85,7 +85,7 @@ def read_keys(folder: Path) -> dict[str, Key]:
 def _list_files(folder: Path) -> list[Path]:
     """Not by `glob`, which takes a folder that may not be read for an empty one: everybody would be let in."""
     try:
-        return sorted(folder / name for name in os.listdir(folder) if name.endswith(".json"))
+        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
     except FileNotFoundError:
         return []
     except OSError as e:

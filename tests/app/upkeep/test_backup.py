@@ -1,11 +1,12 @@
 """A home as one file, and back."""
 
 import io
+import os
 import shutil
 import sqlite3
 import tarfile
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -163,6 +164,29 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     event = audit_log.list_events(wb, by=None)[0]  # what came later is missing from the log: it says why
     assert (event.actor, event.act, event.target) == ("command line", "restore a backup", "monday.tar")
     assert event.detail.startswith(f"written {wb.clock():%Y-%m-%d %H:%M} UTC")
+
+
+def test_nobody_writes_between_the_copy_of_the_present_database_and_its_replacement(
+    wb, towers, asked, ann, settings, tmp_path, monkeypatch
+):
+    back_up(wb, tmp_path / "monday.tar")
+    keep_database, answers = backup._keep_database, []
+
+    def try_to_label(database):
+        is_whole = keep_database(database)
+        with closing(sqlite3.connect(database, timeout=0)) as page, pytest.raises(sqlite3.OperationalError) as refusal:
+            answers.append(page.execute("SELECT count(*) FROM label_event").fetchone())  # a reader does not wait
+            page.execute("BEGIN IMMEDIATE")
+        answers.append(str(refusal.value))
+        return is_whole
+
+    monkeypatch.setattr(backup, "_keep_database", try_to_label)
+    label_all(wb, asked, ann, "correct")
+    restore(settings, tmp_path / "monday.tar")
+    assert answers == [(5,), "database is locked"]
+    assert not consensus.read_labels(wb, asked.question_id)
+    with closing(sqlite3.connect(settings.home / "as2.db.before-restore")) as kept:
+        assert kept.execute("SELECT count(*) FROM label_event").fetchone() == (5,)
 
 
 def test_who_was_blocked_or_logged_out_since_the_backup_stays_so(wb, towers, ann, settings, tmp_path):
@@ -493,6 +517,15 @@ def test_a_home_that_cannot_be_written_is_to_be_restored_by_its_owner(wb, settin
     settings.worker_lock.unlink(missing_ok=True)
     settings.worker_lock.mkdir()  # as a file in a folder of somebody else, it cannot be opened
     with pytest.raises(NoBackup, match=r"cannot be written .*: run this as the owner"):
+        backup.check_restore(settings, tmp_path / "monday.tar")
+
+
+def test_root_restores_nobody_elses_home(wb, settings, tmp_path, monkeypatch):
+    back_up(wb, tmp_path / "monday.tar")
+    if os.geteuid() == 0:
+        os.chown(settings.home, 54321, 54321)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(NoBackup, match=r"belongs to .*, who could not read what root restores: run this as the owner"):
         backup.check_restore(settings, tmp_path / "monday.tar")
 
 
