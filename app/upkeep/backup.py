@@ -32,6 +32,7 @@ from app.workbench.settings import Settings, to_sqlite_url
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
+from db.repositories import corpora
 from db.session import open_database
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
@@ -168,15 +169,15 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
                 _finish_copy(copy, view, list_blocked(database))
 
             def replace_folders() -> None:
+                for corpus_id in former:  # of other documents; built anew by the next question
+                    indexes.delete(corpus_id)
+                shutil.rmtree(settings.index_dir, ignore_errors=True)
                 empty_unfinished(settings, copy)
                 _replace_folders(settings, Path(folder))
 
             _replace_database(database, copy, finish_copy, replace_folders)
-            for corpus_id in former:  # of other documents; built anew by the next question
-                indexes.delete(corpus_id)
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
-    shutil.rmtree(settings.index_dir, ignore_errors=True)
     return view
 
 
@@ -296,14 +297,16 @@ def _check_database(file: Path, backup: Path) -> None:
 
 
 def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | None]]) -> None:
-    """Keep out who is out, and record the restore in the audit log that is put back: what came after the backup is
-    missing there."""
+    """Keep out who is out, have the indexes built anew, and record the restore in the audit log that is put back: what
+    came after the backup is missing there."""
     now = datetime.now(UTC)
     with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database:
         names = keep_out(database, blocked, now)
         detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; the database before, with its audit log, is kept beside"
         stay = f"; still blocked: {', '.join(names)}" if names else ""
         with database.write() as s:
+            for corpus in corpora.list_corpora(s):  # an index that a running app has made anew meanwhile is empty
+                corpora.mark_all_unindexed(s, corpus.id)
             audit.record(s, now, None, "restore a backup", Path(view.file).name, detail + stay)
 
 

@@ -328,6 +328,14 @@ def test_a_restore_empties_the_indexes_outside_the_home_too(wb, towers, settings
         assert "The tower was built by giants." not in {c.text for c in again.candidates} != set()
 
 
+def test_an_index_that_a_running_app_opens_during_a_restore_is_filled_all_the_same(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    texts = {c.text for c in asking.ask(wb, towers.id, QUESTIONS[0]).candidates}
+    restore(settings, tmp_path / "monday.tar")
+    assert wb.index(towers.id).count() == 0  # as a page that is open looks into it
+    assert {c.text for c in asking.ask(wb, towers.id, QUESTIONS[0]).candidates} == texts != set()
+
+
 def test_a_restore_changes_nothing_while_the_index_server_does_not_answer(wb, towers, settings, tmp_path, monkeypatch):
     class Down(SqliteIndexes):
         def exists(self, corpus_id):
