@@ -62,7 +62,7 @@ def test_a_damaged_one_is_refused_with_its_line(settings, secrets, content, line
 
 def test_a_file_that_the_apps_user_cannot_read_is_to_be_theirs(settings, secrets):
     secrets.mkdir()  # as Compose makes of a file that is not there; root may read any file
-    with pytest.raises(BadSetting, match=r"cannot be read .*: it has to be a file of the user who runs the app"):
+    with pytest.raises(BadSetting, match=r"cannot be read .*: it has to be a file of the user of the app"):
         needs_login(settings, [secrets])
 
 
