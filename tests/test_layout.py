@@ -213,3 +213,34 @@ def test_a_variable_left_empty_counts_as_not_set(monkeypatch):
 def test_every_test_file_has_a_name_of_its_own():
     names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
     assert len(names) == len(set(names)), sorted(n for n in set(names) if names.count(n) > 1)
+
+
+def test_the_script_for_root_runs_a_command_as_the_service_does(tmp_path):
+    unit = (ROOT / "docs/deploy/as2.service").read_text()
+    user, start = (
+        re.search(r"^User=(\w+)", unit, re.MULTILINE)[1],
+        re.search(r"^ExecStart=(\S+)", unit, re.MULTILINE)[1],
+    )
+    own = dict(pair.split("=") for pair in re.search(r"^Environment=(.*)", unit, re.MULTILINE)[1].split())
+    own.pop("AS2_LOGIN")  # of the pages
+    lines = ["# AS2_ADMIN=eve", "AS2_LOGIN_ALLOWED='https://id|1, *.lab'", 'AS2_ADMIN="a b"', 'PGPASSWORD=a$b`c="d']
+    (tmp_path / "as2.env").write_text("\n".join(lines))  # the last line without an end, as editors may leave it
+    (tmp_path / "setpriv").write_text('#!/bin/sh\nprintf "%s\\n" "$@"; env; umask\n')
+    (tmp_path / "setpriv").chmod(0o700)
+    script = (ROOT / "docs/deploy/as2").read_text().replace("/etc/as2.env", str(tmp_path / "as2.env"))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    run = subprocess.run(["sh", "-c", script, "as2", "people", "role", "Ada B", "admin"], env=environment,
+                         capture_output=True, text=True, check=True)  # fmt: skip
+    output = run.stdout.splitlines()
+    assert output[:7] == [
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--init-groups",
+        start.split()[0],
+        "people",
+        "role",
+        "Ada B",
+    ]
+    settings = {"AS2_LOGIN_ALLOWED": "https://id|1, *.lab", "AS2_ADMIN": "a b", "PGPASSWORD": 'a$b`c="d'}
+    assert {f"{name}={value}" for name, value in {**own, **settings}.items()} < set(output)
+    assert output[-1] == "0077"

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import refuse_dash
-from as2core.errors import As2Error
+from as2core.errors import As2Error, BadSetting
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 
@@ -29,7 +29,7 @@ def check(as_json: JsonFlag = False) -> None:
     elif problems:
         print_table([asdict(f) for f in problems], ["part", "problem", "remedy"])
     else:
-        echo(f"{len(findings)} parts checked, all sound")
+        echo(f"{get_settings().home}: {len(findings)} parts checked, all sound")
     if problems:
         raise Exit(1)
 
@@ -40,8 +40,12 @@ def backup(
 ) -> None:
     """Write the database, the versions and the jobs' folders to one file; the app may run meanwhile."""
     from app.upkeep.backup import back_up
+    from app.workbench.settings import get_settings
 
     refuse_dash(file)
+    settings = get_settings()
+    if settings.database_file is not None and not settings.database_file.exists():
+        raise BadSetting(f"{settings.database_file} is not there, so nothing was backed up: name the home in AS2_HOME")
     with workbench(starter=False) as wb, show_progress("backup") as on_progress:
         view = back_up(wb, file, on_progress)
     print_json(view) if as_json else echo(

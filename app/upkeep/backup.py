@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,12 +26,13 @@ from app.jobs.process import is_running
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.upkeep.lockouts import keep_out, list_blocked
 from app.workbench import audit
-from app.workbench.home import prepare_home
+from app.workbench.home import name_other_owner, prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.settings import Settings, to_sqlite_url
 from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
+from db.repositories import corpora
 from db.session import open_database
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
@@ -42,8 +43,14 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+FIRST_PAGES = 16  # fewer than any database of ours has: the first step of a copy must not be its last
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 SUFFIXES = ("", "-wal", "-shm", "-journal")  # of a database's file and those that SQLite has beside it
+AS_OWNER = "run this as the owner of the folder"
+
+
+class _Damaged(Exception):
+    """The present database cannot be copied."""
 
 
 class NoBackup(As2Error):
@@ -155,18 +162,22 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
             _check_database(copy, file)
             corpus_ids = _list_corpora(database) | _list_corpora(copy)
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
-            raise_job_counter(settings, copy)
-            _finish_copy(copy, view, list_blocked(database))
             _check_room(database, copy)
-            is_damaged = not _keep_database(database)
-            empty_unfinished(settings, copy)
-            _replace_folders(settings, Path(folder))
-            _replace_database(database, copy, is_damaged=is_damaged)
-            for corpus_id in former:  # of other documents; built anew by the next question
-                indexes.delete(corpus_id)
+
+            def finish_copy() -> None:
+                raise_job_counter(settings, copy)
+                _finish_copy(copy, view, list_blocked(database))
+
+            def replace_folders() -> None:
+                for corpus_id in former:  # of other documents; built anew by the next question
+                    indexes.delete(corpus_id)
+                shutil.rmtree(settings.index_dir, ignore_errors=True)
+                empty_unfinished(settings, copy)
+                _replace_folders(settings, Path(folder))
+
+            _replace_database(database, copy, finish_copy, replace_folders)
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
-    shutil.rmtree(settings.index_dir, ignore_errors=True)
     return view
 
 
@@ -178,10 +189,12 @@ def _find_replaceable(settings: Settings) -> Path:
             "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
             "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
         )
+    if owner := name_other_owner(settings.home):
+        raise NoBackup(f"{settings.home} belongs to {owner}, who could not read what root restores: {AS_OWNER}")
     try:
         has_worker = settings.home.is_dir() and is_running(settings)
     except sqlite3.Error as e:  # its lock is a file of the home
-        raise NoBackup(f"{settings.home} cannot be written ({e}): run this as the owner of the folder") from e
+        raise NoBackup(f"{settings.home} cannot be written ({e}): {AS_OWNER}") from e
     if has_worker and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
     return database
@@ -218,7 +231,7 @@ def _unpack(file: Path, folder: Path, on_progress: OnProgress | None) -> BackupV
     count = size = 0
     with _open_backup(file) as (archive, created):
         for member in _list_members(archive):
-            archive.extract(member, folder, filter="data")
+            _extract(archive, member, folder / member.name)
             if member.name != DATABASE:
                 count, size = count + 1, size + member.size
             if on_progress:
@@ -226,6 +239,16 @@ def _unpack(file: Path, folder: Path, on_progress: OnProgress | None) -> BackupV
         if not (folder / DATABASE).is_file():
             raise UnreadableFile("it holds no database")
     return BackupView(str(file), created, count, size)
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """The content alone, of a member that was checked. `tarfile` has its filters only from Python 3.11.4 on, and Debian
+    12 has 3.11.2."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    assert content is not None  # nosec B101: it is a file
+    with content, target.open("wb") as file:
+        shutil.copyfileobj(content, file)
 
 
 @contextmanager
@@ -274,14 +297,16 @@ def _check_database(file: Path, backup: Path) -> None:
 
 
 def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | None]]) -> None:
-    """Keep out who is out, and record the restore in the audit log that is put back: what came after the backup is
-    missing there."""
+    """Keep out who is out, have the indexes built anew, and record the restore in the audit log that is put back: what
+    came after the backup is missing there."""
     now = datetime.now(UTC)
     with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database:
         names = keep_out(database, blocked, now)
         detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; the database before, with its audit log, is kept beside"
         stay = f"; still blocked: {', '.join(names)}" if names else ""
         with database.write() as s:
+            for corpus in corpora.list_corpora(s):  # an index that a running app has made anew meanwhile is empty
+                corpora.mark_all_unindexed(s, corpus.id)
             audit.record(s, now, None, "restore a backup", Path(view.file).name, detail + stay)
 
 
@@ -316,18 +341,20 @@ def _check_room(database: Path, copy: Path) -> None:
 
 def _keep_database(database: Path) -> bool:
     """Copy the present one beside itself, as a whole or not at all. False, and no copy, where it is damaged."""
-    if not database.exists():
-        return True
     copy = _find_free(database)
     try:
         _copy_database(database, copy)
     except (OSError, sqlite3.Error) as e:
         for suffix in SUFFIXES:
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
-        if getattr(e, "sqlite_errorcode", 0) & 0xFF in DAMAGE:
+        if _is_damage(e):
             return False
         raise
     return True
+
+
+def _is_damage(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
 
 
 def _find_free(database: Path) -> Path:
@@ -337,12 +364,47 @@ def _find_free(database: Path) -> Path:
     return next(path for n in names if not (path := database.with_name(n)).exists())
 
 
-def _replace_database(database: Path, copy: Path, *, is_damaged: bool) -> None:
-    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away, with what
-    SQLite keeps beside it, from which something may be recovered."""
-    if is_damaged:
+def _replace_database(
+    database: Path, copy: Path, finish_copy: Callable[[], None], replace_folders: Callable[[], None]
+) -> None:
+    """Through SQLite, so that a server that has it open sees the new state. Nobody else writes from the moment at
+    which the present one is kept: what was confirmed until then is in what is kept, and a later act waits, or says
+    that nothing was recorded. A damaged file is moved away, with what SQLite keeps beside it, from which something
+    may be recovered."""
+    steps = [finish_copy, replace_folders]
+
+    def keep() -> None:
+        steps.pop(0)()
+        if not _keep_database(database):
+            raise _Damaged
+        steps.pop(0)()
+
+    if database.exists():
+        try:
+            _overwrite(copy, database, keep)
+            return
+        except (_Damaged, sqlite3.Error) as e:
+            if not isinstance(e, _Damaged) and not _is_damage(e):
+                raise
         away = _find_free(database)
         for suffix in SUFFIXES:
             with suppress(FileNotFoundError):
                 database.with_name(database.name + suffix).replace(away.with_name(away.name + suffix))
+    for step in steps:
+        step()
     _copy_database(copy, database)
+
+
+def _overwrite(copy: Path, database: Path, before_writing: Callable[[], None]) -> None:
+    """Copy one file into the other. The first step locks the other one for writers until the end; readers go on, by
+    its log. `before_writing` is called then: it may change the copy, with which SQLite begins anew, and if it raises,
+    the other file stays as it was."""
+    steps = [before_writing]
+
+    def report(status: int, _remaining: int, _total: int) -> None:
+        if steps and status not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            steps.pop()()
+
+    with closing(sqlite3.connect(copy, timeout=30)) as source, closing(sqlite3.connect(database, timeout=30)) as target:
+        target.execute("PRAGMA journal_mode=WAL")
+        source.backup(target, pages=FIRST_PAGES, progress=report)

@@ -30,6 +30,17 @@ def prepare_home(settings: Settings) -> None:
             _close(path)
 
 
+def name_other_owner(home: Path) -> str:
+    """Whose the home is, where root is at work in somebody else's; else ""."""
+    if os.name != "posix" or os.geteuid() != 0 or not home.is_dir() or (uid := home.stat().st_uid) == 0:
+        return ""
+    from pwd import getpwuid  # Windows has none
+
+    with suppress(KeyError):  # as in a container
+        return getpwuid(uid).pw_name
+    return f"user {uid}"
+
+
 def _list_files(settings: Settings) -> Iterator[Path]:
     """Those that this program makes in the home, and a SQLite database elsewhere."""
     files = [settings.worker_log, settings.passages_file, settings.logits_file, settings.local / "vectors.npz"]

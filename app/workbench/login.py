@@ -76,7 +76,7 @@ def _has_login(file: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as e:
-        raise BadSetting(f"{file}: cannot be read ({e.strerror}); {REMEDY}") from e
+        raise BadSetting(f"{file}: cannot be read ({e.strerror}): it has to be a file of the user of the app") from e
     except UnicodeDecodeError as e:
         line = e.object[: e.start].count(b"\n") + 1
         raise BadSetting(f"{file}, line {line}: not UTF-8; {REMEDY}") from e

@@ -32,23 +32,25 @@ class SessionEnded(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What the provider says of whoever logged in. `address`: in small letters, "" unless the provider verified it.
-    `at`: when, None where the provider does not say."""
+    """What the provider says of whoever logged in. `address`: in small letters, "" unless the provider verified it;
+    `unverified` has it then. `at`: when, None where the provider does not say."""
 
     account: str
     name: str
     address: str
     at: datetime | None
+    unverified: str = ""
 
     @classmethod
     def from_claims(cls, claims: Mapping[str, object]) -> Login:
         """From the claims of an ID token."""
         issuer, subject = claims.get("iss") or "", claims.get("sub") or ""
-        address = str(claims.get("email") or "").strip().lower() if claims.get("email_verified") is True else ""
+        email = str(claims.get("email") or "").strip().lower()
+        address, unverified = (email, "") if claims.get("email_verified") is True else ("", email)
         issued = claims.get("iat")
         at = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int | float) else None
         name = str(claims.get("name") or claims.get("email") or "")
-        return cls(f"{issuer}|{subject}" if subject else "", name, address, at)
+        return cls(f"{issuer}|{subject}" if subject else "", name, address, at, unverified)
 
     def is_in(self, entries: str) -> bool:
         """Whether a list names them: by address, by domain ("example.org", "*.example.org"), by account, or "*"."""
@@ -73,7 +75,10 @@ def admit(wb: Workbench, login: Login) -> AnnotatorView:
     try:
         if wb.settings.login_allowed and not login.is_in(wb.settings.login_allowed):
             who = login.address or login.account
-            raise NotAllowed(f"{who} is not on the list of those who may log in", actor=who, act=LOG_IN)
+            message = f"{who} is not on the list of those who may log in"
+            if login.unverified:
+                message += f"; {login.unverified} does not count: the identity provider has not verified this address"
+            raise NotAllowed(message, actor=who, act=LOG_IN)
         return _admit_by_list(wb, login)
     except NotAllowed as refusal:
         audit.write_refusal(wb, refusal)
@@ -98,7 +103,11 @@ def _admit_by_list(wb: Workbench, login: Login) -> AnnotatorView:
     if person.role == BLOCKED:
         remedy = f"ask {_name_admins(wb)}"
         is_new = people.to_view(person).is_waiting
-        message = f"nobody has let you in yet: {remedy}" if is_new else f"{person.name} is blocked: {remedy}"
+        message = (
+            f"nobody has let you in yet: {remedy}, and reload the page then"
+            if is_new
+            else f"{person.name} is blocked: {remedy}"
+        )
         raise NotAllowed(message, actor=person.name, act=LOG_IN, target=login.address or login.account)
     if person.login_at is None or (login.at is not None and login.at > person.login_at):
         _record(wb, person.id, login)

@@ -74,12 +74,23 @@ def revoke_key(folder: Path, name: str, now: datetime) -> Key:
 def read_keys(folder: Path) -> dict[str, Key]:
     """All keys by name, revoked ones included; {} if there is no folder. Raises UnreadableFile."""
     keys = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in _list_files(folder):
         try:
             keys[path.stem] = Key(**json.loads(path.read_text()))
         except (OSError, ValueError, TypeError) as e:
             raise UnreadableFile(f"{path} is not a key's file ({e}): delete it, and make a new key") from e
     return keys
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """Not by `glob`, which takes a folder that may not be read for an empty one: everybody would be let in."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except FileNotFoundError:
+        return []
+    except OSError as e:
+        reason = f"{folder} cannot be read ({e.strerror}): give it to the user who runs `as2 serve`"
+        raise UnreadableFile(reason) from e
 
 
 def hash_key(token: str) -> str:
@@ -91,10 +102,21 @@ def _format(time: datetime) -> str:
 
 
 def _write(folder: Path, key: Key) -> None:
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if is_new:
+        _give(folder, folder.parent)
     with NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:  # readable by its owner alone
         json.dump(asdict(key), file)
+    _give(Path(file.name), folder)
     Path(file.name).replace(folder / f"{key.name}.json")
+
+
+def _give(path: Path, above: Path) -> None:
+    """What root makes is the owner's of what is above: as whom the server runs, in a home."""
+    if os.name == "posix" and os.geteuid() == 0:
+        owner = above.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 class KeyRing:
@@ -103,6 +125,7 @@ class KeyRing:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._stamp: int | None = None
+        self._problem = ""
         self._names: Mapping[str, str] = {}  # of the valid ones, by hash
         self.is_required = False  # once there has been a key
         self._refresh()
@@ -114,19 +137,23 @@ class KeyRing:
 
     def _refresh(self) -> None:
         try:
-            stamp = self.folder.stat().st_mtime_ns
+            stamp: int | None = self.folder.stat().st_mtime_ns
         except FileNotFoundError:
             stamp = 0
-        if stamp == self._stamp:
+        except OSError:
+            stamp = None  # what it is in may not be read
+        if stamp is not None and stamp == self._stamp:
             return
         try:
-            keys = read_keys(self.folder)
+            keys, problem = read_keys(self.folder), ""
             self.is_required = self.is_required or bool(keys)
         except UnreadableFile as e:
-            print_note(f"as2: no key is accepted: {e}")
-            keys, self.is_required = {}, True
+            keys, problem, stamp = {}, str(e), None  # the next request looks again: a mode may be changed meanwhile
+            self.is_required = True
+        if problem and problem != self._problem:
+            print_note(f"as2: no key is accepted: {problem}")
         self._names = {k.sha256: k.name for k in keys.values() if not k.revoked}
-        self._stamp = stamp
+        self._stamp, self._problem = stamp, problem
 
 
 class KeyGuard:

@@ -711,7 +711,9 @@ def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
     assert code == 1 and "give a day as 2024-05-01" in err
 
 
-def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path, monkeypatch):
+def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, home, tmp_path, monkeypatch):
+    code, _, err = as2("backup", tmp_path / "empty.tar")  # of a home that the app does not use
+    assert code == 1 and "so nothing was backed up: name the home in AS2_HOME" in err
     as2("ingest", articles)
     as2("ingest", articles)  # nothing new
     acts = [(e["actor"], e["act"], e["target"]) for e in as2_json("audit")["events"]]
@@ -719,6 +721,7 @@ def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_p
     for job in as2_json("jobs")["jobs"]:
         as2("jobs", "cancel", job["id"])
     assert as2_json("check")["sound"]
+    assert as2("check")[1].startswith(f"{home}: ")
     view = as2_json("backup", tmp_path / "monday.tar")
     assert view["file"] == str(tmp_path / "monday.tar")
     _, out, _ = as2("backup", tmp_path / "tuesday.tar")

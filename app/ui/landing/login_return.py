@@ -5,6 +5,7 @@ middleware keeps the address in a cookie for some minutes, and puts it into the 
 path of one of the pages and its query, whoever wrote them, and never another site's address.
 """
 
+import logging
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -14,11 +15,17 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 
 from app.ui.navigation import PAGES
 
+log = logging.getLogger(__name__)
+
 LOGIN, CALLBACK = "/auth/login", "/oauth2callback"  # Streamlit's routes
 COOKIE, MAX_AGE_SECONDS = "as2_place", 900
 MAX_PLACE_CHARS = 3500  # browsers keep cookies of 4096 bytes
 OUTCOME, FAILED = "login", "failed"  # a query parameter, and its value where nobody was logged in
 REDIRECTS = (302, 303, 307)
+UNREACHABLE = (
+    "nobody can log in: the provider did not answer as one, for the reason above; see that server_metadata_url in "
+    "secrets.toml is its discovery address, and that this machine reaches it"
+)
 
 
 class LoginReturn:
@@ -52,6 +59,8 @@ class LoginReturn:
         if message["status"] in REDIRECTS and not headers.get("location", "/").startswith("/"):
             headers.append("set-cookie", self._write_cookie(place, MAX_AGE_SECONDS))
         else:
+            if message["status"] not in REDIRECTS:  # Streamlit leads a page that is out of date to the first page
+                log.error(UNREACHABLE)
             message["status"], headers["location"] = 302, mark_failure(place)
 
     def _lead_back(self, request: Request, message: Message, headers: MutableHeaders) -> None:

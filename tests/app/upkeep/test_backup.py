@@ -1,11 +1,12 @@
 """A home as one file, and back."""
 
 import io
+import os
 import shutil
 import sqlite3
 import tarfile
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -118,6 +119,14 @@ def test_checkpoints_of_a_training_are_left_out(wb, tmp_path):
     assert "versions/checkpoint-500/card.json" in names
 
 
+def test_a_restore_needs_no_filter_of_tarfile_which_debian_12_has_not(wb, towers, settings, tmp_path, monkeypatch):
+    """Python 3.11.2; filters came with 3.11.4."""
+    back_up(wb, tmp_path / "monday.tar")
+    extract = tarfile.TarFile.extract
+    monkeypatch.setattr(tarfile.TarFile, "extract", lambda self, member, path="": extract(self, member, path))
+    assert restore(settings.model_copy(update={"home": tmp_path / "elsewhere"}), tmp_path / "monday.tar").files == 0
+
+
 def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoked(wb, settings, clock, tmp_path):
     home, keys = settings.home, settings.home / "keys"
     (home / "gates").mkdir()
@@ -163,6 +172,29 @@ def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_befo
     event = audit_log.list_events(wb, by=None)[0]  # what came later is missing from the log: it says why
     assert (event.actor, event.act, event.target) == ("command line", "restore a backup", "monday.tar")
     assert event.detail.startswith(f"written {wb.clock():%Y-%m-%d %H:%M} UTC")
+
+
+def test_nobody_writes_between_the_copy_of_the_present_database_and_its_replacement(
+    wb, towers, asked, ann, settings, tmp_path, monkeypatch
+):
+    back_up(wb, tmp_path / "monday.tar")
+    keep_database, answers = backup._keep_database, []
+
+    def try_to_label(database):
+        is_whole = keep_database(database)
+        with closing(sqlite3.connect(database, timeout=0)) as page, pytest.raises(sqlite3.OperationalError) as refusal:
+            answers.append(page.execute("SELECT count(*) FROM label_event").fetchone())  # a reader does not wait
+            page.execute("BEGIN IMMEDIATE")
+        answers.append(str(refusal.value))
+        return is_whole
+
+    monkeypatch.setattr(backup, "_keep_database", try_to_label)
+    label_all(wb, asked, ann, "correct")
+    restore(settings, tmp_path / "monday.tar")
+    assert answers == [(5,), "database is locked"]
+    assert not consensus.read_labels(wb, asked.question_id)
+    with closing(sqlite3.connect(settings.home / "as2.db.before-restore")) as kept:
+        assert kept.execute("SELECT count(*) FROM label_event").fetchone() == (5,)
 
 
 def test_who_was_blocked_or_logged_out_since_the_backup_stays_so(wb, towers, ann, settings, tmp_path):
@@ -294,6 +326,14 @@ def test_a_restore_empties_the_indexes_outside_the_home_too(wb, towers, settings
         assert not other.has_index(towers.id) and not other.has_index(later.id)
         again = asking.ask(other, towers.id, QUESTIONS[0])
         assert "The tower was built by giants." not in {c.text for c in again.candidates} != set()
+
+
+def test_an_index_that_a_running_app_opens_during_a_restore_is_filled_all_the_same(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    texts = {c.text for c in asking.ask(wb, towers.id, QUESTIONS[0]).candidates}
+    restore(settings, tmp_path / "monday.tar")
+    assert wb.index(towers.id).count() == 0  # as a page that is open looks into it
+    assert {c.text for c in asking.ask(wb, towers.id, QUESTIONS[0]).candidates} == texts != set()
 
 
 def test_a_restore_changes_nothing_while_the_index_server_does_not_answer(wb, towers, settings, tmp_path, monkeypatch):
@@ -493,6 +533,15 @@ def test_a_home_that_cannot_be_written_is_to_be_restored_by_its_owner(wb, settin
     settings.worker_lock.unlink(missing_ok=True)
     settings.worker_lock.mkdir()  # as a file in a folder of somebody else, it cannot be opened
     with pytest.raises(NoBackup, match=r"cannot be written .*: run this as the owner"):
+        backup.check_restore(settings, tmp_path / "monday.tar")
+
+
+def test_root_restores_nobody_elses_home(wb, settings, tmp_path, monkeypatch):
+    back_up(wb, tmp_path / "monday.tar")
+    if os.geteuid() == 0:
+        os.chown(settings.home, 54321, 54321)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(NoBackup, match=r"belongs to .*, who could not read what root restores: run this as the owner"):
         backup.check_restore(settings, tmp_path / "monday.tar")
 
 

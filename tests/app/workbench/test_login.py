@@ -60,6 +60,12 @@ def test_a_damaged_one_is_refused_with_its_line(settings, secrets, content, line
     assert needs_login(set_login(settings, "off"), [secrets]) is False
 
 
+def test_a_file_that_the_apps_user_cannot_read_is_to_be_theirs(settings, secrets):
+    secrets.mkdir()  # as Compose makes of a file that is not there; root may read any file
+    with pytest.raises(BadSetting, match=r"cannot be read .*: it has to be a file of the user of the app"):
+        needs_login(settings, [secrets])
+
+
 def test_a_damaged_file_is_refused_beside_a_good_one(settings, secrets, tmp_path):
     good = tmp_path / "good.toml"
     good.write_text(GOOD)

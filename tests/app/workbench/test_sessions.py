@@ -115,6 +115,14 @@ def test_the_list_decides_by_verified_address_domain_or_account(open_wb, allowed
     assert events(wb)[-1][1] == "log in (refused)"
 
 
+def test_a_refusal_says_that_an_address_was_not_verified(open_wb):
+    wb = open_wb(login_allowed="lab.example")
+    for verified, reason in ((False, "; ada@lab.example does not count: .* has not verified"), (True, "$")):
+        domain = "elsewhere" if verified else "lab"
+        with pytest.raises(NotAllowed, match=f"those who may log in{reason}"):
+            admit(wb, email=f"ada@{domain}.example", email_verified=verified)
+
+
 def test_the_first_to_log_in_is_no_admin_and_who_the_setting_names_is(open_wb):
     assert [admit(open_wb(), name).role for name in ("eve", "ada")] == ["annotator", "annotator"]
     wb = open_wb(admin="ada@lab.example")

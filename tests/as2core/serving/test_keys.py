@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from datetime import UTC, datetime
 
 import pytest
 from fastapi.testclient import TestClient
 
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, UnreadableFile
 from as2core.serving.keys import KeyRing, add_key, read_keys, revoke_key
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
@@ -64,6 +65,27 @@ def test_a_damaged_file_lets_nobody_in_and_is_named(folder, capsys):
     client = serve(folder)
     assert ask(client, key) == ask(client) == 401
     assert "other.json" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_read_lets_nobody_in_until_it_can(tmp_path, capsys):
+    folder = tmp_path / "keys"
+    folder.touch()  # root may read any folder, but no file as one
+    client = serve(folder)
+    assert ask(client) == ask(client) == 401
+    assert capsys.readouterr().err.count("give it to the user who runs `as2 serve`") == 1
+    with pytest.raises(UnreadableFile, match="cannot be read"):
+        read_keys(folder / "below")
+    folder.unlink()
+    assert ask(client, add_key(folder, "search", NOW)) == 200
+
+
+def test_what_root_makes_in_a_home_belongs_to_the_homes_owner(folder, monkeypatch):
+    owners = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, uid, _: owners.append((path.suffix, uid)))
+    uid = folder.parent.stat().st_uid
+    add_key(folder, "search", NOW)
+    assert owners == [("", uid), (".new", uid)]
 
 
 def test_the_key_itself_is_nowhere_on_disk_and_its_file_is_its_owners(folder):

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette import starlette_auth_routes as routes
 
+from app.ui.landing import login_return
 from app.ui.landing.login_return import COOKIE, MAX_PLACE_CHARS, LoginReturn
 
 ORIGIN, PROVIDER = "http://testserver", "https://id.example/authorize"
@@ -108,12 +109,14 @@ def test_a_log_in_that_the_provider_does_not_confirm_is_told(browser, provider, 
     assert log_in(browser) == f"{PLACE}&login=failed"
 
 
-def test_a_provider_that_cannot_be_reached_is_told_at_the_place(browser, provider):
+def test_a_provider_that_cannot_be_reached_is_told_at_the_place(browser, provider, caplog):
     provider.is_reachable = False
     answer = browser.get("/auth/login?provider=default", headers={"referer": LINK})
     assert (answer.status_code, answer.headers["location"]) == (302, f"{PLACE}&login=failed")
+    assert [r.message for r in caplog.records if r.name == login_return.__name__] == [login_return.UNREACHABLE]
     answer = browser.get("/auth/login", headers={"referer": LINK})  # a page that is out of date
     assert answer.headers["location"] == f"{PLACE}&login=failed"
+    assert len([r for r in caplog.records if r.name == login_return.__name__]) == 1
 
 
 def test_the_way_back_from_a_log_out_is_streamlits(browser):
