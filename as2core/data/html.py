@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from as2core.data.definitions import name_definitions
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -39,6 +40,8 @@ def html_text(content: bytes) -> tuple[str, str]:
     _drop_hidden(page)
     for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
         _name_columns(table)
+    for element in page.xpath("//dl"):
+        name_definitions(element)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     whole = _walk(page.find("body") if page.find("body") is not None else page)
     if len(whole) > _SHORT_PAGE_CHARS:
