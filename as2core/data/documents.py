@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from as2core.data.drawn_lines import drop_drawn_lines
 from as2core.data.html import html_text
 from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import Block, front_matter, markdown_blocks
@@ -109,7 +110,7 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
     if suffix == ".txt":
-        text = join_divided_words(text)
+        text = join_divided_words(drop_drawn_lines(text))
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
