@@ -33,7 +33,8 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | " with their columns'
     names, without the marks of footnotes and tasks.
 
-    The title is the first heading, or ""; where the text begins with it, it is not repeated there.
+    The title is the first heading of level 1, or any that the text begins with, or "": a deeper one further down names
+    a part. Where the text begins with the title, it is not repeated there.
     """
     blocks: list[str] = []
     programs: set[int] = set()  # positions in `blocks`
@@ -41,7 +42,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     rows: list[list[str]] = []  # of the table
     is_cell = False
     tokens = _make_parser().parse(text)
-    headings = {id(inner) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
+    headings = {id(inner): opening.tag for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             depth, fresh = depth + 1, fresh or depth == 0
@@ -74,7 +75,8 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
                 marker, fresh = "", False
             else:
                 blocks.append(words)
-            if token.level == 1 and not title and id(token) in headings:
+            names_all = headings.get(id(token)) == "h1" or not any(map(str.strip, blocks[:-1]))
+            if token.level == 1 and not title and id(token) in headings and names_all:
                 title = words
     result = [(b, i in programs) for i, b in enumerate(blocks) if b.strip()]
     return title, result[1:] if len(result) > 1 and result[0] == (title, False) else result
