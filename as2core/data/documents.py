@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.drawn_lines import drop_drawn_lines
 from as2core.data.html import html_text
 from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import Block, front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
+from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
@@ -110,7 +110,7 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
     text = clean_text(text)
     if suffix == ".txt":
-        text = join_divided_words(drop_drawn_lines(text))
+        text = join_divided_words(drop_rule_lines(text))
     verbatim = _locate_programs(blocks, len(text) - len(text.lstrip()))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
