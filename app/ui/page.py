@@ -191,7 +191,10 @@ def use_corpus(name: str) -> None:
 
 
 def _switch_corpus() -> None:
-    """Questions that a link chose are those of the corpus before, and so is a retrain or a comparison."""
+    """Questions that a link chose are those of the corpus before, and so is a retrain or a comparison. A run that was
+    overtaken before it drew the box leaves no choice behind: the browser's value is only the one it had."""
+    if "as2_corpus" not in st.session_state:
+        return
     _accept_corpus()
     url.put(only=None)
     if navigation.get_current() in ("adapt", "compare"):

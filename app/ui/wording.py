@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 from app.jobs import queue
+from app.jobs.kinds import JobKind
 from app.jobs.process import read_failure
 from app.jobs.queue import JobView
 from app.ranking.retrieval import MeaningState
@@ -23,6 +24,15 @@ METRICS = {
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",
     WORDS: "in BM25's order, because this corpus's search did not retrieve all candidates",
+}
+JOB_KINDS: dict[str, str] = {
+    JobKind.RETRAIN: "Retrain",
+    JobKind.SCORE: "Ranking for the queues",
+    JobKind.EMBED: "Vectors of the sentences",
+    JobKind.DOUBT: "Second looks",
+    JobKind.MEASURE: "Measuring ahead of a retrain",
+    JobKind.PROPOSE: "Proposing questions",
+    JobKind.DECIDE: "Ranking for a decision",
 }
 STATES = {
     "queued": "Waiting for the worker.",
@@ -97,7 +107,9 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
         return ""
     slot = queue.find_slot(job.kind)
     if other := next((j for j in queue.list_active(wb) if j.state == "running" and j.kind in slot), None):
-        return f"Job {other.id} ({other.kind}) runs first. This job starts when that one ends or is paused."
+        kind = JOB_KINDS.get(other.kind, other.kind)
+        what = kind[0].lower() + kind[1:]
+        return f"Job {other.id} ({what}) runs first. This job starts when that one ends or is paused."
     if failure := read_failure(wb.settings):
         return failure.describe(wb.settings)
     first_times = st.session_state.setdefault("_as2_queued", {})  # by this session

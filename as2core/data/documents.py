@@ -18,6 +18,7 @@ from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
+from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
@@ -110,7 +111,7 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     blocks = [b._replace(text=text) for b in blocks if (text := clean_text(b.text).strip())]
     text = join_blocks(blocks) or clean_text(text)
     if suffix == ".txt":
-        text = join_divided_words(text)
+        text = join_divided_words(drop_rule_lines(text))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")

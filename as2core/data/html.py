@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, join_blocks
+from as2core.data.definitions import name_definitions
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -53,6 +54,8 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     _drop_hidden(page)
     for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
         _name_columns(table)
+    for element in page.xpath("//dl"):
+        name_definitions(element)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     root = page.find("body") if page.find("body") is not None else page
     whole = _walk(root)

@@ -32,7 +32,8 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | " with their columns'
     names, without the marks of footnotes and tasks.
 
-    The title is the first heading, or ""; where the text begins with it, it is not repeated there.
+    The title is the first heading of level 1, or any that the text begins with, or "": a deeper one further down names
+    a part. Where the text begins with the title, it is not repeated there.
     """
     blocks: list[str] = []
     levels: dict[int, int] = {}  # of headings, by position in `blocks`
@@ -76,7 +77,8 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
                 if id(token) in headings:
                     levels[len(blocks)] = headings[id(token)]
                 blocks.append(words)
-            if token.level == 1 and not title and id(token) in headings:
+            names_all = headings.get(id(token)) == 1 or not any(map(str.strip, blocks[:-1]))
+            if token.level == 1 and not title and id(token) in headings and names_all:
                 title = words
     result = [_make_block(b, i in programs, levels.get(i)) for i, b in enumerate(blocks) if b.strip()]
     repeats_title = len(result) > 1 and result[0].text == title and result[0].kind is BlockKind.HEADING

@@ -254,6 +254,30 @@ def test_the_first_heading_is_the_title_where_no_front_matter_has_one(heading):
     assert (document.title, document.text) == ("A river", "It is long.\n\nDelta\n\nIt is wide.")
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Rivers\n======\nThey are long.\n  * * *  \nLakes", ["Rivers", "They are long.", "Lakes"]),
+        ("+----+---+\n| km | m |\n|====|===|\n| 1  | 2 |\n\u2514\u2500\u2500\u2518", ["| km | m |", "| 1  | 2 |"]),
+        ("-- \nAnn\n--- a/x\nC--", ["-- \nAnn\n--- a/x\nC--"]),
+    ],
+)
+def test_a_line_that_is_only_drawn_divides_a_text_and_is_no_word_of_it(text, read):
+    assert [part.strip("\n") for part in one("x.txt", text).text.split("\n\n") if part.strip()] == read
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("It is fast.\n\n## Benchmarks\n\nIt was measured.", "x"),
+        ("It is fast.\n\n## Benchmarks\n\nIt was measured.\n\n# Zip\n\nIt zips.", "Zip"),
+        ("<p align=center></p>\n\n## Zip\n\nIt is fast.", "Zip"),
+    ],
+)
+def test_the_heading_of_a_part_is_not_the_title_of_the_whole(text, title):
+    assert one("x.md", text).title == title
+
+
 def test_a_hashtag_is_no_heading_and_one_after_it_is():
     document = one("x.md", "#rivers are long\n\n# The Danube\n\nIt is long.")
     assert (document.title, document.text) == ("The Danube", "#rivers are long\n\nThe Danube\n\nIt is long.")
@@ -283,6 +307,28 @@ is long.</p><ul><li>Ulm</li><li><p>Vienna</p></li></ul><script>x = "no"</script>
 )
 def test_a_row_of_a_table_has_its_columns_names_and_the_header_is_no_row(rows, read):
     assert one("page.html", f"<html><body><table>{rows}</table></body></html>").text == read
+
+
+@pytest.mark.parametrize(
+    ("terms", "read"),
+    [
+        ("<dt>staff<dd><p>Adds files.</p><p>And more.</p>", "staff: Adds files.\n\nAnd more."),
+        ("<dt>lp:<dd><code>lp0</code> is writable.", "lp: lp0 is writable."),
+        ("<dt>bin</dt><dt>sys</dt><dd>Legacy.<dd>Old.", "bin, sys: Legacy.\n\nOld."),
+        ("<div><dt>bin<dd>Legacy.</div>", "bin: Legacy."),
+        ("<dt>Is it long?<dd>Yes.", "Is it long?\n\nYes."),
+        ("<dt>Modes<dd><ul><li>read<li>write</ul>", "Modes\n\n- read\n- write"),
+        ("<dt>bin<dd>Old.<dl><dt>a<dd>Inner.</dl><dt>last", "bin: Old.\n\na: Inner.\n\nlast"),
+    ],
+)
+def test_a_definition_has_its_term_and_a_question_stays_apart(terms, read):
+    assert one("page.html", f"<html><body><dl>{terms}</dl></body></html>").text == read
+
+
+def test_a_long_page_names_its_definitions_too():
+    terms = "".join(f"<dt>term{i}<dd><p>The river has boats and mills, and tells of {i}.</p>" for i in range(60))
+    text = one("page.htm", f"<html><body><h1>Terms</h1><dl>{terms}</dl></body></html>").text
+    assert all(f"term{i}: The river has boats and mills, and tells of {i}." in text for i in range(60))
 
 
 def test_a_short_page_is_read_block_by_block_without_menu_and_footer():

@@ -37,6 +37,10 @@ def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, smal
         box = page.get_by_role("button", name=name).first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
         assert box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT
+    page.set_viewport_size({"width": 1366, "height": 768})  # a long sentence between long ones
+    page.locator('[data-testid="as2-item"] mark').evaluate("e => e.append(' of the river and its mills'.repeat(40))")
+    for name in ("Correct", "Incorrect", "Unsure"):
+        expect(page.get_by_role("button", name=name).first).to_be_in_viewport(ratio=1)
 
 
 def test_the_side_bar_leaves_the_page_free_after_a_link_in_it_and_after_a_reload(small_page, small):

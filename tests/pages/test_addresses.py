@@ -4,6 +4,7 @@ import pytest
 import stored
 from app_pages import button, markup, open_page, texts
 from streamlit.elements.lib import policies
+from streamlit.testing.v1 import AppTest
 
 from app.corpora import corpora
 from app.labels import rules
@@ -46,6 +47,18 @@ def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(wb):
     assert not at.warning
     assert stored.list_asked(wb) == [(stored.WORKS, "Who?", "cascade")]
     assert at.query_params["corpus"] == "Works"
+
+
+def test_a_change_of_the_corpus_box_after_a_run_that_did_not_draw_it_is_no_choice():
+    def switch_without_box():
+        from app.ui import page
+
+        page._switch_corpus()
+
+    at = AppTest.from_function(switch_without_box)
+    at.query_params |= {"corpus": "Works", "job": "4"}
+    at = at.run()
+    assert not at.exception and at.query_params == {"corpus": "Works", "job": "4"}
 
 
 def test_the_browsers_way_back_from_a_corpus_that_is_not_there_leads_to_the_one_before(wb):

@@ -53,6 +53,7 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
     assert any(c.value.startswith(("A version's directory", "A Hugging Face directory")) for c in at.caption)
     assert "starter-2/config.json" in zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert [d.proto.label for d in at.get("download_button")] == [f"Download, {len(content) / 1e6:,.1f} MB"]
+    assert "Create the file" not in [b.label for b in at.button]  # the download is in its place, in sight
     at = import_version(content)
     spring = registry.get_version(wb, "spring")
     assert spring.state == "candidate"

@@ -1,6 +1,7 @@
 """A version as a file: export and import."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, announce
@@ -23,17 +24,27 @@ def draw_export(frame: Frame, version: VersionView) -> None:
                           key=f"adapt_export_to_{version.id}")  # fmt: skip
         st.caption(plain(capitalize(archive.FORMATS[to])))
         depth = _choose_depth(version) if to != "as2" else None
-        if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
-            st.session_state.pop(EXPORT_KEY, None)
-            with catch_errors(), st.spinner("Writing the version …", show_time=True):
-                content = archive.export_zip(frame.wb, version.name, to, depth=depth, by=frame.annotator.id)
-                st.session_state[EXPORT_KEY] = (version.id, to, depth, content)
-        *choice, content = st.session_state.get(EXPORT_KEY, (None, b""))
-        if choice == [version.id, to, depth]:
-            part = f".exit-{depth}" if depth else ""
-            st.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}{part}.{to}.zip",
-                               "application/zip", key=f"adapt_export_get_{version.id}", on_click="ignore",
-                               icon=":material/download:")  # fmt: skip
+        _draw_file(frame, version, to, depth, st.empty())
+
+
+def _draw_file(frame: Frame, version: VersionView, to: str, depth: int | None, place: DeltaGenerator) -> None:
+    """One button in `place`, to create the file and then to download it: below the first, a second would be out of
+    sight where the popover is cut by the window."""
+    if not _has_file(version, to, depth) and place.button("Create the file", key=f"adapt_export_make_{version.id}"):
+        st.session_state.pop(EXPORT_KEY, None)
+        with catch_errors(), st.spinner("Writing the version …", show_time=True):
+            content = archive.export_zip(frame.wb, version.name, to, depth=depth, by=frame.annotator.id)
+            st.session_state[EXPORT_KEY] = (version.id, to, depth, content)
+    if _has_file(version, to, depth):
+        content = st.session_state[EXPORT_KEY][-1]
+        part = f".exit-{depth}" if depth else ""
+        place.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}{part}.{to}.zip",
+                              "application/zip", key=f"adapt_export_get_{version.id}", on_click="ignore",
+                              icon=":material/download:")  # fmt: skip
+
+
+def _has_file(version: VersionView, to: str, depth: int | None) -> bool:
+    return st.session_state.get(EXPORT_KEY, ())[:-1] == (version.id, to, depth)
 
 
 def _choose_depth(version: VersionView) -> int | None:

@@ -13,17 +13,8 @@ from app.ui.errors import guard
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
 from app.ui.text import format_time, plain
-from app.ui.wording import name_state
+from app.ui.wording import JOB_KINDS, name_state
 
-KINDS: dict[str, str] = {
-    JobKind.RETRAIN: "Retrain",
-    JobKind.SCORE: "Ranking for the queues",
-    JobKind.EMBED: "Vectors of the sentences",
-    JobKind.DOUBT: "Second looks",
-    JobKind.MEASURE: "Measuring ahead of a retrain",
-    JobKind.PROPOSE: "Proposing questions",
-    JobKind.DECIDE: "Ranking for a decision",
-}
 STATES = {  # others as they are
     "lost": "its worker was interrupted",
 }
@@ -63,7 +54,7 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
 def _line(job: JobView) -> str:
     state = STATES.get(job.state, name_state(job))
     why = f": {plain(job.error)}" if job.error and job.state in ("failed", "lost") else ""
-    kind = KINDS.get(job.kind, job.kind)
+    kind = JOB_KINDS.get(job.kind, job.kind)
     return f"**{kind}**, job {job.id}, {format_time(_when(job))}: {state}{why}"
 
 

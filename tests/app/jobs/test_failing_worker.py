@@ -47,6 +47,14 @@ def test_a_job_that_waits_says_that_the_worker_fails(wb, towers):
     assert str(wb.settings.worker_log) in describe_wait(wb, job)
 
 
+def test_a_job_that_waits_for_another_says_what_that_one_does(wb, towers):
+    first = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    with wb.write() as s:
+        s.execute(text("UPDATE job SET state = 'running' WHERE kind = 'score'"))
+    job = queue.enqueue(wb, "embed", {}, corpus_id=towers.id)
+    assert describe_wait(wb, job).startswith(f"Job {first.id} (ranking for the queues) runs first.")
+
+
 def test_a_damaged_file_about_the_failure_counts_for_none(wb):
     wb.settings.worker_failure.write_text("{")
     assert process.read_failure(wb.settings) is None and process.may_start(wb.settings)

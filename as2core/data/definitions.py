@@ -1,0 +1,53 @@
+"""Lists of terms in web pages, each definition with its terms: "staff: Allows users to add ...".
+
+A definition is read without the term above it, and hardly ever says of what it is one; trafilatura leaves the terms of
+many pages out. A question, a sentence and a long term stay paragraphs of their own, before their definition.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+_MAX_TERM_CHARS = 80  # of one that is put before the first words of its definition
+_SENTENCE_ENDS = (".", "?", "!")
+_BLOCKS = {"p", "div"}
+
+
+def name_definitions(definitions: "HtmlElement") -> None:
+    """Make a `<dl>` plain blocks. Several terms may share a definition; of several definitions, the first has the term.
+    A term without one stays as it is."""
+    terms: list[HtmlElement] = []
+    for element in definitions.xpath("./dt | ./dd | ./div/dt | ./div/dd"):
+        if element.tag == "dt":
+            terms.append(element)
+            continue
+        _name_definition(element, terms)
+        terms = []
+        element.tag = "div"
+    for term in definitions.xpath("./dt | ./div/dt"):
+        term.tag = "p"
+    definitions.tag = "div"
+
+
+def _name_definition(definition: "HtmlElement", terms: list["HtmlElement"]) -> None:
+    name = ", ".join(filter(None, (" ".join(term.text_content().split()) for term in terms)))
+    block = _find_first_block(definition)
+    if not name or block is None or len(name) > _MAX_TERM_CHARS or name.endswith(_SENTENCE_ENDS):
+        return
+    block.text = f"{name.rstrip(':')}: {(block.text or '').lstrip()}"
+    for term in terms:
+        term.drop_tree()
+
+
+def _find_first_block(definition: "HtmlElement") -> "HtmlElement | None":
+    """The one that the definition's words begin in; None where it begins with a list, a table or a program."""
+    block = definition
+    while not (block.text or "").strip() and len(block):
+        if block[0].tag in _BLOCKS:
+            block = block[0]
+        elif block[0].tag in ("ul", "ol", "dl", "table", "pre", "blockquote"):
+            return None
+        else:
+            break
+    return block
