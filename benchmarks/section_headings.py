@@ -37,7 +37,7 @@ from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence, split_passages
 from as2core.retrieval.sqlite import SqliteIndex
-from as2core.text import split_document
+from as2core.text import split_document, split_sentences
 from as2core.types import Candidate, Document, Question, Sentence
 
 LABELS = Path(__file__).with_suffix(".json")
@@ -158,7 +158,7 @@ def find_candidates(
         for number, record in enumerate(records):
             sentences = search(pages, index, record["question"])
             candidates = tuple(
-                Candidate(str(n), s.text, int(digest(strip_heading(d, s)) in record["correct"]), d.title)
+                Candidate(str(n), s.text, int(not digest_parts(d, s).isdisjoint(record["correct"])), d.title)
                 for n, (d, s) in enumerate(sentences)
             )
             questions.append(Question(f"{record['manual']}-{number}", record["question"], candidates))
@@ -181,8 +181,11 @@ def search(pages: Pages, index: SqliteIndex, question: str) -> list[tuple[Docume
     return [(pages[i][0], pages[i][1][position]) for i, position in list(places)[:CANDIDATES]]
 
 
-def digest(text: str) -> str:
-    return blake2s("".join(text.split()).encode(), digest_size=6).hexdigest()
+def digest_parts(document: Document, sentence: Sentence) -> set[str]:
+    """Of its text, without what stands before it, and of each sentence in it."""
+    parts = [strip_heading(document, sentence)]
+    parts += [s.text for s in split_sentences(document.text[sentence.start : sentence.end])]
+    return {blake2s("".join(text.split()).encode(), digest_size=6).hexdigest() for text in parts}
 
 
 def make_row(way: str, by_manual: Mapping[str, Evaluation], base: Mapping[str, Evaluation]) -> str:
