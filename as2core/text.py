@@ -145,9 +145,9 @@ def find_words(text: str) -> list[tuple[int, int]]:
 def split_document(document: Document) -> list[Sentence]:
     """The sentences of a document, each with its section's heading, without the number before it; a heading itself
     has the one above it. One that repeats words of the document's title says nothing more, and is left out."""
-    sentences, following = [], deque(document.headings)
+    sentences, following = [], deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
     above: dict[int, str] = {}  # level -> the heading in force
-    spans = sorted((*document.verbatim, *((h.start, h.end) for h in document.headings)))
+    spans = sorted((*document.verbatim, *((h.start, h.end) for h in following)))
     for s in split_sentences(document.text, spans):
         while following and s.start >= following[0].end:
             _enter_section(above, following.popleft(), document)
@@ -167,8 +167,7 @@ def _enter_section(above: dict[int, str], heading: Heading, document: Document) 
 def _clean_heading(heading: str, title: str) -> str:
     heading = _SECTION_NUMBER.sub("", " ".join(heading.split()))
     words, title_words = (" ".join(tokenize(text)) for text in (heading, title))
-    says_more = words and f" {words} " not in f" {title_words} "
-    return heading if says_more and len(heading) <= MAX_HEADING_CHARS else ""
+    return heading if words and f" {words} " not in f" {title_words} " else ""
 
 
 def split_sentences(text: str, verbatim: Sequence[Span] = ()) -> list[Sentence]:
