@@ -108,7 +108,7 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     else:
         text = decode_text(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
-    blocks = [b._replace(text=text) for b in blocks if (text := clean_text(b.text).strip())]
+    blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in blocks) if b.text]
     text = join_blocks(blocks) or clean_text(text)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _SHORT_PAGE_CHARS = 1500  # read as a whole
-_SKIPPED_TAGS = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
+_SKIPPED_TAGS = set(
+    """script style nav header footer aside form template noscript svg head select textarea iframe object audio
+    video canvas""".split()
+)
 _INLINE = set(
     """a abbr acronym b bdi bdo big cite code data del dfn em font hi i img ins kbd label mark nobr output q ref s samp
     small span strike strong sub sup time tt u var wbr""".split()
@@ -36,7 +39,14 @@ _MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its character
 _MIN_BLOCK_CHARS = 20  # of a text by which the article is located
 _MIN_ARTICLE_CHARS = 500  # less may be any piece of the page
 _MIN_ARTICLE_SHARE = 0.9  # of the article's text, in the element that is read
+_MIN_PART_CHARS, _MIN_PART_SHARE = 100, 0.5  # of what is around an inner element, to be a part
 _BREAK = "\0"  # no page holds one
+_IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(_HEADINGS))
+_HAS_HEADING = " or ".join(f".//{tag}" for tag in sorted(_HEADINGS))
+_SECTION_HEADERS = f"//*[self::article or self::section or self::main]//header[{_HAS_HEADING}]"
+_PERMALINKS = ".//a[starts-with(@href, '#')]"  # of a heading, as "\u00b6" in Sphinx's pages
+_BUTTONS = f".//button[not({_IN_HEADING} or ancestor::dt)]"  # one in a heading opens its section
+_COMMENT_CLASSES = {"comments", "comments-area", "comment-list", "comment"}
 _HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
@@ -52,6 +62,9 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile(f"not a web page ({error})") from error
     _drop_hidden(page)
+    _drop_controls(page)
+    for header in page.xpath(_SECTION_HEADERS):  # other headers are the site's
+        header.drop_tag()
     for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
         _name_columns(table)
     for element in page.xpath("//dl"):
@@ -64,13 +77,15 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
         body = getattr(article, "body", None)
         if body is not None:
             root = _find_article(root, ["".join(text.split()) for text in body.itertext()])
+        _drop_comments(root)
         _drop_menus(root)
         whole = _walk(root) or whole
     return " ".join(title.split()), whole
 
 
 def _find_article(root: "HtmlElement", texts: list[str]) -> "HtmlElement":
-    """The innermost element that holds nearly all of the article's `texts`, which are without white space."""
+    """The innermost element that holds nearly all of the article's `texts`, which are without white space, and leaves
+    out no other part of the article, as the section before a long one."""
     whole, spans = _locate_elements(root)
     places: list[tuple[int, int]] = []  # where a text begins, its length
     end = 0
@@ -86,14 +101,21 @@ def _find_article(root: "HtmlElement", texts: list[str]) -> "HtmlElement":
         i = bisect_left(starts, place)
         return chars[i] - max(0, sum(places[i - 1]) - place) if i else 0
 
-    def measure_share(element: "HtmlElement") -> float:
-        first, last = map(count_before, spans[element])
-        return (last - first) / chars[-1]
+    def count_chars(element: "HtmlElement") -> tuple[int, int]:
+        """Of the article in the element, and of all that is in it."""
+        first, last = spans[element]
+        return count_before(last) - count_before(first), last - first
+
+    def is_enough(inner: "HtmlElement") -> bool:
+        (article, all_), (inner_article, inner_all) = count_chars(root), count_chars(inner)
+        part = article - inner_article  # that would be left out
+        is_part = part >= _MIN_PART_CHARS and part >= _MIN_PART_SHARE * (all_ - inner_all)
+        return inner_article >= _MIN_ARTICLE_SHARE * chars[-1] and not is_part
 
     inner: HtmlElement | None = root if chars[-1] >= _MIN_ARTICLE_CHARS else None
     while inner is not None:
         root = inner
-        inner = next((e for e in root.iterchildren("*") if measure_share(e) >= _MIN_ARTICLE_SHARE), None)
+        inner = next(filter(is_enough, root.iterchildren("*")), None)
     return root
 
 
@@ -105,12 +127,17 @@ def _locate_elements(root: "HtmlElement") -> tuple[str, dict["HtmlElement", tupl
     begins: dict[HtmlElement, int] = {}
     spans: dict[HtmlElement, tuple[int, int]] = {}
     place = 0
-    for event, element in etree.iterwalk(root, events=("start", "end"), tag="*"):
+    walk = etree.iterwalk(root, events=("start", "end"), tag="*")
+    for event, element in walk:
+        text = element.text if event == "start" else element.tail
         if event == "end":
             spans[element] = begins.pop(element), place
         else:
             begins[element] = place
-        piece = "".join(((element.text if event == "start" else element.tail) or "").split())
+            if element.tag in _SKIPPED_TAGS:
+                walk.skip_subtree()
+                text = ""
+        piece = "".join((text or "").split())
         pieces.append(piece)
         place += len(piece)
     return "".join(pieces), spans
@@ -119,9 +146,23 @@ def _locate_elements(root: "HtmlElement") -> tuple[str, dict["HtmlElement", tupl
 def _drop_menus(root: "HtmlElement") -> None:
     """Remove what is nearly all links, but not the text after them."""
     for element in list(root.iterdescendants("ul", "ol", "dl", "table", "div", "p")):
-        links = ["".join(a.text_content().split()) for a in element.iter("a")]
+        links = ["".join(a.text_content().split()) for a in element.iter("a") if a.get("href")]
         text = "".join(element.text_content().split())
         if len(links) >= _MIN_LINKS and sum(map(len, links)) >= _MIN_LINK_SHARE * len(text):
+            element.drop_tree()
+
+
+def _drop_comments(root: "HtmlElement") -> None:
+    """Remove what readers wrote below the article."""
+    for element in list(root.iterdescendants("div", "section", "ol", "ul")):
+        if _COMMENT_CLASSES & set(element.get("class", "").split()):
+            element.drop_tree()
+
+
+def _drop_controls(page: "HtmlElement") -> None:
+    """Remove buttons, and links whose text is a sign, but not the text after them."""
+    for element in page.xpath(f"{_BUTTONS} | {_PERMALINKS}"):
+        if element.tag == "button" or not any(map(str.isalnum, element.text_content())):
             element.drop_tree()
 
 

@@ -58,7 +58,7 @@ def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
 
 def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
-    with (created, kind, question, text, title, document_id, position), by pair, oldest first."""
+    with (created, kind, question, text, title, heading, document_id, position), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
     question = Question.text.label("question")
     place = (Document.title, Sentence.heading, Sentence.document_id, Sentence.position)

@@ -164,7 +164,8 @@ def test_a_sentence_knows_the_heading_of_its_section(name):
         ("Press it again.", undo),
         ("Many labels.", ""),
     ]
-    assert {s.text: s.heading for s in sentences[4:]} == {"Prose set in large type.": "", "End.": ""}
+    assert [s.text for s in sentences[4:]] == [*["Prose set in large type."] * 9, "End."]  # no heading, nor one piece
+    assert not any(s.heading for s in sentences[4:])
 
 
 def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not():
@@ -363,6 +364,45 @@ def test_a_long_page_keeps_the_headings_of_its_sections_and_loses_its_lists_of_l
     text = one("page.htm", f'<html><body>{beside}<div class="chapter"><dl>{links}</dl>{story}</div></body></html>').text
     assert text.split("\n\n")[:2] == ["0. Boats", "Sentence 0 tells of the river, its boats and its mills."]
     assert text.count("Boats") == 60
+
+
+STORY = [f"<p>Sentence {i} tells of the river, its boats and its {i * 7} mills.</p>" for i in range(60)]
+LEAD = f"<p>All boats of the river are gone by now. {'Their mills went long before them. ' * 3}</p>"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<article><h1>Boats</h1>{LEAD}<div>{''.join(STORY)}</div></article>",
+        f"<main><div><h2>Boats</h2>{LEAD}</div><div><h2>Mills</h2>{''.join(STORY)}</div></main>",
+        f"<article><header><h1>Boats</h1></header><script>{'x = 1;' * 99}</script>{LEAD}"
+        f"<div>{''.join(STORY)}</div></article>",
+    ],
+)
+def test_a_long_page_keeps_the_short_parts_of_its_article(page):
+    text = one("page.html", f"<html><body><div><p>Other news</p></div>{page}</body></html>").text
+    assert text.startswith("Boats\n\nAll boats of the river") and "Sentence 59" in text
+
+
+def test_a_long_page_loses_the_comments_and_the_controls_of_its_article():
+    comments = '<div class="comments"><h3>Comments</h3><p>I think that this is a great piece.</p></div>'
+    controls = "<button>Copy link</button><select><option>German</select><textarea>Reply</textarea>"
+    story = "".join(STORY)
+    document = one("page.html", f"<html><body><article>{controls}{story}Tail.{comments}</article></body></html>")
+    assert document.text.startswith("Sentence 0 ") and document.text.endswith("Tail.")
+
+
+def test_the_link_of_a_heading_to_itself_is_no_text_but_its_button_and_its_anchor_are():
+    heading = '<h2>Undo<a href="#undo">\u00b6</a></h2>'
+    page = heading + '<p>Press z.</p><h3><button>Redo</button></h3><h3><a name="x">End</a></h3>'
+    assert one("page.html", f"<title>T</title>{page}").text.split("\n\n") == ["Undo", "Press z.", "Redo", "End"]
+
+
+def test_text_in_an_anchor_without_an_address_is_no_menu():
+    parts = [f'<a name="s{i}">{paragraph}</a>' for i, paragraph in enumerate(STORY)]
+    halves = f"<div>{''.join(parts[:30])}</div><div>{''.join(parts[30:])}</div>"
+    text = one("page.html", f"<html><body>{halves}<p>End.</p></body></html>").text
+    assert "Sentence 59" in text
 
 
 def test_a_long_page_of_links_alone_is_read():
