@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -53,7 +53,7 @@ def add_event(
     return add_row(session, LabelEvent(**event, created=now, **(columns or {})))
 
 
-def copy_presentation(event: LabelEvent) -> dict[str, object]:
+def copy_presentation(event: LabelEvent | Row) -> dict[str, object]:
     """What was on the screen, as `add_event` takes it."""
     return {name: getattr(event, name) for name in PRESENTATION}
 
@@ -206,9 +206,23 @@ def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[i
 
 
 def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
-    """One annotator's current labels in all corpora, as `select_labels`, with (created, corpus_id)."""
-    labels = select_labels(CurrentLabel.created, Question.corpus_id)
+    """One annotator's current labels in all corpora, as `select_labels`, with (created, corpus_id) and the columns of
+    `PRESENTATION`."""
+    columns = (getattr(LabelEvent, name) for name in PRESENTATION)
+    labels = select_labels(CurrentLabel.created, Question.corpus_id, *columns)
+    labels = labels.join(LabelEvent, CurrentLabel.id == LabelEvent.id)
     return list(session.execute(labels.where(CurrentLabel.annotator_id == annotator_id)))
+
+
+def find_random_pairs(session: Session, annotator_id: int, samples: Collection[str]) -> set[Pair]:
+    """What chance drew for an annotator, whatever became of the label since. `samples`: queues that draw all at
+    random."""
+    is_random = or_(LabelEvent.queue.in_(samples), LabelEvent.control)
+    where = (LabelEvent.annotator_id == annotator_id, LabelEvent.undoes.is_(None), is_random)
+    return {
+        (r.question_id, r.sentence_id)
+        for r in session.execute(select(LabelEvent.question_id, LabelEvent.sentence_id).where(*where))
+    }
 
 
 def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
@@ -220,11 +234,12 @@ def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
 
 
 def list_assigned_labels(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
-    """Current labels of people, with every event of theirs on the pair that came from one of these queues: as
-    `select_labels`, with (queue, control), oldest event first."""
+    """Current labels of people, with every event of theirs on the pair that came from one of these queues, or was drawn
+    at random for whoever handed the label over: as `select_labels`, with (queue, control), oldest event first."""
     same = and_(is_same_pair(LabelEvent, CurrentLabel), LabelEvent.annotator_id == CurrentLabel.annotator_id)
     labels = select_labels(LabelEvent.queue, LabelEvent.control).join(LabelEvent, same).order_by(None)
-    where = (Question.corpus_id == corpus_id, LabelEvent.queue.in_(queues), LabelEvent.undoes.is_(None))
+    is_assigned = or_(LabelEvent.queue.in_(queues), LabelEvent.control)
+    where = (Question.corpus_id == corpus_id, is_assigned, LabelEvent.undoes.is_(None))
     return list(session.execute(labels.where(*where).order_by(LabelEvent.id)))
 
 
