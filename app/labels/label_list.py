@@ -158,8 +158,9 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
 def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None) -> HandoverView:
     """Make the labels of somebody who does not log in, such as a name on imported labels, another person's, as imported
     ones with their times and what was on the screen: the heir's Undo leaves them alone, and what chance drew stays in
-    the sample. Where both labelled a pair, the heir's label stays. `by` None is the command line. Raises NotAllowed
-    unless `by` is an admin, BadSetting, Gone, UnknownCorpus."""
+    the sample. Labels so signed that are imported later are the heir's, too. Where both labelled a pair, the heir's
+    label stays. `by` None is the command line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone,
+    UnknownCorpus."""
     with wb.write(durable=True) as s:
         people.allow(s, by, HAND_OVER, ADMIN)
         giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
@@ -183,7 +184,8 @@ def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None
                 marks |= {"queue": label_rows.IMPORTED, "control": read_pair(r) in random_pairs}
                 events.append({**pair, **marks, "annotator_id": heir_id, "label": r.label, "created": r.created})
             if outcome != "different":
-                withdrawals.append({**pair, "annotator_id": giver_id, "label": WITHDRAWN, "created": wb.clock()})
+                marks = {"queue": label_rows.HANDED_OVER, "act": str(heir_id), "created": wb.clock()}
+                withdrawals.append({**pair, **marks, "annotator_id": giver_id, "label": WITHDRAWN})
         label_rows.add_events(s, events)
         label_rows.add_events(s, withdrawals)
         view = HandoverView(outcomes["moved"], outcomes["same"], outcomes["different"])

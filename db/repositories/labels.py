@@ -17,6 +17,7 @@ from db.repositories.questions import IMPORTED, KEPT_APART
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
+HANDED_OVER = "handed over"  # likewise: the label is somebody else's now; `act` is their id
 # The columns of an event that say what was on the screen.
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())
 
@@ -34,7 +35,10 @@ def find_newest_event(
 def has_admin_withdrawn(session: Session, event: LabelEvent) -> bool:
     """Whether an admin withdrew, after this event, what its annotator had given the pair; whatever came after that."""
     of_same = (is_on(LabelEvent, (event.question_id, event.sentence_id)), LabelEvent.annotator_id == event.annotator_id)
-    by_admin = (LabelEvent.label == WITHDRAWN, LabelEvent.queue.in_((BY_ADMIN, IMPORTED)))  # no import withdraws
+    by_admin = (
+        LabelEvent.label == WITHDRAWN,
+        LabelEvent.queue.in_((BY_ADMIN, HANDED_OVER, IMPORTED)),
+    )  # no import withdraws
     later = select(LabelEvent.id).where(*of_same, *by_admin, LabelEvent.id > event.id)
     return session.scalar(later.limit(1)) is not None
 
@@ -77,7 +81,7 @@ def _acts(annotator_id: int, corpus_id: int) -> Select:
             LabelEvent.annotator_id == annotator_id,
             Question.corpus_id == corpus_id,
             LabelEvent.undoes.is_(None),
-            LabelEvent.queue.not_in((IMPORTED, BY_ADMIN)),
+            LabelEvent.queue.not_in((IMPORTED, BY_ADMIN, HANDED_OVER)),
             undo.id.is_(None),
         )
         .order_by(LabelEvent.id.desc())
@@ -212,6 +216,19 @@ def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
     labels = select_labels(CurrentLabel.created, Question.corpus_id, *columns)
     labels = labels.join(LabelEvent, CurrentLabel.id == LabelEvent.id)
     return list(session.execute(labels.where(CurrentLabel.annotator_id == annotator_id)))
+
+
+def find_heir(session: Session, annotator_id: int) -> Annotator:
+    """Whose an annotator's labels are: their own, or those of whoever they were handed over to last, if they gave none
+    since."""
+    passed: set[int] = set()
+    while annotator_id not in passed:
+        passed.add(annotator_id)
+        events = select(LabelEvent.queue, LabelEvent.act).where(LabelEvent.annotator_id == annotator_id)
+        newest = session.execute(events.order_by(LabelEvent.id.desc()).limit(1)).first()
+        if newest is not None and newest.queue == HANDED_OVER:
+            annotator_id = int(newest.act)
+    return session.get_one(Annotator, annotator_id)
 
 
 def find_random_pairs(session: Session, annotator_id: int, samples: Collection[str]) -> set[Pair]:
