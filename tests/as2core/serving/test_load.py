@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import numpy as np
@@ -121,6 +122,34 @@ def test_a_body_that_never_ends_is_refused(serve, monkeypatch):
     port = serve(build(ServedRankers(["bm25"])))
     with connect(port, HEAD % 500 + b"{") as slow_one:
         assert b" 408 " in slow_one.recv(100)
+
+
+def test_a_body_that_is_half_sent_does_not_keep_the_server_from_ending(serve_briefly, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_ENDING_SECONDS", 0.2)
+    with serve_briefly(build(ServedRankers(["bm25"]))) as port:
+        half = connect(port, HEAD % 500 + b"{")
+        connect(port, b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").recv(100)  # half was read before
+        begun = time.monotonic()
+    assert half.recv(100) == b"" and time.monotonic() - begun < limits.MAX_BODY_SECONDS / 2
+
+
+@pytest.mark.parametrize(("bound", "status"), [("MAX_CLIENT_BYTES", 429), ("MAX_TOGETHER_BYTES", 503)])
+def test_bodies_have_a_bound_together_until_their_answers_are_written(serve, slow, monkeypatch, bound, status):
+    monkeypatch.setattr(limits, "FREE_BYTES", 1000)
+    monkeypatch.setattr(limits, bound, 2000)
+    port = serve(build(ServedRankers(["slow"], load=lambda name: slow)))
+    large = ["a" * 10] * (2 * SLICE)  # 1.4 kB with the marks of JSON
+    thread = threading.Thread(target=post, args=(port, large))
+    thread.start()
+    assert slow.has_begun.wait(PATIENCE)
+    assert len(post(port, ["a"])["results"]) == 1  # a short one has room always
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        post(port, large)
+    assert (refusal.value.code, refusal.value.headers["retry-after"]) == (status, "5")
+    assert "2,000 bytes" in json.load(refusal.value)["message"]
+    slow.gate.set()
+    thread.join()
+    assert len(post(port, large)["results"]) == len(large)
 
 
 def test_a_client_that_does_not_read_its_answer_is_left(serve, monkeypatch):
