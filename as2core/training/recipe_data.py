@@ -54,6 +54,11 @@ class Material:
     vectors: VectorCache
 
 
+def is_small(paragraphs: int) -> bool:
+    """Whether a recipe of so many is to show that its steps run, not to train."""
+    return paragraphs < SMALL_PARAGRAPHS
+
+
 def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress | None = None) -> Material:
     """Read, embed and mine; vectors are stored in `folder`. Raises UnreadableFile (data missing)."""
     squad, selqa_qed, dev = map(list, _read_questions(recipe.paragraphs, recipe.seed, Path(data_dir)))
@@ -132,12 +137,11 @@ def _read_questions(paragraphs: int, seed: int, data_dir: Path) -> tuple[tuple[Q
     dev = [rng.choice(qs) for qs in rng.sample(outside, min(90, paragraphs // 10, len(outside)))]
     others = [q for path in other_paths for q in jsonl.read(path)[0] if q.positives]
     rng.shuffle(others)
-    is_small = paragraphs < SMALL_PARAGRAPHS
     by_title: dict[str, list[Question]] = defaultdict(list)  # questions about one article ask for the same sentences
-    for q in others[:150] if is_small else others:
+    for q in others[:150] if is_small(paragraphs) else others:
         by_title[_title(q)].append(q)
     other_dev: list[Question] = []
-    while len(other_dev) < (20 if is_small else 110):
+    while len(other_dev) < (20 if is_small(paragraphs) else 110):
         other_dev += by_title.pop(next(iter(by_title)))
     return tuple(squad), tuple(q for qs in by_title.values() for q in qs), tuple(dev + other_dev)
 
@@ -146,7 +150,7 @@ def _read_squad(path: Path, paragraphs: int, rng: random.Random) -> tuple[dict[s
     """Questions by paragraph, and the titles of the articles for dev."""
     articles = groupby(stream_questions(path)[0], _title)  # an article's questions stand together
     by_paragraph: dict[str, list[Question]] = defaultdict(list)
-    for _, questions in islice(articles, SMALL_ARTICLES) if paragraphs < SMALL_PARAGRAPHS else articles:
+    for _, questions in islice(articles, SMALL_ARTICLES) if is_small(paragraphs) else articles:
         for q in questions:
             by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
     titles = {_title(qs[0]) for qs in by_paragraph.values()}

@@ -43,6 +43,7 @@ from as2core.training.teachers import correct_teacher, mean_teacher, original_te
 from as2core.types import OnProgress
 
 LEVEL_QUESTIONS = 150  # that the end of a question is levelled by
+SMALL_QUESTIONS = 10  # that a small recipe's cascade is measured on
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +275,13 @@ def _save_compact(ranker: HasWeights, path: Path, card: dict) -> None:
 
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = load_cascade(path), load_questions("starter-test").questions
+    ranker, card = load_cascade(path), read_card(path)
+    recipe = RECIPES.get(str(card.get("recipe")))
+    limit = SMALL_QUESTIONS if recipe is not None and recipe_data.is_small(recipe.paragraphs) else None
+    dev, test = (load_questions(f"starter-{part}").questions[:limit] for part in ("dev", "test"))
     report = {
-        "calibration": calibrate(ranker, load_questions("starter-dev").questions, fits_answers=False),  # docs/models.md
+        "calibration": calibrate(ranker, dev, fits_answers=False),  # docs/models.md
         "robustness": measure_robustness(ranker, test),
         "robustness_mended": measure_robustness(ranker, test, corrected=True),
     }
-    update_description(ranker, path, {**read_card(path), **report})
+    update_description(ranker, path, {**card, **report})
