@@ -51,9 +51,9 @@ class ImpatientProtocol(H11Protocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        self.loop.call_later(MAX_ENDING_SECONDS, self._leave_half_sent)
+        self.loop.call_later(MAX_ENDING_SECONDS, self._drop_sender)
 
-    def _leave_half_sent(self) -> None:
+    def _drop_sender(self) -> None:
         if self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete:
             self.transport.close()
 

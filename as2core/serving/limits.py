@@ -29,12 +29,12 @@ class BodyLimit:
         self._bytes = Counter[str]()  # by client, of the bodies that are here
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        size, is_complete, counted = 0, False, 0
+        size, is_complete, share = 0, False, 0
         give_up = asyncio.get_running_loop().time() + MAX_BODY_SECONDS
         client = _name_client(scope)
 
         async def receive_and_count() -> Message:
-            nonlocal size, is_complete, counted
+            nonlocal size, is_complete, share
             try:
                 async with asyncio.timeout_at(None if is_complete else give_up):
                     message = await receive()
@@ -47,14 +47,14 @@ class BodyLimit:
                     413, f"a request holds at most {MAX_REQUEST_BYTES:,} bytes: send fewer documents at once"
                 )
             if size > FREE_BYTES:
-                self._make_room(client, size - counted)
-                counted = size
+                self._make_room(client, size - share)
+                share = size
             return message
 
         try:
             await self._app(scope, receive_and_count, send)
         finally:
-            self._bytes[client] -= counted
+            self._bytes[client] -= share
             if not self._bytes[client]:
                 del self._bytes[client]
 

@@ -221,9 +221,9 @@ def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
 def find_heir(session: Session, annotator_id: int) -> Annotator:
     """Whose an annotator's labels are: their own, or those of whoever they were handed over to last, if they gave none
     since."""
-    passed: set[int] = set()
-    while annotator_id not in passed:
-        passed.add(annotator_id)
+    givers: set[int] = set()
+    while annotator_id not in givers:
+        givers.add(annotator_id)
         events = select(LabelEvent.queue, LabelEvent.act).where(LabelEvent.annotator_id == annotator_id)
         newest = session.execute(events.order_by(LabelEvent.id.desc()).limit(1)).first()
         if newest is not None and newest.queue == HANDED_OVER:
