@@ -21,52 +21,72 @@ RETRY = {"Retry-After": "5"}
 
 
 class BodyLimit:
-    """Refuses a request as soon as it is larger than MAX_REQUEST_BYTES, takes longer than MAX_BODY_SECONDS, or has no
-    room beside the others."""
+    """Refuses a request that is larger than MAX_REQUEST_BYTES or takes longer than MAX_BODY_SECONDS as soon as that is
+    so. One that has no room beside the others is forgotten at once, and refused when it is complete: a client that is
+    still sending would not see why."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._bytes = Counter[str]()  # by client, of the bodies that are here
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        size, is_complete, share = 0, False, 0
+        client, share, is_complete = _name_client(scope), 0, False
         give_up = asyncio.get_running_loop().time() + MAX_BODY_SECONDS
-        client = _name_client(scope)
 
-        async def receive_and_count() -> Message:
-            nonlocal size, is_complete, share
-            try:
-                async with asyncio.timeout_at(None if is_complete else give_up):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, f"the request was not complete after {MAX_BODY_SECONDS:.0f} seconds") from None
-            is_complete = not message.get("more_body", False)
-            size += len(message.get("body", b""))
-            if size > MAX_REQUEST_BYTES:
-                raise HTTPException(
-                    413, f"a request holds at most {MAX_REQUEST_BYTES:,} bytes: send fewer documents at once"
-                )
-            if size > FREE_BYTES:
-                self._make_room(client, size - share)
-                share = size
-            return message
+        async def receive_whole() -> Message:
+            nonlocal share, is_complete
+            if is_complete:
+                return await receive()
+            chunks: list[bytes] = []
+            size, refusal = 0, None
+            while not is_complete:
+                message = await _receive_until(give_up, receive)
+                if message["type"] != "http.request":
+                    return message
+                is_complete = not message.get("more_body", False)
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                if size > MAX_REQUEST_BYTES:
+                    text = f"a request holds at most {MAX_REQUEST_BYTES:,} bytes: send fewer documents at once"
+                    raise HTTPException(413, text)
+                if refusal is None and size > FREE_BYTES:
+                    refusal = self._explain_refusal(client, size - share)
+                    share = self._set_share(client, share, 0 if refusal else size)
+                if refusal is not None:
+                    chunks.clear()
+            if refusal is not None:
+                raise refusal
+            return {"type": "http.request", "body": b"".join(chunks), "more_body": False}
 
         try:
-            await self._app(scope, receive_and_count, send)
+            await self._app(scope, receive_whole, send)
         finally:
-            self._bytes[client] -= share
-            if not self._bytes[client]:
-                del self._bytes[client]
+            self._set_share(client, share, 0)
 
-    def _make_room(self, client: str, more: int) -> None:
-        """Raises HTTPException where there is none."""
+    def _explain_refusal(self, client: str, more: int) -> HTTPException | None:
+        """None where there is room."""
         if self._bytes.total() + more > MAX_TOGETHER_BYTES:
             text = f"the requests here hold {MAX_TOGETHER_BYTES:,} bytes together, as many as there may be"
-            raise HTTPException(503, f"{text}: try again later", RETRY)
+            return HTTPException(503, f"{text}: try again later", RETRY)
         if self._bytes[client] + more > MAX_CLIENT_BYTES:
             text = f"requests of a client hold at most {MAX_CLIENT_BYTES:,} bytes together"
-            raise HTTPException(429, f"{text}: wait for an answer", RETRY)
-        self._bytes[client] += more
+            return HTTPException(429, f"{text}: wait for an answer", RETRY)
+        return None
+
+    def _set_share(self, client: str, before: int, now: int) -> int:
+        """Of one request, in bytes."""
+        self._bytes[client] += now - before
+        if not self._bytes[client]:
+            del self._bytes[client]
+        return now
+
+
+async def _receive_until(give_up: float, receive: Receive) -> Message:
+    try:
+        async with asyncio.timeout_at(give_up):
+            return await receive()
+    except TimeoutError:
+        raise HTTPException(408, f"the request was not complete after {MAX_BODY_SECONDS:.0f} seconds") from None
 
 
 def _name_client(scope: Scope) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import socket
 import threading
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 
 import numpy as np
 import pytest
+from fastapi import HTTPException
 
 from as2core.pauses import pause
 from as2core.serving import connections, limits
@@ -150,6 +154,31 @@ def test_bodies_have_a_bound_together_until_their_answers_are_written(serve, slo
     slow.gate.set()
     thread.join()
     assert len(post(port, large)["results"]) == len(large)
+
+
+def test_of_bodies_that_come_at_the_same_time_those_that_fit_are_taken_and_the_others_told(monkeypatch):
+    monkeypatch.setattr(limits, "FREE_BYTES", 0)
+    monkeypatch.setattr(limits, "MAX_CLIENT_BYTES", 250)
+    sizes, refusals = [], []
+
+    async def app(scope, receive, send):
+        try:
+            sizes.append(len((await receive())["body"]))
+            await asyncio.sleep(0.05)
+        except HTTPException as refusal:
+            refusals.append(refusal.status_code)
+
+    async def receive_pieces(pieces):
+        await asyncio.sleep(0)  # another body's piece comes in between
+        return {"type": "http.request", "body": b"x" * 10, "more_body": next(pieces) < 9}
+
+    async def send_all():
+        bodies, count = limits.BodyLimit(app), itertools.count
+        await asyncio.gather(*(bodies({"type": "http"}, partial(receive_pieces, count()), None) for _ in range(4)))
+        assert not bodies._bytes
+
+    asyncio.run(send_all())
+    assert (sizes, refusals) == ([100, 100], [429, 429])
 
 
 def test_a_client_that_does_not_read_its_answer_is_left(serve, monkeypatch):
