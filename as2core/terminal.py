@@ -2,6 +2,9 @@
 
 With `--json` the result is one JSON document and nothing else is on standard output: `show_progress()` sends whatever a
 library prints meanwhile to standard error.
+
+Progress is a bar on a terminal. In a log file it is a line of a computation that takes longer than `QUIET_SECONDS`, and
+at most one in `LINE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -17,12 +20,16 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
+from time import monotonic
 from typing import TextIO
 
 from as2core.types import Json, OnProgress, Progress
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
 _BOUND = re.compile(r"<\d+(\.\d+)?")
+QUIET_SECONDS = 5.0
+LINE_SECONDS = 30.0
+MAX_STAGE_CHARS = 100  # of a line: a question may be the stage
 Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
@@ -52,28 +59,45 @@ def print_json(document: object) -> None:
     echo(json.dumps(to_json(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+class _Lines:
+    """The lines of one computation, where standard error is no terminal."""
+
+    def __init__(self, *, is_wanted: bool) -> None:
+        self._next = monotonic() + QUIET_SECONDS if is_wanted else math.inf
+
+    def write(self, text: str) -> None:
+        """Unless the last line is too new."""
+        if (now := monotonic()) >= self._next:
+            self._next = now + LINE_SECONDS
+            print_note(text)
+
+
 @contextmanager
 def show_progress(stage: str = "") -> Iterator[OnProgress]:
-    """During a computation: a progress bar on standard error, drawn only on a terminal."""
+    """During a computation: a progress bar on standard error, or lines in a log."""
     from tqdm import tqdm
 
     with redirect_stdout(sys.stderr), tqdm(desc=stage, disable=None, leave=False, file=sys.stderr) as bar:
+        lines = _Lines(is_wanted=bar.disable)
 
         def on_progress(progress: Progress) -> None:
             bar.total = progress.total or None
             bar.set_description_str(progress.stage or stage, refresh=False)
             bar.n = progress.done
             bar.refresh()
+            lines.write(format_progress(stage, progress))
 
         yield on_progress
 
 
 @contextmanager
 def show_training() -> Iterator[Callable[[Event], None]]:
-    """During a training run: a bar over the steps, and a line for every evaluation on the dev set."""
+    """During a training run: a bar over the steps, or lines in a log; and a line for every evaluation on the dev set,
+    and for the beginning of each part of the run that says so ("begin", with its name)."""
     from tqdm import tqdm
 
     with redirect_stdout(sys.stderr), tqdm(disable=None, leave=False, file=sys.stderr, unit="step") as bar:
+        lines = _Lines(is_wanted=bar.disable)
 
         def on_event(event: Event) -> None:
             bar.total = event.get("steps") or bar.total
@@ -81,14 +105,27 @@ def show_training() -> Iterator[Callable[[Event], None]]:
             if event.get("loss") is not None:
                 bar.set_postfix_str(f"loss {event['loss']:.4f}", refresh=False)
             bar.refresh()
-            if event.get("kind") == "eval":
+            if event.get("kind") == "begin":
+                tqdm.write(str(event["name"]), file=sys.stderr)
+            elif event.get("kind") == "eval":
                 tqdm.write(format_evaluation(event), file=sys.stderr)
+            elif event.get("step"):
+                lines.write(format_evaluation(event))
 
         yield on_event
 
 
+def format_progress(title: str, progress: Progress) -> str:
+    """`reading the data, embedding: 34 %`."""
+    stage = progress.stage[:MAX_STAGE_CHARS]
+    name = ", ".join(part for part in dict.fromkeys([title, stage]) if part)
+    if progress.total:
+        return f"{name}: {100 * progress.done // progress.total} %"
+    return f"{name}: {progress.done:,}" if progress.done else name
+
+
 def format_evaluation(event: Event) -> str:
-    """`step 40/120  loss 0.5120  dev AP 2: .612  6: .701`, for one of a training run's "eval" events."""
+    """`step 40/120  loss 0.5120  dev AP 2: .612  6: .701`, for one of a training run's events."""
     parts = [f"step {event.get('step', 0)}/{event.get('steps', 0)}"]
     if event.get("loss") is not None:
         parts.append(f"loss {event['loss']:.4f}")

@@ -38,6 +38,7 @@ from as2core.types import Question
 from db.models import Annotator, text_key
 from db.repositories import corpora as corpus_rows
 from db.repositories import people as people_rows
+from db.repositories.labels import find_heir
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
@@ -275,9 +276,10 @@ def _describe_signers(names: Sequence[str], persons: Mapping[str, Annotator | No
 
 
 def _find_person(s: Session, name: str) -> Annotator | None:
-    """Whoever has the name, in other capitals perhaps, or logs in with this address."""
+    """Whoever has the name, in other capitals perhaps, or logs in with this address, or was given its labels."""
     name = _tidy_name(name)
-    return people_rows.find_annotator(s, name=name) or find_alike(s, name) or find_by_address(s, name)
+    person = people_rows.find_annotator(s, name=name) or find_alike(s, name) or find_by_address(s, name)
+    return find_heir(s, person.id) if person is not None else None
 
 
 def _tidy_name(name: str) -> str:

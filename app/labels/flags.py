@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from app.labels.annotation import check_pair
 from app.labels.consensus import tidy_note
+from app.workbench import audit
 from app.workbench.people import require
 from app.workbench.workbench import Workbench
 from db.models import Question
 from db.repositories import question_lists, reviews
+
+CHANGE_QUEUES = "change the label queues"  # in the audit log
+PUT_IN, TAKEN_OUT = "put in the label queues", "taken out of the label queues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,11 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
     note = tidy_note(note)
     with wb.write(durable=True) as s:
         check_pair(s, question_id, sentence_id, annotator_id)
-        brings_back = not s.get_one(Question, question_id).queued
+        question = s.get_one(Question, question_id)
+        brings_back = not question.queued
         question_lists.set_queued(s, [question_id], queued=True)
+        if brings_back:
+            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, question.text, f"{PUT_IN} by a flag")
         return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
 
 
@@ -45,3 +52,5 @@ def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id:
         reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
         if flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
             question_lists.set_queued(s, [question_id], queued=False)
+            text, detail = s.get_one(Question, question_id).text, f"{TAKEN_OUT}: its flag was taken back"
+            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, text, detail)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from app.corpora.corpora import lock_corpus
 from app.labels.items import read_pair
+from app.labels.strategies import QUEUES, is_sample
 from app.labels.visibility import can_see_all
 from app.workbench import audit, people
 from app.workbench.people import ADMIN
@@ -156,8 +157,10 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
 
 def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None) -> HandoverView:
     """Make the labels of somebody who does not log in, such as a name on imported labels, another person's, as imported
-    ones with their times: the heir's Undo leaves them alone. Where both labelled a pair, the heir's label stays. `by`
-    None is the command line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone, UnknownCorpus."""
+    ones with their times and what was on the screen: the heir's Undo leaves them alone, and what chance drew stays in
+    the sample. Labels so signed that are imported later are the heir's, too. Where both labelled a pair, the heir's
+    label stays. `by` None is the command line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone,
+    UnknownCorpus."""
     with wb.write(durable=True) as s:
         people.allow(s, by, HAND_OVER, ADMIN)
         giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
@@ -170,16 +173,21 @@ def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None
         for corpus_id in sorted({r.corpus_id for r in labels}):
             lock_corpus(s, corpus_id)
         own = label_rows.find_labels_by(s, heir_id, sorted({r.question_id for r in labels}))
-        events, outcomes = [], Counter[str]()
+        random_pairs = label_rows.find_random_pairs(s, giver_id, [*filter(is_sample, QUEUES)])
+        events, withdrawals, outcomes = [], [], Counter[str]()
         for r in labels:
             pair, label = {"question_id": r.question_id, "sentence_id": r.sentence_id}, own.get(read_pair(r))
             outcome = "moved" if label is None else "same" if label == r.label else "different"
             outcomes[outcome] += 1
             if outcome == "moved":
-                events.append({**pair, "annotator_id": heir_id, "label": r.label, "created": r.created})
+                marks = label_rows.copy_presentation(r)
+                marks |= {"queue": label_rows.IMPORTED, "control": read_pair(r) in random_pairs}
+                events.append({**pair, **marks, "annotator_id": heir_id, "label": r.label, "created": r.created})
             if outcome != "different":
-                events.append({**pair, "annotator_id": giver_id, "label": WITHDRAWN, "created": wb.clock()})
+                marks = {"queue": label_rows.HANDED_OVER, "act": str(heir_id), "created": wb.clock()}
+                withdrawals.append({**pair, **marks, "annotator_id": giver_id, "label": WITHDRAWN})
         label_rows.add_events(s, events)
+        label_rows.add_events(s, withdrawals)
         view = HandoverView(outcomes["moved"], outcomes["same"], outcomes["different"])
         detail = f"to {heir.name}: {view.moved:,} moved, {view.same:,} the same, {view.different:,} different and left"
         audit.record(s, wb.clock(), by, HAND_OVER, giver.name, detail)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TypeAlias
 
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from app.ranking.question_line import LINE
 from app.versions import loading, registry
 from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
-from db.models import Question
+from db.models import Corpus, Question
 from db.repositories import questions as rows
 from db.repositories.queues import select_with_labels, sort_questions
 
@@ -41,6 +42,12 @@ def is_list_outdated(wb: Workbench, corpus_id: int, question_id: int) -> bool:
     labelled some of its list."""
     with wb.read() as s:
         return bool(rows.list_outdated_questions(s, corpus_id, (question_id,)))
+
+
+def find_search_change(wb: Workbench, corpus_id: int) -> datetime | None:
+    """When what a search of the corpus finds last changed; None where it never did."""
+    with wb.read() as s:
+        return s.get_one(Corpus, corpus_id).search_changed
 
 
 def renew_list(wb: Workbench, seat: Seat, question_id: int, on_wait: OnWait = lambda ahead: None) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from app.corpora import corpora
 from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
-from app.jobs.process import KILLED, is_running, read_failure
+from app.jobs.process import KILLED, is_running, may_start, read_failure
 from app.versions import registry
 from app.versions.directory import find_problem
 from app.versions.management import is_shipped
@@ -147,7 +147,7 @@ def _check_queue(wb: Workbench) -> Iterator[Finding]:
     failure = read_failure(wb.settings)
     waiting = [j for j in queue.list_active(wb) if j.state == "queued" and not j.paused]
     unknown = [j for j in queue.list_active(wb) if j.kind not in queue.PRIORITIES]
-    if failure is not None:
+    if failure is not None and (waiting or not may_start(wb.settings)):  # else it is over: the next one is not needed
         of_memory = "if it was the memory, free some, or give the machine more"
         remedy = of_memory if failure.code == KILLED else f"read the end of {wb.settings.worker_log}"
         yield Finding("worker", failure.describe(wb.settings), remedy)

@@ -22,7 +22,7 @@ from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from as2core.export import export_ranker, import_ranker
 from as2core.rankers.catalog import CATALOG
-from as2core.rankers.versions import Card, save_version
+from as2core.rankers.versions import Card, find_weights, save_version
 from as2core.training_record import read_saved_parts
 from db.models import ModelVersion
 from db.repositories import jobs as job_rows
@@ -148,7 +148,8 @@ def export(
     with wb.read() as s:
         people.allow(s, by, "export a version", people.VIEWER)
     card = registry.load_card(wb, view.name)
-    files = export_ranker(wb.models.version(Path(view.path)), to, folder, card=card, depth=depth)
+    path = Path(view.path)
+    files = export_ranker(wb.models.version(path), to, folder, card=card, depth=depth, version=path)
     audit.write(wb, by, "export a version", view.name, to)
     return files
 
@@ -170,7 +171,8 @@ def import_version(
     folder_name = f"{name}-{secrets.token_hex(4)}"  # of this import alone: somebody may take the same name meanwhile
     path = wb.settings.versions_dir / registry.IMPORTS_FOLDER / folder_name
     try:
-        save_version(ranker, path, {**card, "imported_from": source or str(folder)})
+        card_here = {**card, "imported_from": source or str(folder)}
+        save_version(ranker, path, card_here, weights=find_weights(Path(folder)))
         _register(wb, name, path, card, source or str(folder), by)
     except BaseException:  # a failed import leaves nothing
         shutil.rmtree(path, ignore_errors=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -17,7 +19,7 @@ from as2core.commands.eval_result import EvalResult, Source, compare_all
 from as2core.commands.eval_terminal import print_result
 from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress, SettingName, Titles
 from as2core.commands.outputs import check_outputs
-from as2core.errors import BadSetting, UnreadableFile
+from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.gate import check_gate, enforce, read_gate
 from as2core.lookup import describe_problems, load_ranker, note_trained_on, read_question_set
 from as2core.run_evaluation import evaluate_run, find_run, is_qrels, read_qrels
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
     from as2core.evaluation import Evaluation
 
 DIFFERENCE = 0.02  # that a plan is for where no other is given
+
+Figures = tuple["Evaluation", list[str]]  # of a ranker, and what a reader has to know of them
+
+
+class RankersFailed(As2Error):
+    """Some of several rankers have no figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,45 @@ def eval_(
     from as2core.metrics import average, measure_each_unranked
 
     requirements = read_gate(files.gate).requirements if files.gate else ()
+    _check_options(rankers, data, files, reading, difference, ray)
+    questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
+    slices = files.slice(questions)
+    evaluations, failures = _evaluate_all(rankers, questions, data, reading.choose_setting(data), ray)
+    results = {spec: result for spec, (result, _) in evaluations.items()}
+    notes = [note for _, own in evaluations.values() for note in own]
+    if not is_qrels(data):
+        notes += _describe_data([*results], data, questions, texts)
+    notes += [f"{spec} failed: {reason}" for spec, reason in failures.items()]
+    for note in notes:
+        print_note(note)
+    in_order = measure_each_unranked(questions) if has_order(data) else {}
+    is_checked = failures.keys().isdisjoint([rankers[0], *(r.against for r in requirements)])
+    result = EvalResult(
+        reading.describe_source(data, omissions),
+        questions,
+        results,
+        average(in_order),
+        compare_all(results, difference) if rankers[0] in results else {},
+        difference,
+        slices,
+        check_gate(requirements, results, in_order) if is_checked else [],
+        notes,
+        failures,
+    )
+    _write_files(files, questions, results)
+    if files.report:
+        _write_report(files.report, result, _format_command(rankers, data, files, reading, difference, ray))
+    print_json(result.to_json()) if as_json else print_result(result)
+    enforce(result.checks)
+    if failures:
+        gate = "" if is_checked or not requirements else "; the gate is not checked"
+        raise RankersFailed(f"{len(failures)} of {len(rankers)} rankers failed: {', '.join(failures)}{gate}")
+
+
+def _check_options(
+    rankers: Sequence[str], data: str, files: Files, reading: Reading, difference: float, ray: str | None
+) -> None:
+    """Raises BadSetting."""
     files.check(data, reading.synonyms, *rankers)
     if not 0 < difference <= 1:
         raise BadSetting(f"--difference {difference:g}: give one above 0 and at most 1, such as 0.02")
@@ -178,32 +225,6 @@ def eval_(
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
     if is_qrels(data):
         _refuse_texts(rankers, files, reading, ray)
-    questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
-    slices = files.slice(questions)
-    evaluations = _evaluate_all(rankers, questions, data, reading.choose_setting(data), ray)
-    results = {spec: result for spec, (result, _) in evaluations.items()}
-    notes = [note for _, own in evaluations.values() for note in own]
-    if not is_qrels(data):
-        notes += _describe_data(rankers, data, questions, texts)
-    for note in notes:
-        print_note(note)
-    in_order = measure_each_unranked(questions) if has_order(data) else {}
-    result = EvalResult(
-        reading.describe_source(data, omissions),
-        questions,
-        results,
-        average(in_order),
-        compare_all(results, difference),
-        difference,
-        slices,
-        check_gate(requirements, results, in_order),
-        notes,
-    )
-    _write_files(files, questions, results)
-    if files.report:
-        _write_report(files.report, result, _format_command(rankers, data, files, reading, difference, ray))
-    print_json(result.to_json()) if as_json else print_result(result)
-    enforce(result.checks)
 
 
 def _refuse_texts(rankers: Sequence[str], files: Files, reading: Reading, ray: str | None) -> None:
@@ -262,11 +283,14 @@ def _format_command(
 
 def _evaluate_all(
     rankers: Sequence[str], questions: Sequence[Question], data: str, setting: str, ray: str | None
-) -> dict[str, tuple[Evaluation, list[str]]]:
-    """The figures of each ranker, and what a reader has to know of them; on Ray, if an address is given, of all that
-    can be scored elsewhere."""
+) -> tuple[dict[str, Figures], dict[str, str]]:
+    """What `_try_each` returns; on Ray, if an address is given, of all that can be scored elsewhere."""
+
+    def evaluate_here(spec: str) -> Figures:
+        return _evaluate(spec, questions, data, setting)
+
     if ray is None:
-        return {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
+        return _try_each(rankers, evaluate_here)
     from as2core.bulk.pool import check_address, open_pool
     from as2core.bulk.ranking import evaluate_on_pool, must_stay_here
 
@@ -274,18 +298,39 @@ def _evaluate_all(
     bound = {spec for spec in rankers if must_stay_here(spec)}
     for spec in bound:
         print_note(f"as2: {spec} is scored on this machine: it reads a run or sends texts to an address")
-    evaluations = {spec: _evaluate(spec, questions, data, setting) for spec in rankers if spec in bound}
-    others = [spec for spec in rankers if spec not in bound]
-    if others:
-        with redirect_stdout(sys.stderr), open_pool(ray) as pool:  # Ray tells there of workers that died
-            for spec in others:
-                with show_progress(f"{spec} on {data}") as on_progress:
-                    result = evaluate_on_pool(pool, spec, questions, setting=setting, on_progress=on_progress)
-                evaluations[spec] = result, []
-    return {spec: evaluations[spec] for spec in rankers}
+    if len(bound) == len(rankers):
+        return _try_each(rankers, evaluate_here)
+    with redirect_stdout(sys.stderr), open_pool(ray) as pool:  # Ray tells there of workers that died
+
+        def evaluate_there(spec: str) -> Figures:
+            if spec in bound:
+                return evaluate_here(spec)
+            with show_progress(f"{spec} on {data}") as on_progress:
+                return evaluate_on_pool(pool, spec, questions, setting=setting, on_progress=on_progress), []
+
+        return _try_each(rankers, evaluate_there)
 
 
-def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> tuple[Evaluation, list[str]]:
+def _try_each(rankers: Sequence[str], evaluate: Callable[[str], Figures]) -> tuple[dict[str, Figures], dict[str, str]]:
+    """The figures of each ranker, and for each that has none the reason: a fault of one, which may be of another
+    package, costs no other's results. Raises the error of a ranker that is alone, RankersFailed where all fail."""
+    figures: dict[str, Figures] = {}
+    failures: dict[str, str] = {}
+    for spec in rankers:
+        try:
+            figures[spec] = evaluate(spec)
+        except Exception as error:  # of code that may not be ours
+            if len(rankers) == 1:
+                raise
+            if os.environ.get("AS2_DEBUG"):
+                traceback.print_exc()
+            failures[spec] = str(error) if isinstance(error, As2Error) else f"{type(error).__name__}: {error}"
+    if not figures:
+        raise RankersFailed("; ".join(f"{spec} failed: {reason}" for spec, reason in failures.items()))
+    return figures, failures
+
+
+def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Figures:
     """Its figures, and what a reader has to know of them."""
     from as2core.evaluation import evaluate
     from as2core.rankers.base import NeedsQuestions

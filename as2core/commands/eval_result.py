@@ -40,7 +40,8 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class EvalResult:
     """`results` by spec; `unranked` are the means of the order in the data, {} where it has none; `difference` is what
-    the tests' sample sizes are for; `notes` are what a reader has to know of a ranker's figures."""
+    the tests' sample sizes are for; `notes` are what a reader has to know of a ranker's figures; `failures` says why
+    other rankers have none."""
 
     source: Source
     questions: Sequence[Question]
@@ -51,13 +52,16 @@ class EvalResult:
     slices: Sequence[Slice]
     checks: Sequence[Check]
     notes: Sequence[str]
+    failures: Mapping[str, str]
 
     def to_json(self) -> dict[str, object]:
         """Of one ranker its own, of several a list of them with the paired tests."""
         source = self.source.to_json()
         more = {"left_out": self.source.omissions, "notes": self.notes} | ({"gate": self.checks} if self.checks else {})
+        if self.failures:
+            more["failed"] = [{"ranker": spec, "error": reason} for spec, reason in self.failures.items()]
         each = self.describe_rankers()
-        if len(each) == 1:
+        if len(each) == 1 and not self.failures:
             identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
             return {**identity, **source, **each[0], "unranked": self.unranked or None, **more}
         return {

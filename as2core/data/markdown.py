@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind
+from as2core.data.line_ends import make_joiner
 from as2core.data.table_cells import CELL_END, name_cells
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     title, depth, marker, fresh = "", 0, "", True
     rows: list[list[str]] = []  # of the table
     is_cell = False
-    tokens = _make_parser().parse(text)
+    tokens, join = _make_parser().parse(text), make_joiner(text)
     headings = {id(inner): int(opening.tag[1]) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
@@ -63,7 +64,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
         elif token.type == "inline":
-            words = _inline_text(token)
+            words = join(_inline_text(token)).strip().replace("\n", " ")
             if is_cell:
                 rows[-1].append(words)
             elif depth and marker:
@@ -129,7 +130,7 @@ def _inline_text(token: "Token") -> str:
         if child.type in ("text", "code_inline"):
             parts.append(child.content)
         elif child.type in ("softbreak", "hardbreak"):
-            parts.append(" ")
+            parts.append("\n" if child.type == "softbreak" else " ")
         elif child.type == "image":
             parts.append(_inline_text(child))
     return "".join(parts).strip()

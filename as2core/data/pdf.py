@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter
 
+from as2core.data.line_ends import join_divided_words
 from as2core.errors import UnreadableFile
 
 _WORD_PREFIX = "Microsoft Word - "
@@ -16,7 +17,6 @@ MAX_HEAD_LINES = 3  # also of a foot
 _PAGE_NUMBER = re.compile(r"\W*(?:page|p\.?)?\s*\d+(?:\s*(?:of|/)\s*\d+)?\W*", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<![\d.,])\d{1,5}(?![\d.,]*\d)")
 _Key = tuple[str, int]
-_BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 def pdf_text(content: bytes) -> tuple[str, str]:
@@ -39,13 +39,15 @@ def pdf_text(content: bytes) -> tuple[str, str]:
     except Exception as error:  # pypdf raises whatever it meets in a damaged file, or in one locked with a certificate
         raise UnreadableFile(f"not a PDF that can be read ({str(error) or type(error).__name__})") from error
     text = ""
-    for page in (_BROKEN_WORD.sub("", page).strip() for page in _drop_heads_and_feet(pages)):
+    for page in (page.strip() for page in _drop_heads_and_feet(pages)):
         if page:
             goes_on = text and text[-1] not in ".!?:" and page[0].islower()
             text += ("\n" if goes_on else "\n\n" if text else "") + page
     if not text:
         raise UnreadableFile("no text in it, only pictures (a scan?); run text recognition on it first")
-    return _clean_title(title) if isinstance(title, str) else "", text  # a title may be null, as an object
+    return _clean_title(title) if isinstance(title, str) else "", join_divided_words(
+        text, is_print=True
+    )  # a title may be null, as an object
 
 
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:

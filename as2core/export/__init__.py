@@ -32,9 +32,12 @@ PROBES = (  # short, long, and without a known word
 )
 
 
-def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card, depth: int | None = None) -> list[Path]:
+def export_ranker(
+    ranker: Ranker, to: str, folder: Path, *, card: Card, depth: int | None = None, version: Path | None = None
+) -> list[Path]:
     """Write it to `folder`, which appears whole or not at all; returns its files. Of a cascade the formats of other
-    programs hold one exit: the one after `depth` layers, the last by default, without the layers above it.
+    programs hold one exit: the one after `depth` layers, the last by default, without the layers above it. `version`:
+    the directory that it was loaded from, whose weights as2 copies.
 
     Raises BadSetting for an unknown format, a folder that is not empty, a ranker that a format cannot hold, or a depth
     without an exit.
@@ -49,7 +52,7 @@ def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card, depth: i
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True) as building:
         part = Path(building) / folder.name  # a version is called as its folder is
-        _write(ranker, to, part, card)
+        _write(ranker, to, part, card, version)
         if folder.exists():
             folder.rmdir()
         part.rename(folder)
@@ -71,14 +74,14 @@ def _cut(ranker: Ranker, to: str, depth: int, card: Card) -> tuple[Ranker, Card]
     return CrossEncoderRanker.from_cascade(ranker, depth=depth), card
 
 
-def _write(ranker: Ranker, to: str, folder: Path, card: Card) -> None:
+def _write(ranker: Ranker, to: str, folder: Path, card: Card, version: Path | None) -> None:
     from as2core.export import cross_encoder, hugging_face, onnx_file
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.cross_encoder import CrossEncoderRanker
-    from as2core.rankers.versions import save_version
+    from as2core.rankers.versions import find_weights, save_version
 
     if to == "as2":
-        save_version(ranker, folder, card)
+        save_version(ranker, folder, card, weights=find_weights(version) if version else None)
         return
     if not isinstance(ranker, CascadeRanker):
         raise BadSetting(f"{ranker.name} is no cascade or cross-encoder, which {to} is for: export it as as2")

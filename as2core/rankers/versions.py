@@ -12,6 +12,7 @@ loads a version of any kind.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,8 +36,11 @@ SHIPPED_FOLDER = "models"  # of a clone
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
-def save_version(ranker: Ranker, path: Path, card: Mapping[str, object], *, compact: bool = False) -> None:
-    """Write a ranker as a version; `compact` takes a third of the room and is no longer exact.
+def save_version(
+    ranker: Ranker, path: Path, card: Mapping[str, object], *, compact: bool = False, weights: Path | None = None
+) -> None:
+    """Write a ranker as a version; `compact` takes a third of the room and is no longer exact. `weights`: of the
+    version that it was loaded from, if it is the same still; they are copied, so that they keep their form and SHA-256.
 
     Raises BadSetting if the path exists or the ranker has no weights of its own.
     """
@@ -47,18 +51,24 @@ def save_version(ranker: Ranker, path: Path, card: Mapping[str, object], *, comp
         raise BadSetting(f"{path} exists already: choose another name for the version")
     if not isinstance(ranker, HasWeights):
         raise BadSetting(f"the ranker {ranker.name!r} has no weights to save")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True) as folder:
+        building = Path(folder)
+        if weights:
+            shutil.copyfile(weights, building / WEIGHTS)
+        else:
+            save_file(_list_tensors(ranker, compact=compact), building / WEIGHTS)
+        _write_description(building, ranker, {**card, "name": path.name})
+        match_mode(building, building / CARD)
+        building.rename(path)
+
+
+def _list_tensors(ranker: HasWeights, *, compact: bool) -> dict[str, Tensor]:
     original = _backbone_state(ranker)
     tensors = _own_tensors(ranker, original)
     if compact:
         tensors = _compact(tensors, original)
-    tensors = {name: t.contiguous() for name, t in tensors.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True) as folder:
-        building = Path(folder)
-        save_file(tensors, building / WEIGHTS)
-        _write_description(building, ranker, {**card, "name": path.name})
-        match_mode(building, building / CARD)
-        building.rename(path)
+    return {name: t.contiguous() for name, t in tensors.items()}
 
 
 def update_description(ranker: HasWeights, path: Path, card: Mapping[str, object]) -> None:
@@ -131,6 +141,12 @@ def read_kind(path: Path) -> str:
 def read_card(path: Path) -> Card:
     """The card of a version. Raises DamagedModel."""
     return _read(Path(path), CARD)
+
+
+def find_weights(folder: Path) -> Path | None:
+    """The weights of a version, None in a directory that is none. Raises DamagedModel."""
+    is_version = (folder / WEIGHTS).is_file() and _read(folder, CONFIG).get("format") == FORMAT
+    return folder / WEIGHTS if is_version else None
 
 
 def is_own_kind(folder: Path) -> bool:

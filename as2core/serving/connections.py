@@ -4,6 +4,7 @@ uvicorn closes a connection that is idle after an answer, but not one on which n
 comes. Those end after MAX_HEADER_SECONDS. It also waits for ever for a client that does not read its answer, which is
 kept in memory meanwhile; such a connection ends once nothing has been read for MAX_UNREAD_SECONDS. And when there are
 MAX_CONNECTIONS, the one that has been idle the longest makes room for the next, so that idle ones shut nobody out.
+Once the server is told to end, a request that is still being sent has MAX_ENDING_SECONDS.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_CONNECTIONS = 1000
 MAX_HEADER_SECONDS = 10.0
 MAX_UNREAD_SECONDS = 30.0
+MAX_ENDING_SECONDS = 5.0
 # longer than clients and proxies keep an unused connection (5 to 60 s): one that the server closes just when they use
 # it again fails a request
 KEEP_ALIVE_SECONDS = 75
@@ -46,6 +48,14 @@ class ImpatientProtocol(H11Protocol):
         self.idle_since = self.loop.time()
         super().on_response_complete()
         self._watch_reading()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.loop.call_later(MAX_ENDING_SECONDS, self._drop_sender)
+
+    def _drop_sender(self) -> None:
+        if self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._drop_limit()

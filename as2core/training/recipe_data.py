@@ -10,12 +10,14 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby, islice
 from pathlib import Path
 
 import torch
 
 from as2core.data import jsonl
-from as2core.data.catalog import CORPORA, load_questions
+from as2core.data.catalog import CORPORA, load_questions, stream_questions
 from as2core.data.source import sha256
 from as2core.data.starter import build
 from as2core.errors import UnreadableFile
@@ -34,6 +36,8 @@ FILES = {
 }
 
 DEV_ARTICLES = 12  # of SQuAD
+SMALL_PARAGRAPHS = 1000  # a recipe of fewer reads only a part of each file
+SMALL_ARTICLES = 30  # of SQuAD, whose sentences take a minute to divide
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,14 @@ class Material:
     vectors: VectorCache
 
 
+def is_small(paragraphs: int) -> bool:
+    """Whether a recipe of so many is to show that its steps run, not to train."""
+    return paragraphs < SMALL_PARAGRAPHS
+
+
 def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress | None = None) -> Material:
     """Read, embed and mine; vectors are stored in `folder`. Raises UnreadableFile (data missing)."""
-    squad, selqa_qed, dev = _read_questions(recipe, data_dir)
+    squad, selqa_qed, dev = map(list, _read_questions(recipe.paragraphs, recipe.seed, Path(data_dir)))
     general = squad + selqa_qed + dev
     vectors = VectorCache(lambda: BiEncoderRanker(load_backbone(), max_length=128), folder, DEFAULT_SHA256)
     starter, reworded = load_questions("starter-train").questions, _reworded_questions(recipe)
@@ -114,34 +123,36 @@ def _texts(questions: Sequence[Question]) -> list[str]:
     return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
 
 
-def _read_questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question]]:
+@lru_cache(maxsize=1)  # the models of a run are trained one after another, on the same questions
+def _read_questions(paragraphs: int, seed: int, data_dir: Path) -> tuple[tuple[Question, ...], ...]:
     """SQuAD's, then SelQA's and QED's, then dev questions (of SQuAD articles and others that training never sees)."""
-    rng = random.Random(recipe.seed)
+    rng = random.Random(seed)
     squad_path, *other_paths = data_files(data_dir).values()
-    by_paragraph, dev_titles = _read_squad(squad_path, rng)
+    by_paragraph, dev_titles = _read_squad(squad_path, paragraphs, rng)
     groups = [qs for qs in by_paragraph.values() if len(qs[0].candidates) > 1]
     inside = [qs for qs in groups if _title(qs[0]) not in dev_titles]
     outside = [qs for qs in groups if _title(qs[0]) in dev_titles]
-    paragraphs = rng.sample(inside, min(recipe.paragraphs, len(inside)))
-    squad = [q for qs in paragraphs for q in rng.sample(qs, min(2, len(qs)))]
-    dev = [rng.choice(qs) for qs in rng.sample(outside, min(90, recipe.paragraphs // 10, len(outside)))]
+    sample = rng.sample(inside, min(paragraphs, len(inside)))
+    squad = [q for qs in sample for q in rng.sample(qs, min(2, len(qs)))]
+    dev = [rng.choice(qs) for qs in rng.sample(outside, min(90, paragraphs // 10, len(outside)))]
     others = [q for path in other_paths for q in jsonl.read(path)[0] if q.positives]
     rng.shuffle(others)
-    is_small = recipe.paragraphs < 1000
     by_title: dict[str, list[Question]] = defaultdict(list)  # questions about one article ask for the same sentences
-    for q in others[:150] if is_small else others:
+    for q in others[:150] if is_small(paragraphs) else others:
         by_title[_title(q)].append(q)
     other_dev: list[Question] = []
-    while len(other_dev) < (20 if is_small else 110):
+    while len(other_dev) < (20 if is_small(paragraphs) else 110):
         other_dev += by_title.pop(next(iter(by_title)))
-    return squad, [q for qs in by_title.values() for q in qs], dev + other_dev
+    return tuple(squad), tuple(q for qs in by_title.values() for q in qs), tuple(dev + other_dev)
 
 
-def _read_squad(path: Path, rng: random.Random) -> tuple[dict[str, list[Question]], set[str]]:
+def _read_squad(path: Path, paragraphs: int, rng: random.Random) -> tuple[dict[str, list[Question]], set[str]]:
     """Questions by paragraph, and the titles of the articles for dev."""
+    articles = groupby(stream_questions(path)[0], _title)  # an article's questions stand together
     by_paragraph: dict[str, list[Question]] = defaultdict(list)
-    for q in load_questions(path).questions:
-        by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
+    for _, questions in islice(articles, SMALL_ARTICLES) if is_small(paragraphs) else articles:
+        for q in questions:
+            by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
     titles = {_title(qs[0]) for qs in by_paragraph.values()}
     return by_paragraph, set(rng.sample(sorted(titles), DEV_ARTICLES))
 
@@ -150,7 +161,7 @@ def read_dev_articles(recipe: Recipe, data_dir: Path) -> list[list[Question]]:
     """SQuAD's questions about the articles that the recipe never trains on, an article a list. Raises UnreadableFile
     (data missing)."""
     squad_path = next(iter(data_files(data_dir).values()))
-    by_paragraph, dev_titles = _read_squad(squad_path, random.Random(recipe.seed))
+    by_paragraph, dev_titles = _read_squad(squad_path, recipe.paragraphs, random.Random(recipe.seed))
     articles: dict[str, list[Question]] = defaultdict(list)
     for questions in by_paragraph.values():
         if _title(questions[0]) in dev_titles:

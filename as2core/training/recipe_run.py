@@ -43,6 +43,7 @@ from as2core.training.teachers import correct_teacher, mean_teacher, original_te
 from as2core.types import OnProgress
 
 LEVEL_QUESTIONS = 150  # that the end of a question is levelled by
+SMALL_QUESTIONS = 10  # that a small recipe's cascade is measured on
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class RecipeRun:
     def folder(self) -> Path:
         """Work files and checkpoints; vectors lie here."""
         return self.out / ".work"
+
+    def begin(self, name: str) -> None:
+        """Say which part of the run begins."""
+        if self.control.on_event:
+            self.control.on_event({"kind": "begin", "name": name})
 
     @property
     def generative(self) -> Path:
@@ -107,10 +113,14 @@ def run_recipe(
         if stage == "generative":
             _train_generative(run)
         else:
-            paths = [_train_cascade(replace(run, recipe=variant)) for variant in recipe.each_variant()]
+            paths = []
+            for number, variant in enumerate(recipe.each_variant(), 1):
+                run.begin(f"cascade {number} of {len(recipe.variants)}")
+                paths.append(_train_cascade(replace(run, recipe=variant)))
             ranker, card = mean_of_weights([load_cascade(p) for p in paths]), _merge_cards([*map(read_card, paths)])
             if recipe.ensemble:
                 ranker, card = _teach_by_ensemble(run, ranker, card, recipe.ensemble)
+            run.begin("measuring the cascade")
             _save_compact(ranker, out / stage, card)
     return [out / stage for stage in stages]
 
@@ -149,7 +159,7 @@ def _train_cascade(run: RecipeRun) -> Path:
     path = work / "taught"
     if not path.is_dir():
         started = time.monotonic()
-        material = recipe_data.gather(recipe, run.data_dir, run.folder, run.on_progress)
+        material = _gather(run)
         sample = recipe_data.sample_for_cascade(recipe, material)
         train, originals = pad_candidates(sample, recipe.padded, random.Random(recipe.seed))
         in_domain = train[-len(material.own + material.reworded) :]
@@ -157,6 +167,7 @@ def _train_cascade(run: RecipeRun) -> Path:
         teacher = correct_teacher(original_teacher(mean_teacher(teachers), originals), in_domain)
         torch.manual_seed(recipe.seed)  # the heads' first values
         base = CascadeRanker(load_backbone())
+        run.begin("training the cascade")
         dev = [q.drop_titles() for q in material.dev]
         result = fine_tune(base, train, dev, recipe.cascade, workdir=work, teacher=teacher, control=run.control)
         card = _describe_training(run, result, {"transfer": recipe.cascade}, len(train), started)
@@ -169,7 +180,7 @@ def _teach_by_ensemble(
 ) -> tuple[CascadeRanker, dict]:
     """The mean of the stage's trainings, and its card. Each of them is kept in `out/.work`."""
     started, work = time.monotonic(), run.workdir / f"ensemble-{read_card(run.generative)['sha256'][:12]}"
-    material = recipe_data.gather(run.recipe.each_variant()[-1], run.data_dir, run.folder, run.on_progress)
+    material = _gather(replace(run, recipe=run.recipe.each_variant()[-1]))
     generative = load_version(run.generative)
     if torch.cuda.is_available():  # the teachers' part
         start.to("cuda")
@@ -179,6 +190,7 @@ def _teach_by_ensemble(
         paths.append(path := work / f"rate-{rate:g}-seed-{seed}")
         if path.is_dir():
             continue
+        run.begin(f"training the ensemble's cascade at rate {rate:g}, seed {seed}")
         result, sample = distill_ensemble(
             start,
             generative,
@@ -197,7 +209,7 @@ def _teach_by_ensemble(
 
 
 def _train_generative(run: RecipeRun) -> None:
-    material, recipe = recipe_data.gather(run.recipe, run.data_dir, run.folder, run.on_progress), run.recipe
+    material, recipe = _gather(run), run.recipe
     started, work = time.monotonic(), run.workdir
     general = [q.drop_titles() for q in material.squad + material.selqa_qed]
     own = [q.drop_titles() for q in material.own]
@@ -209,10 +221,17 @@ def _train_generative(run: RecipeRun) -> None:
     ranker = GenerativeRanker(load_question_lm())
     settings = {"mle": recipe.mle, "rll": recipe.rll}
     teacher, control = material.vectors.teach_vectors, run.control
+    run.begin("training the generative ranker")
     mle = fine_tune(ranker, train, dev, recipe.mle, workdir=work / "mle", teacher=teacher, control=control)
     level_end(mle.ranker, train[:LEVEL_QUESTIONS])
+    run.begin("training the generative ranker against wrong passages")
     rll = fine_tune(mle.ranker, sample, dev, recipe.rll, workdir=work / "rll", teacher=teacher, control=control)
     _save_compact(rll.ranker, run.out / "generative", _describe_training(run, rll, settings, len(train), started))
+
+
+def _gather(run: RecipeRun) -> recipe_data.Material:
+    run.begin("reading the data")
+    return recipe_data.gather(run.recipe, run.data_dir, run.folder, run.on_progress)
 
 
 def _describe_training(
@@ -256,10 +275,13 @@ def _save_compact(ranker: HasWeights, path: Path, card: dict) -> None:
 
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = load_cascade(path), load_questions("starter-test").questions
+    ranker, card = load_cascade(path), read_card(path)
+    recipe = RECIPES.get(str(card.get("recipe")))
+    limit = SMALL_QUESTIONS if recipe is not None and recipe_data.is_small(recipe.paragraphs) else None
+    dev, test = (load_questions(f"starter-{part}").questions[:limit] for part in ("dev", "test"))
     report = {
-        "calibration": calibrate(ranker, load_questions("starter-dev").questions, fits_answers=False),  # docs/models.md
+        "calibration": calibrate(ranker, dev, fits_answers=False),  # docs/models.md
         "robustness": measure_robustness(ranker, test),
         "robustness_mended": measure_robustness(ranker, test, corrected=True),
     }
-    update_description(ranker, path, {**read_card(path), **report})
+    update_description(ranker, path, {**card, **report})

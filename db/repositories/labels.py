@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -17,6 +17,7 @@ from db.repositories.questions import IMPORTED, KEPT_APART
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
+HANDED_OVER = "handed over"  # likewise: the label is somebody else's now; `act` is their id
 # The columns of an event that say what was on the screen.
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())
 
@@ -34,7 +35,10 @@ def find_newest_event(
 def has_admin_withdrawn(session: Session, event: LabelEvent) -> bool:
     """Whether an admin withdrew, after this event, what its annotator had given the pair; whatever came after that."""
     of_same = (is_on(LabelEvent, (event.question_id, event.sentence_id)), LabelEvent.annotator_id == event.annotator_id)
-    by_admin = (LabelEvent.label == WITHDRAWN, LabelEvent.queue.in_((BY_ADMIN, IMPORTED)))  # no import withdraws
+    by_admin = (
+        LabelEvent.label == WITHDRAWN,
+        LabelEvent.queue.in_((BY_ADMIN, HANDED_OVER, IMPORTED)),
+    )  # no import withdraws
     later = select(LabelEvent.id).where(*of_same, *by_admin, LabelEvent.id > event.id)
     return session.scalar(later.limit(1)) is not None
 
@@ -53,7 +57,7 @@ def add_event(
     return add_row(session, LabelEvent(**event, created=now, **(columns or {})))
 
 
-def copy_presentation(event: LabelEvent) -> dict[str, object]:
+def copy_presentation(event: LabelEvent | Row) -> dict[str, object]:
     """What was on the screen, as `add_event` takes it."""
     return {name: getattr(event, name) for name in PRESENTATION}
 
@@ -77,7 +81,7 @@ def _acts(annotator_id: int, corpus_id: int) -> Select:
             LabelEvent.annotator_id == annotator_id,
             Question.corpus_id == corpus_id,
             LabelEvent.undoes.is_(None),
-            LabelEvent.queue.not_in((IMPORTED, BY_ADMIN)),
+            LabelEvent.queue.not_in((IMPORTED, BY_ADMIN, HANDED_OVER)),
             undo.id.is_(None),
         )
         .order_by(LabelEvent.id.desc())
@@ -206,9 +210,36 @@ def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[i
 
 
 def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
-    """One annotator's current labels in all corpora, as `select_labels`, with (created, corpus_id)."""
-    labels = select_labels(CurrentLabel.created, Question.corpus_id)
+    """One annotator's current labels in all corpora, as `select_labels`, with (created, corpus_id) and the columns of
+    `PRESENTATION`."""
+    columns = (getattr(LabelEvent, name) for name in PRESENTATION)
+    labels = select_labels(CurrentLabel.created, Question.corpus_id, *columns)
+    labels = labels.join(LabelEvent, CurrentLabel.id == LabelEvent.id)
     return list(session.execute(labels.where(CurrentLabel.annotator_id == annotator_id)))
+
+
+def find_heir(session: Session, annotator_id: int) -> Annotator:
+    """Whose an annotator's labels are: their own, or those of whoever they were handed over to last, if they gave none
+    since."""
+    givers: set[int] = set()
+    while annotator_id not in givers:
+        givers.add(annotator_id)
+        events = select(LabelEvent.queue, LabelEvent.act).where(LabelEvent.annotator_id == annotator_id)
+        newest = session.execute(events.order_by(LabelEvent.id.desc()).limit(1)).first()
+        if newest is not None and newest.queue == HANDED_OVER:
+            annotator_id = int(newest.act)
+    return session.get_one(Annotator, annotator_id)
+
+
+def find_random_pairs(session: Session, annotator_id: int, samples: Collection[str]) -> set[Pair]:
+    """What chance drew for an annotator, whatever became of the label since. `samples`: queues that draw all at
+    random."""
+    is_random = or_(LabelEvent.queue.in_(samples), LabelEvent.control)
+    where = (LabelEvent.annotator_id == annotator_id, LabelEvent.undoes.is_(None), is_random)
+    return {
+        (r.question_id, r.sentence_id)
+        for r in session.execute(select(LabelEvent.question_id, LabelEvent.sentence_id).where(*where))
+    }
 
 
 def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
@@ -220,11 +251,12 @@ def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
 
 
 def list_assigned_labels(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
-    """Current labels of people, with every event of theirs on the pair that came from one of these queues: as
-    `select_labels`, with (queue, control), oldest event first."""
+    """Current labels of people, with every event of theirs on the pair that came from one of these queues, or was drawn
+    at random for whoever handed the label over: as `select_labels`, with (queue, control), oldest event first."""
     same = and_(is_same_pair(LabelEvent, CurrentLabel), LabelEvent.annotator_id == CurrentLabel.annotator_id)
     labels = select_labels(LabelEvent.queue, LabelEvent.control).join(LabelEvent, same).order_by(None)
-    where = (Question.corpus_id == corpus_id, LabelEvent.queue.in_(queues), LabelEvent.undoes.is_(None))
+    is_assigned = or_(LabelEvent.queue.in_(queues), LabelEvent.control)
+    where = (Question.corpus_id == corpus_id, is_assigned, LabelEvent.undoes.is_(None))
     return list(session.execute(labels.where(*where).order_by(LabelEvent.id)))
 
 

@@ -68,6 +68,18 @@ def test_a_word_that_a_text_divides_at_a_line_end_is_joined_and_a_real_hyphen_st
     assert one("a.txt", text).text == read
 
 
+def test_markdown_joins_divided_words_but_not_in_a_program():
+    text = "Days of deliv-\nery. Well-\n*known* and well-\nknown.\n\n- a deliv-\n  ery\n\n```\ndeliv-\nery\n```\n"
+    assert one("a.md", text).text == (
+        "Days of delivery. Well-known and well-known.\n\n- a delivery\n\ndeliv-\nery"
+    )  # fmt: skip
+
+
+def test_a_hyphen_between_two_words_at_a_line_end_of_a_pdf_stays():
+    text = one("a.pdf", pdf("It has a two-\nyear term, gizmo-\ndromes, mea-\nsured de-\nlivery.")).text
+    assert " ".join(text.split()) == "It has a two-year term, gizmodromes, measured delivery."
+
+
 def test_old_encodings_are_understood():
     assert one("a.txt", "Café — naïve".encode("cp1252")).text == "Café — naïve"
     assert one("a.txt", "Café".encode("utf-16")).text == "Café"

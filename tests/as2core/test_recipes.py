@@ -1,5 +1,6 @@
 import copy
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from as2core.training.mining import VectorCache
 from as2core.training.recipe_data import Material
 from as2core.training.recipe_run import RecipeRun, run_recipe
 from as2core.training.recipes import RECIPES
+from as2core.types import Candidate, Question
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 NEAR = 0.85  # cosine: two wordings of one question
@@ -149,6 +151,24 @@ def test_the_ensemble_s_result_is_the_mean_of_a_training_for_each_rate_and_seed_
     for before, after in zip(start.module.parameters(), ranker.module.parameters(), strict=True):
         assert torch.allclose(before + 0.5, after, atol=1e-6)
     assert (card["ensemble"]["questions"], card["ensemble"]["seeds"], card["minutes"] >= 1) == (8, (0, 1), True)
+
+
+def test_a_small_recipe_reads_only_some_articles_of_squad_and_a_large_one_all(monkeypatch):
+    rows = [(f"article {a}", f"{a}-{p}-{i}") for a in range(50) for p in range(2) for i in range(3)]
+    questions = [Question(f"{n}", "?", (Candidate(place, "a", 1, title),)) for n, (title, place) in enumerate(rows)]
+    passed = []
+
+    def stream_all():
+        for q in questions:
+            passed.append(q)
+            yield q
+
+    monkeypatch.setattr(recipe_data, "stream_questions", lambda path: (stream_all(), []))
+    for paragraphs, articles in ((60, 30), (5500, 50)):
+        passed.clear()
+        by_paragraph, dev = recipe_data._read_squad(Path("squad"), paragraphs, random.Random(0))
+        assert [len(qs) for qs in by_paragraph.values()] == [3] * 2 * articles and len(dev) == 12
+        assert len(passed) <= 6 * articles + 1
 
 
 @pytest.mark.slow  # they change with the texts alone

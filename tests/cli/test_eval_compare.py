@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from as2core.metrics import MEASURES
+from as2core.rankers import catalog
+from as2core.rankers.specs import Entry
 from as2core.version import __version__
 
 RIGHT = "paris tower"
@@ -212,6 +214,37 @@ def test_few_questions_are_never_sure_and_many_are_by_wilsons_interval(as2, as2_
 def test_a_gate_that_cannot_be_checked_is_an_error_you_can_fix(as2, data, tmp_path, text, message):
     code, _, err = as2("eval", "jaccard", data, "--gate", write_gate(tmp_path, text))
     assert code == 1 and message in err and "Traceback" not in err
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """The name of a package's ranker that fails."""
+
+    def build():
+        raise RuntimeError("no model at /models/a")
+
+    monkeypatch.setitem(catalog.CATALOG, "theirs", Entry("theirs", "fails", "", build))
+    return "theirs"
+
+
+def test_a_ranker_that_fails_is_named_with_its_error_and_the_others_have_their_figures(as2, data, broken, tmp_path):
+    report = tmp_path / "report.html"
+    code, out, err = as2("eval", "jaccard", broken, "rr", data, "--report", report)
+    assert code == 1 and "jaccard minus rr" in out and "Traceback" not in err
+    assert "theirs failed: RuntimeError: no model at /models/a" in err and "1 of 3 rankers failed: theirs" in err
+    assert "no model at /models/a" in report.read_text()
+    code, out, _ = as2("eval", broken, "jaccard", data, "--json")
+    document = json.loads(out)
+    assert code == 1 and [r["ranker"] for r in document["rankers"]] == ["jaccard"] and not document["comparisons"]
+    assert document["failed"] == [{"ranker": "theirs", "error": "RuntimeError: no model at /models/a"}]
+    code, out, err = as2("eval", broken, "nosuch", data)
+    assert code == 1 and not out and "theirs failed: " in err and "nosuch failed: no ranker 'nosuch'" in err
+
+
+def test_a_gate_that_needs_a_ranker_that_failed_is_not_passed(as2, data, broken, tmp_path):
+    gate = write_gate(tmp_path, f'[[require]]\nmeasure = "AP"\nagainst = "{broken}"\n')
+    code, _, err = as2("eval", "jaccard", broken, data, "--gate", gate)
+    assert code == 1 and "1 of 2 rankers failed: theirs; the gate is not checked" in err
 
 
 def test_a_report_is_one_file_that_needs_nothing_else(as2, data, tmp_path):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from as2core import terminal
+from as2core.types import Progress
 
 
 def test_a_table_aligns_words_left_and_numbers_right():
@@ -68,6 +69,26 @@ def test_a_training_run_tells_its_evaluations_on_standard_error_only(capsys):
         on_event({"kind": "eval", "step": 2, "steps": 2, "loss": None, "dev_ap": {"6": 0.5}})
     out, err = capsys.readouterr()
     assert out == "" and "step 2/2  dev AP 6: 0.500" in err
+
+
+def test_a_log_has_a_line_of_a_long_computation_every_half_minute_and_none_of_a_short_one(capsys, monkeypatch):
+    seconds = iter([0, 4.9, 5, 34, 36])
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(seconds))
+    with terminal.show_progress("reading the data") as on_progress:
+        for done in (1, 2, 3, 4):
+            on_progress(Progress(done, 8, "embedding"))
+    assert capsys.readouterr().err.splitlines() == [
+        "reading the data, embedding: 25 %",
+        "reading the data, embedding: 50 %",
+    ]
+    seconds = iter([0, 6, 8, 40])
+    with terminal.show_training() as on_event:
+        on_event({"kind": "begin", "name": "training the cascade"})
+        for step in (1, 2, 3):
+            on_event({"kind": "step", "step": step, "steps": 9, "loss": 0.5})
+    assert capsys.readouterr().err.splitlines() == [
+        "training the cascade", "step 1/9 loss 0.5000", "step 3/9 loss 0.5000"
+    ]  # fmt: skip
 
 
 def test_a_text_cannot_steer_the_terminal_and_a_pipe_gets_it_as_it_is(capsys, monkeypatch):

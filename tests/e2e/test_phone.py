@@ -70,6 +70,9 @@ def test_a_chosen_document_comes_into_sight_and_the_states_of_questions_are(smal
     wait_until_idle(page)
     documents.click(position={"x": 14, "y": 60})
     expect(page.locator(".as2-doc p.about")).to_be_in_viewport(ratio=1)
+    tabs = page.locator('.stButtonGroup [role="radio"]')  # of several lines; each has its border all around
+    colours = tabs.evaluate_all("es => es.map(e => getComputedStyle(e).borderColor)")
+    assert colours and "rgba(0, 0, 0, 0)" not in " ".join(colours)
     page.goto(f"{small.url}/data?view=questions")
     page.locator(".st-key-data_state").get_by_role("combobox").click()
     states = page.get_by_role("option")

@@ -465,6 +465,10 @@ def test_a_question_in_front_alone_is_ranked_again_too(wb, ann, clock):
     ingestion.ingest(wb, stored.TOWERS, [("lift.txt", b"The lift of the tower and of the bridge was new. It is red.")])
     assert any("ranked again" in toast.value for toast in at.run().toast)
     assert not at.run().toast
+    before = at.session_state["_label_desk"].item.question_id
+    press(at, "skip")
+    assert at.session_state["_label_desk"].item.question_id != before  # it was ranked again, too
+    assert not at.toast
 
 
 def test_a_list_stays_in_front_as_it_was_where_it_cannot_be_ranked_again(wb, ann, clock):

@@ -23,7 +23,7 @@ from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, UNRANKED, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
-from app.versions.registry import CASCADE
+from app.versions.registry import ANSWERING, CASCADE
 from as2core.evaluation import Outcome
 from as2core.training_record import TRAINED_ON, VALIDATED_ON
 from as2core.types import CORRECT, INCORRECT, Json
@@ -153,11 +153,13 @@ def _draw_metrics(report: RetrainReport) -> None:
 
 def describe_baselines(report: RetrainReport) -> str:
     """What the columns beside before and after are."""
-    is_same = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)  # it, or by chance
+    is_same = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)
     texts = [
         f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
     ]
-    if is_same:
+    if is_same and report.base in ANSWERING:  # shipped versions are called as their kinds
+        texts.append("Before is the shipped model.")
+    elif is_same:
         texts.append("The shipped model has the same figures as before.")
     return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
 

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.ask import question_management
 from app.labels import annotation, queues
 from app.labels.strategies import UNLABELLED
-from app.ranking.next_question import is_list_outdated, rank_next_question, renew_list
+from app.ranking.next_question import find_search_change, is_list_outdated, rank_next_question, renew_list
 from app.ranking.retrieval import EmptyCorpus
 from app.ui import url
 from app.ui.errors import guard
@@ -26,6 +26,7 @@ from as2core.types import LABELS
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
 _BREAKS_KEY = "_label_breaks"
 _RENEWED_KEY = "_label_renewed"  # the question that is ranked again
+_CHANGE_KEY = "_label_change"  # of the documents, that was told last
 MAX_RANKINGS = 10  # at a time: others may take one, and nothing may be found for it
 
 
@@ -84,8 +85,17 @@ def _renew(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
     if state.get(_RENEWED_KEY) == question_id:
         desk = state[DESK_KEY] = desk.open_again(wb)
         del state[_RENEWED_KEY]
-        st.toast("The documents have changed, so the question was ranked again.", icon=":material/update:")
+        _tell_change(wb, desk.seat.corpus_id)
     return desk
+
+
+def _tell_change(wb: Workbench, corpus_id: int) -> None:
+    """Once for all questions that a change of the documents has ranked again."""
+    change = corpus_id, find_search_change(wb, corpus_id)
+    if st.session_state.get(_CHANGE_KEY) != change:
+        st.session_state[_CHANGE_KEY] = change
+        message = "The documents have changed, so each question is ranked again when you come to it."
+        st.toast(message, icon=":material/update:")
 
 
 def _tell_wait(note: DeltaGenerator, ahead: int) -> None:

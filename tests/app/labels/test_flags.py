@@ -7,6 +7,7 @@ from app.ask import asking, question_management
 from app.labels import agreement, annotation, flags, queues
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.labels.queues import Seat
+from app.workbench import audit_log
 from as2core.errors import BadSetting
 
 
@@ -18,11 +19,18 @@ def pair(wb, towers):
     return {"question_id": view.question_id, "sentence_id": view.candidates[0].sentence_id}
 
 
+def list_queue_changes(wb):
+    return [event.detail for event in audit_log.list_events(wb, by=None, act="queues")]
+
+
 def test_a_flag_that_is_taken_back_takes_its_question_out_of_the_queues_again(wb, pair, ann):
     flag = flags.add_flag(wb, **pair, annotator_id=ann.id, note="")
     assert flag.brings_back and question_management.is_queued(wb, pair["question_id"])
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
     assert not question_management.is_queued(wb, pair["question_id"])
+    assert list_queue_changes(wb) == [
+        "taken out of the label queues: its flag was taken back", "put in the label queues by a flag"
+    ]  # fmt: skip
 
 
 def test_somebody_else_s_flag_keeps_its_question_in_the_queues(wb, towers, pair, ann, bob):
@@ -31,6 +39,7 @@ def test_somebody_else_s_flag_keeps_its_question_in_the_queues(wb, towers, pair,
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
     found = queues.find_next_item(wb, Seat(towers.id, ann.id, "flagged"))
     assert found is not None and found.flags == (("bob", "1889?"),)
+    assert list_queue_changes(wb) == ["put in the label queues by a flag"]
 
 
 def test_a_label_given_since_keeps_its_question_in_the_queues(wb, pair, ann, bob):

@@ -172,6 +172,8 @@ def test_the_labels_of_an_imported_name_become_those_of_whoever_it_is(wb, asked,
     detail = "to Cy: 1 moved, 1 the same, 1 different and left"
     event = audit_log.list_events(wb, by=None)[0]
     assert (event.act, event.target, event.detail) == ("hand over labels", "cy@lab.example", detail)
+    view = imports.import_labels(wb, asked.corpus_id, "tool.csv", table.encode())  # the same file again
+    assert (view.new, view.same, view.conflicting, view.signers) == (0, 2, 1, ("cy@lab.example is Cy",))
     for _ in range(3):  # Cy's own two, and nothing else
         annotation.undo_last(wb, cy.id, asked.corpus_id)
     assert consensus.count_annotators(wb, asked.corpus_id) == {"Cy": 1, "cy@lab.example": 1}

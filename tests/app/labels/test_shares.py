@@ -1,8 +1,9 @@
 import pytest
 
-from app.labels import agreement, prevalence, rules
+from app.labels import agreement, label_list, prevalence, rules
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.list_desk import ListDesk
+from app.workbench import people
 from as2core.metrics import wilson_interval
 
 
@@ -42,6 +43,19 @@ def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_sign
     )
     found = prevalence.estimate_prevalence(wb, towers.id)
     assert (found.fair.value, found.fair.n) == (0.0, 1)
+
+
+def test_labels_handed_over_stay_in_the_sample(wb, towers, give_signs):
+    typed = people.sign_in(wb, "cy")
+    give_signs(typed, "++", queue="uncertain")
+    give_signs(typed, "  -", queue="uncertain", control=True)
+    give_signs(typed, "   +", queue="random")
+    give_signs(typed, "   -", queue="own")
+    cy = people.sign_in_subject(wb, "https://id.example|3", "Cy Long")
+    before = prevalence.estimate_prevalence(wb, towers.id).fair
+    assert label_list.give_labels_to(wb, typed.id, cy.id, by=None).moved == 4
+    assert prevalence.estimate_prevalence(wb, towers.id).fair == before
+    assert (before.value, before.n) == (0.0, 2)
 
 
 @pytest.mark.parametrize(("queue", "control"), [("random", 0), ("uncertain", 1)])

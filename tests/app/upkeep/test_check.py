@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 
 import pytest
 from fake_models import write_version
@@ -172,6 +173,18 @@ def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
     assert "worker.log" in problems["worker"].problem
     process.note_failure(wb.settings, -9, is_repeated=False)
     assert "memory" in find_problems(wb)["worker"].remedy
+
+
+def test_a_worker_that_was_killed_is_named_until_the_next_may_start_and_while_jobs_wait(wb, towers, monkeypatch):
+    now = time.time()
+    for job in queue.list_active(wb):
+        queue.cancel(wb, job.id)
+    process.note_failure(wb.settings, process.KILLED, is_repeated=False)
+    assert "SIGKILL" in find_problems(wb)["worker"].problem
+    monkeypatch.setattr(process.time, "time", lambda: now + 3600)
+    assert "worker" not in find_problems(wb)
+    queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    assert "SIGKILL" in find_problems(wb)["worker"].problem
 
 
 def test_a_job_whose_worker_was_killed_is_named(wb, towers):

@@ -12,7 +12,8 @@ from app.versions import loading, management, registry
 from app.workbench.models import LoadedModels
 from app.workbench.settings import Settings
 from as2core.errors import As2Error, BadSetting, DamagedModel
-from as2core.rankers.versions import sha256
+from as2core.rankers.catalog import load_version
+from as2core.rankers.versions import save_version, sha256
 from as2core.types import Candidate
 
 TEXTS = ["When was the tower finished?", "The tower was finished in 1889."]
@@ -27,7 +28,6 @@ def tiny(tmp_path_factory):
 def exports(tmp_path_factory, tiny):
     """A folder by format."""
     from as2core.export import export_ranker
-    from as2core.rankers.catalog import load_version
 
     folder = tmp_path_factory.mktemp("exports")
     for to in ("as2", "hf"):
@@ -170,16 +170,26 @@ def test_an_import_that_fails_at_the_last_step_leaves_nothing(wb, exports, monke
 def test_of_two_imports_under_one_name_the_later_is_refused_and_leaves_the_other_whole(wb, exports, monkeypatch):
     save = management.save_version
 
-    def import_another_first(*args):
+    def import_another_first(*args, **kwargs):
         monkeypatch.setattr(management, "save_version", save)
         management.import_version(wb, exports / "as2", name="spring")
-        save(*args)
+        save(*args, **kwargs)
 
     monkeypatch.setattr(management, "save_version", import_another_first)
     with pytest.raises(BadSetting, match="already"):
         management.import_version(wb, exports / "as2", name="spring")
     versions, folders = list_made(wb)
     assert versions == ["spring"] and len(folders) == 1
+    assert loading.load_version(wb, "spring").ranker.score(TEXTS[0], [Candidate("a", TEXTS[1])]).shape == (1,)
+
+
+def test_compact_weights_go_out_and_in_as_they_are(wb, tiny, tmp_path):
+    """As the shipped ones do: a copy has their SHA-256, by which as2 serve names them."""
+    save_version(load_version(tiny / "cascade"), tmp_path / "compact", {}, compact=True)
+    management.import_version(wb, tmp_path / "compact", name="spring")
+    management.export(wb, "spring", "as2", tmp_path / "out")
+    digests = {sha256(folder / "model.safetensors") for folder in (tmp_path / "compact", tmp_path / "out")}
+    assert digests == {registry.load_card(wb, "spring")["sha256"]}
     assert loading.load_version(wb, "spring").ranker.score(TEXTS[0], [Candidate("a", TEXTS[1])]).shape == (1,)
 
 

@@ -175,7 +175,7 @@ def test_many_questions_put_in_the_queues_at_once_are_one_act(wb, towers, asked,
 def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
     by = {"by": ann.id}
     monkeypatch.setattr(management, "import_ranker", lambda folder: (None, {}))
-    monkeypatch.setattr(management, "save_version", lambda ranker, path, card: write_version(path))
+    monkeypatch.setattr(management, "save_version", lambda ranker, path, card, weights: write_version(path))
     made = management.import_version(wb, settings.models_dir / "cascade", name="other", **by)
     promotion.promote(wb, made.name, "to try it", **by)
     promotion.roll_back(wb, **by)

@@ -42,6 +42,12 @@ def serve():
         yield lambda app: stack.enter_context(running(app))
 
 
+@pytest.fixture
+def serve_briefly():
+    """`with serve_briefly(app) as port`: the server ends after it."""
+    return running
+
+
 @pytest.fixture(scope="module", params=["here", pytest.param("ray", marks=ON_RAY)])
 def served(request):
     """bm25 and jaccard, which score in this process or on two replicas: the contract is the same."""

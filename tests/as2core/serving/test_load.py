@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
+from functools import partial
 
 import numpy as np
 import pytest
+from fastapi import HTTPException
 
 from as2core.pauses import pause
 from as2core.serving import connections, limits
@@ -121,6 +126,59 @@ def test_a_body_that_never_ends_is_refused(serve, monkeypatch):
     port = serve(build(ServedRankers(["bm25"])))
     with connect(port, HEAD % 500 + b"{") as slow_one:
         assert b" 408 " in slow_one.recv(100)
+
+
+def test_a_body_that_is_half_sent_does_not_keep_the_server_from_ending(serve_briefly, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_ENDING_SECONDS", 0.2)
+    with serve_briefly(build(ServedRankers(["bm25"]))) as port:
+        half = connect(port, HEAD % 500 + b"{")
+        connect(port, b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").recv(100)  # half was read before
+        begun = time.monotonic()
+    assert half.recv(100) == b"" and time.monotonic() - begun < limits.MAX_BODY_SECONDS / 2
+
+
+@pytest.mark.parametrize(("bound", "status"), [("MAX_CLIENT_BYTES", 429), ("MAX_TOGETHER_BYTES", 503)])
+def test_bodies_have_a_bound_together_until_their_answers_are_written(serve, slow, monkeypatch, bound, status):
+    monkeypatch.setattr(limits, "FREE_BYTES", 1000)
+    monkeypatch.setattr(limits, bound, 2000)
+    port = serve(build(ServedRankers(["slow"], load=lambda name: slow)))
+    large = ["a" * 10] * (2 * SLICE)  # 1.4 kB with the marks of JSON
+    thread = threading.Thread(target=post, args=(port, large))
+    thread.start()
+    assert slow.has_begun.wait(PATIENCE)
+    assert len(post(port, ["a"])["results"]) == 1  # a short one has room always
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        post(port, large)
+    assert (refusal.value.code, refusal.value.headers["retry-after"]) == (status, "5")
+    assert "2,000 bytes" in json.load(refusal.value)["message"]
+    slow.gate.set()
+    thread.join()
+    assert len(post(port, large)["results"]) == len(large)
+
+
+def test_of_bodies_that_come_at_the_same_time_those_that_fit_are_taken_and_the_others_told(monkeypatch):
+    monkeypatch.setattr(limits, "FREE_BYTES", 0)
+    monkeypatch.setattr(limits, "MAX_CLIENT_BYTES", 250)
+    sizes, refusals = [], []
+
+    async def app(scope, receive, send):
+        try:
+            sizes.append(len((await receive())["body"]))
+            await asyncio.sleep(0.05)
+        except HTTPException as refusal:
+            refusals.append(refusal.status_code)
+
+    async def receive_pieces(pieces):
+        await asyncio.sleep(0)  # another body's piece comes in between
+        return {"type": "http.request", "body": b"x" * 10, "more_body": next(pieces) < 9}
+
+    async def send_all():
+        bodies, count = limits.BodyLimit(app), itertools.count
+        await asyncio.gather(*(bodies({"type": "http"}, partial(receive_pieces, count()), None) for _ in range(4)))
+        assert not bodies._bytes
+
+    asyncio.run(send_all())
+    assert (sizes, refusals) == ([100, 100], [429, 429])
 
 
 def test_a_client_that_does_not_read_its_answer_is_left(serve, monkeypatch):
