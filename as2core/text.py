@@ -13,21 +13,18 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from as2core.types import Document, Sentence, Span
+from as2core.types import Sentence, Span
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 MAX_NAMES = 10  # in a list of names
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
-MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
 _MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
 _VERBATIM_MARKS = ("\n", " ")
 _CHUNK_CHARS = 100_000  # for spaCy at once; it refuses a million
@@ -78,7 +75,6 @@ _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
-_SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
 _LATIN_STOPS = ".!?\u2026"  # the others need no space after them
@@ -140,52 +136,6 @@ def tokenize(text: str) -> list[str]:
 def find_words(text: str) -> list[tuple[int, int]]:
     """Where the words stand as a reader counts them: "cow's", "wrought-iron" and "3.5" are one each."""
     return [match.span() for match in _WRITTEN_WORD.finditer(text)]
-
-
-def split_document(document: Document) -> list[Sentence]:
-    """The sentences of a document, each with its section's heading, without the number before it.
-
-    A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
-    only where another heading follows. So does a paragraph that is a question, "Is it free? Yes.". A heading itself has
-    the one above it. One that repeats words of the document's title says nothing more: it is no sentence and no
-    section's.
-    """
-    sentences: list[Sentence] = []
-    following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
-    above: dict[int, str] = {}  # level -> the heading in force
-    opening: Sentence | None = None  # a heading or a question that waits for the next sentence
-    parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
-    sizes = Counter(s.paragraph for s in parts)
-    for s in parts:
-        if following and s.start == following[0].start:
-            sentences += [opening] if opening else []
-            heading = following.popleft()
-            name = _name_section(s.text, document.title)
-            above = {level: n for level, n in above.items() if level < heading.level}
-            opening = replace(s, heading=next(reversed(above.values()), "")) if name else None
-            above[heading.level] = name
-            continue
-        s = replace(s, heading=next(reversed(above.values()), ""))
-        if sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS:
-            sentences += [opening] if opening else []
-            opening = s
-            continue
-        if opening:
-            s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start, paragraph=opening.paragraph)
-            opening = None
-        sentences.append(s)
-    return [*sentences, opening] if opening else sentences
-
-
-def _name_section(heading: str, title: str) -> str:
-    """The heading without its number, "" if the title has its words."""
-    name = _SECTION_NUMBER.sub("", heading)
-    words, title_words = (" ".join(tokenize(text)) for text in (name, title))
-    return name if words and f" {words} " not in f" {title_words} " else ""
-
-
-def _join_heading(heading: str, text: str) -> str:
-    return f"{heading} {text}" if heading[-1] in ".:!?" else f"{heading}: {text}"
 
 
 def split_sentences(text: str, verbatim: Sequence[Span] = ()) -> list[Sentence]:

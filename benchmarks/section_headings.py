@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from as2core.data.documents import read_documents
+from as2core.data.sections import split_document
 from as2core.evaluation import Evaluation, evaluate, paired_test
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
@@ -37,7 +38,7 @@ from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence, split_passages
 from as2core.retrieval.sqlite import SqliteIndex
-from as2core.text import split_document, split_sentences
+from as2core.text import split_sentences
 from as2core.types import Candidate, Document, Question, Sentence
 
 LABELS = Path(__file__).with_suffix(".json")
@@ -90,7 +91,7 @@ def main() -> None:
         pages = read_pages(files)
         questions[name] = find_candidates(pages, own, headings)
         apart[name] = find_candidates({i: (d, list(set_apart(d, s))) for i, (d, s) in pages.items()}, own, {})
-    asked = [q for qs in questions.values() for q in qs]
+    every_question = [q for qs in questions.values() for q in qs]
     names = sorted(set(headings.values()))
     others = {place: random.Random(f"{place[0]} {name}").choice(names) for place, name in headings.items()}
     ways: dict[str, tuple[Headings, ...]] = {
@@ -106,14 +107,14 @@ def main() -> None:
         "## Headings of sections",
         "",
         "Printed and written by `python benchmarks/section_headings.py`, which says how. Of the code of "
-        f"{describe_code()}. AP by manual of those of {len(asked)} questions that have a correct candidate; "
+        f"{describe_code()}. AP by manual of those of {len(every_question)} questions that have a correct candidate; "
         "differences from the first row, over all, with their 95 % intervals over questions.",
         "",
         f"| headings | {' | '.join(questions)} | all | AP, difference | P@1, difference |",
         "|---" * (len(questions) + 4) + "|",
         *(make_row(way, by_manual, results[NOW]) for way, by_manual in results.items()),
         "",
-        describe_time(cascade, asked, headings, 1 if tiny else REPEATS),
+        describe_time(cascade, every_question, headings, 1 if tiny else REPEATS),
         "",
     ]
     text = "\n".join(lines)

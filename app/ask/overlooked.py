@@ -17,6 +17,7 @@ class OverlookedSentence:
 
     text: str
     title: str
+    heading: str
     document_id: int
     position: int
     candidate: int | None
@@ -32,13 +33,13 @@ def list_overlooked_sentences(
         return ()
     best_first = [(i, view.candidates[i]) for i in run.ranking().tolist()]
     candidates = [
-        OverlookedSentence(c.text, c.title, c.document_id, c.position, i)
+        OverlookedSentence(c.text, c.title, c.heading, c.document_id, c.position, i)
         for i, c in best_first
         if c.sentence_id in correct
     ]
     missing = correct - {c.sentence_id for c in view.candidates}
     others = [
-        OverlookedSentence(s.text, s.title, s.document_id, s.position, None)
+        OverlookedSentence(s.text, s.title, s.heading, s.document_id, s.position, None)
         for s in documents.load_sentences(wb, sorted(missing))
     ]
     answer = best_first[0][1].text

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.ask.questions import rank_in_background
 from app.corpora.corpora import lock_corpus
-from app.labels.flags import CHANGE_QUEUES, PUT_IN, TAKEN_OUT
+from app.labels.flags import CHANGE_QUEUES, INTO_QUEUES, OUT_OF_QUEUES
 from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
 from app.workbench.workbench import Workbench, split_search
@@ -144,7 +144,7 @@ def _record_queue_change(
     s: Session, wb: Workbench, by: int, corpus_id: int, texts: Sequence[str], *, queued: bool
 ) -> None:
     """One entry of the audit log, however many questions one act was about."""
-    verb = PUT_IN if queued else TAKEN_OUT
+    verb = INTO_QUEUES if queued else OUT_OF_QUEUES
     if len(texts) == 1:
         audit.record(s, wb.clock(), by, CHANGE_QUEUES, texts[0], verb)
     elif texts:

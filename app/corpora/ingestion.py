@@ -22,8 +22,9 @@ from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
+from as2core.data.sections import split_document
 from as2core.errors import As2Error, UnreadableFile
-from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some, split_document
+from as2core.text import MAX_NAMES, MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some
 from as2core.types import Document, Heading, OnProgress, Progress, Sentence
 from db.models import Corpus
 from db.models import Document as DocumentRow

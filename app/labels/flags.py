@@ -13,7 +13,7 @@ from db.models import Question
 from db.repositories import question_lists, reviews
 
 CHANGE_QUEUES = "change the label queues"  # in the audit log
-PUT_IN, TAKEN_OUT = "put in the label queues", "taken out of the label queues"
+INTO_QUEUES, OUT_OF_QUEUES = "put in the label queues", "taken out of the label queues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
         brings_back = not question.queued
         question_lists.set_queued(s, [question_id], queued=True)
         if brings_back:
-            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, question.text, f"{PUT_IN} by a flag")
+            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, question.text, f"{INTO_QUEUES} by a flag")
         return FlagView(reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock()).id, brings_back)
 
 
@@ -52,5 +52,5 @@ def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id:
         reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
         if flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
             question_lists.set_queued(s, [question_id], queued=False)
-            text, detail = s.get_one(Question, question_id).text, f"{TAKEN_OUT}: its flag was taken back"
+            text, detail = s.get_one(Question, question_id).text, f"{OUT_OF_QUEUES}: its flag was taken back"
             audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, text, detail)

@@ -7,13 +7,12 @@ SQLite's database is; PostgreSQL has pg_dump.
 """
 
 import io
-import itertools
 import json
 import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from sqlalchemy import URL
 
 import as2core
 from app.jobs.process import is_running
+from app.upkeep.database_copy import SUFFIXES, put_in_place, write_copy
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.upkeep.lockouts import keep_out, list_blocked
 from app.workbench import audit
@@ -43,14 +43,7 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
-FIRST_PAGES = 16  # fewer than any database of ours has: the first step of a copy must not be its last
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-SUFFIXES = ("", "-wal", "-shm", "-journal")  # of a database's file and those that SQLite has beside it
 AS_OWNER = "run this as the owner of the folder"
-
-
-class _Damaged(Exception):
-    """The present database cannot be copied."""
 
 
 class NoBackup(As2Error):
@@ -85,7 +78,7 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
     try:
         with tempfile.TemporaryDirectory(prefix="as2-backup-", dir=file.parent) as folder, part.open("wb") as out:
             copy = Path(folder) / DATABASE
-            _copy_database(Path(str(wb.database.url.database)), copy, on_progress)
+            write_copy(Path(str(wb.database.url.database)), copy, on_progress)
             view = _write(wb, out, copy, file, on_progress)
         part.replace(file)
         audit.write(wb, None, "write a backup", file.name, str(file))
@@ -130,17 +123,6 @@ def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
             yield file, file.name
 
 
-def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = None) -> None:
-    """A consistent state of one file into another, which others may have open."""
-
-    def report(_status: int, remaining: int, total: int) -> None:
-        if on_progress:
-            on_progress(Progress(total - remaining, total, "the database"))
-
-    with closing(sqlite3.connect(source, timeout=30)) as before, closing(sqlite3.connect(target, timeout=30)) as after:
-        before.backup(after, pages=4096, progress=report)
-
-
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
     `as2.db.before-restore`, or that with a number. Nothing is changed unless the backup is whole, fits this program
@@ -175,7 +157,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
                 empty_unfinished(settings, copy)
                 _replace_folders(settings, Path(folder))
 
-            _replace_database(database, copy, finish_copy, replace_folders)
+            put_in_place(database, copy, finish_copy, replace_folders)
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
     return view
@@ -337,74 +319,3 @@ def _check_room(database: Path, copy: Path) -> None:
             f"the restore needs {need / 1e6:,.0f} MB more for a moment, and {free / 1e6:,.0f} MB are free in "
             f"{database.parent}: nothing was restored; free some space and try again"
         )
-
-
-def _keep_database(database: Path) -> bool:
-    """Copy the present one beside itself, as a whole or not at all. False, and no copy, where it is damaged."""
-    copy = _find_free(database)
-    try:
-        _copy_database(database, copy)
-    except (OSError, sqlite3.Error) as e:
-        for suffix in SUFFIXES:
-            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
-        if _is_damage(e):
-            return False
-        raise
-    return True
-
-
-def _is_damage(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
-
-
-def _find_free(database: Path) -> Path:
-    """Where to keep it: no database that an earlier restore kept is overwritten."""
-    name = f"{database.name}.before-restore"
-    names = itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2)))
-    return next(path for n in names if not (path := database.with_name(n)).exists())
-
-
-def _replace_database(
-    database: Path, copy: Path, finish_copy: Callable[[], None], replace_folders: Callable[[], None]
-) -> None:
-    """Through SQLite, so that a server that has it open sees the new state. Nobody else writes from the moment at
-    which the present one is kept: what was confirmed until then is in what is kept, and a later act waits, or says
-    that nothing was recorded. A damaged file is moved away, with what SQLite keeps beside it, from which something
-    may be recovered."""
-    steps = [finish_copy, replace_folders]
-
-    def keep() -> None:
-        steps.pop(0)()
-        if not _keep_database(database):
-            raise _Damaged
-        steps.pop(0)()
-
-    if database.exists():
-        try:
-            _overwrite(copy, database, keep)
-            return
-        except (_Damaged, sqlite3.Error) as e:
-            if not isinstance(e, _Damaged) and not _is_damage(e):
-                raise
-        away = _find_free(database)
-        for suffix in SUFFIXES:
-            with suppress(FileNotFoundError):
-                database.with_name(database.name + suffix).replace(away.with_name(away.name + suffix))
-    for step in steps:
-        step()
-    _copy_database(copy, database)
-
-
-def _overwrite(copy: Path, database: Path, before_writing: Callable[[], None]) -> None:
-    """Copy one file into the other. The first step locks the other one for writers until the end; readers go on, by
-    its log. `before_writing` is called then: it may change the copy, with which SQLite begins anew, and if it raises,
-    the other file stays as it was."""
-    steps = [before_writing]
-
-    def report(status: int, _remaining: int, _total: int) -> None:
-        if steps and status not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            steps.pop()()
-
-    with closing(sqlite3.connect(copy, timeout=30)) as source, closing(sqlite3.connect(database, timeout=30)) as target:
-        target.execute("PRAGMA journal_mode=WAL")
-        source.backup(target, pages=FIRST_PAGES, progress=report)

@@ -45,9 +45,8 @@ def pdf_text(content: bytes) -> tuple[str, str]:
             text += ("\n" if goes_on else "\n\n" if text else "") + page
     if not text:
         raise UnreadableFile("no text in it, only pictures (a scan?); run text recognition on it first")
-    return _clean_title(title) if isinstance(title, str) else "", join_divided_words(
-        text, is_print=True
-    )  # a title may be null, as an object
+    clean_title = _clean_title(title) if isinstance(title, str) else ""  # it may be null, as an object
+    return clean_title, join_divided_words(text, is_print=True)
 
 
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:

@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 from as2core.data import jsonl
 from as2core.data.catalog import CORPORA, SHIPPED
 from as2core.data.documents import read_documents
+from as2core.data.sections import split_document
 from as2core.data.source import Report, stream_records
 from as2core.errors import As2Error, UnreadableFile
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
-from as2core.text import split_document
 from as2core.types import SPLITS, Candidate, Document, Question
 
 KINDS = ("who", "when", "where", "how-many", "why", "how", "definition", "list", "comparison", "what")

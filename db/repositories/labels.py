@@ -35,10 +35,8 @@ def find_newest_event(
 def has_admin_withdrawn(session: Session, event: LabelEvent) -> bool:
     """Whether an admin withdrew, after this event, what its annotator had given the pair; whatever came after that."""
     of_same = (is_on(LabelEvent, (event.question_id, event.sentence_id)), LabelEvent.annotator_id == event.annotator_id)
-    by_admin = (
-        LabelEvent.label == WITHDRAWN,
-        LabelEvent.queue.in_((BY_ADMIN, HANDED_OVER, IMPORTED)),
-    )  # no import withdraws
+    queues = (BY_ADMIN, HANDED_OVER, IMPORTED)  # no import withdraws
+    by_admin = (LabelEvent.label == WITHDRAWN, LabelEvent.queue.in_(queues))
     later = select(LabelEvent.id).where(*of_same, *by_admin, LabelEvent.id > event.id)
     return session.scalar(later.limit(1)) is not None
 

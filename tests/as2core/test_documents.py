@@ -8,8 +8,9 @@ import pytest
 
 from as2core.data.documents import SUFFIXES, read_documents
 from as2core.data.parser_process import ParserProcess
+from as2core.data.sections import split_document
 from as2core.errors import UnreadableFile
-from as2core.text import split_document, split_sentences
+from as2core.text import split_sentences
 
 
 def one(name, data):

@@ -22,7 +22,7 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.jobs.process import hold_worker_lock
 from app.labels import annotation, consensus
-from app.upkeep import backup
+from app.upkeep import backup, database_copy
 from app.upkeep.backup import NoBackup, back_up, restore
 from app.versions import registry
 from app.workbench import audit_log, people, sessions
@@ -178,7 +178,7 @@ def test_nobody_writes_between_the_copy_of_the_present_database_and_its_replacem
     wb, towers, asked, ann, settings, tmp_path, monkeypatch
 ):
     back_up(wb, tmp_path / "monday.tar")
-    keep_database, answers = backup._keep_database, []
+    keep_database, answers = database_copy._keep_database, []
 
     def try_to_label(database):
         is_whole = keep_database(database)
@@ -188,7 +188,7 @@ def test_nobody_writes_between_the_copy_of_the_present_database_and_its_replacem
         answers.append(str(refusal.value))
         return is_whole
 
-    monkeypatch.setattr(backup, "_keep_database", try_to_label)
+    monkeypatch.setattr(database_copy, "_keep_database", try_to_label)
     label_all(wb, asked, ann, "correct")
     restore(settings, tmp_path / "monday.tar")
     assert answers == [(5,), "database is locked"]
@@ -388,16 +388,17 @@ def test_a_damaged_database_is_moved_away_by_a_restore(wb, towers, settings, tmp
 
 def fail_to_copy(monkeypatch, code, *, into):
     """Have SQLite end the copy of a database into a file of that name with an error."""
-    copy_database = backup._copy_database
+    write_copy = database_copy.write_copy
 
     def fail(source, target, on_progress=None):
         if target.name.startswith(into):
             error = sqlite3.OperationalError("database or disk is full")
             error.sqlite_errorcode = code
             raise error
-        copy_database(source, target, on_progress)
+        write_copy(source, target, on_progress)
 
-    monkeypatch.setattr(backup, "_copy_database", fail)
+    for module in (backup, database_copy):
+        monkeypatch.setattr(module, "write_copy", fail)
 
 
 def test_a_restore_that_cannot_keep_the_present_database_changes_nothing(
@@ -442,7 +443,7 @@ def test_a_second_restore_keeps_what_the_first_one_kept(wb, towers, settings, tm
 def test_a_database_that_is_kept_gets_a_name_of_its_own_whatever_it_is_called(tmp_path):
     database = tmp_path / "as2[1].db"
     for number in ("", "-2", "-3", "-4"):
-        copy = backup._find_free(database)
+        copy = database_copy._find_free(database)
         assert copy.name == f"as2[1].db.before-restore{number}"
         copy.touch()
 

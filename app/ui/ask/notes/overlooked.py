@@ -43,7 +43,8 @@ def describe_overlooked_sentences(
     """As Markdown: the best-ranked of them, and how many more there are. `was_rejected`: the answer is labelled
     incorrect."""
     first, others = sentences[0], len(sentences) - 1
-    source = f"{name_document(first.title)}, sentence {first.position + 1}; {describe_rank(run, first.candidate)}"
+    place = f"{name_document(first.title, first.heading)}, sentence {first.position + 1}"
+    source = f"{place}; {describe_rank(run, first.candidate)}"
     return (
         f":green[:material/check:] Labelled correct{' instead' if was_rejected else ''}: "
         f"“{plain(shorten(first.text, MAX_TEXT_CHARS))}” ({plain(source)})"

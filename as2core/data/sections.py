@@ -1,0 +1,57 @@
+"""The sentences of a document below its headings (decision 90)."""
+
+import re
+from collections import Counter, deque
+from dataclasses import replace
+
+from as2core.text import split_sentences, tokenize
+from as2core.types import Document, Sentence
+
+MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
+_SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
+
+
+def split_document(document: Document) -> list[Sentence]:
+    """The sentences of a document, each with its section's heading, without the number before it.
+
+    A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
+    only where another heading follows. So does a paragraph that is a question, "Is it free? Yes.". A heading itself has
+    the one above it. One that repeats words of the document's title says nothing more: it is no sentence and no
+    section's.
+    """
+    sentences: list[Sentence] = []
+    following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
+    above: dict[int, str] = {}  # level -> the heading in force
+    opening: Sentence | None = None  # a heading or a question that waits for the next sentence
+    parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
+    sizes = Counter(s.paragraph for s in parts)
+    for s in parts:
+        if following and s.start == following[0].start:
+            sentences += [opening] if opening else []
+            heading = following.popleft()
+            name = _name_section(s.text, document.title)
+            above = {level: n for level, n in above.items() if level < heading.level}
+            opening = replace(s, heading=next(reversed(above.values()), "")) if name else None
+            above[heading.level] = name
+            continue
+        s = replace(s, heading=next(reversed(above.values()), ""))
+        if sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS:
+            sentences += [opening] if opening else []
+            opening = s
+            continue
+        if opening:
+            s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start)
+            opening = None
+        sentences.append(s)
+    return [*sentences, opening] if opening else sentences
+
+
+def _name_section(heading: str, title: str) -> str:
+    """The heading without its number, "" if the title has its words."""
+    name = _SECTION_NUMBER.sub("", heading)
+    words, title_words = (" ".join(tokenize(text)) for text in (name, title))
+    return name if words and f" {words} " not in f" {title_words} " else ""
+
+
+def _join_heading(heading: str, text: str) -> str:
+    return f"{heading} {text}" if heading[-1] in ".:!?" else f"{heading}: {text}"
