@@ -21,6 +21,7 @@ from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.unpacking import TooLarge
+from as2core.data.word import word_blocks
 from as2core.errors import UnreadableFile
 from as2core.types import Document
 
@@ -31,6 +32,7 @@ SUFFIXES = {
     ".html": "web page",
     ".htm": "web page",
     ".pdf": "PDF",
+    ".docx": "Word document",
     ".csv": "table with a text column",
     ".tsv": "table with a text column",
     ".jsonl": "one document a line",
@@ -38,7 +40,7 @@ SUFFIXES = {
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
 _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
-PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
+PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf", ".docx")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
@@ -97,6 +99,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     blocks: list[Block] = []
     if suffix == ".pdf":
         title, text = pdf_text(content)
+    elif suffix == ".docx":
+        title, blocks = word_blocks(content)
     elif suffix in (".html", ".htm"):
         if content[:2] in UTF_16_MARKS:
             decode_text(content)  # the parser makes something of whatever is broken

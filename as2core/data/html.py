@@ -65,13 +65,9 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     _drop_controls(page)
     for header in page.xpath(_SECTION_HEADERS):  # other headers are the site's
         header.drop_tag()
-    for table in page.xpath("//table[not(.//table)]"):  # a table around others lays out the page
-        _name_columns(table)
-    for element in page.xpath("//dl"):
-        name_definitions(element)
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     root = page.find("body") if page.find("body") is not None else page
-    whole = _walk(root)
+    whole = page_blocks(root)
     if len(join_blocks(whole)) > _SHORT_PAGE_CHARS:
         article = trafilatura.bare_extraction(deepcopy(page), include_comments=False, fast=True)
         body = getattr(article, "body", None)
@@ -81,6 +77,16 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
         _drop_menus(root)
         whole = _walk(root) or whole
     return " ".join(title.split()), whole
+
+
+def page_blocks(root: "HtmlElement") -> list[Block]:
+    """All that is in an element, which is changed: cells of tables get the names of their columns, definitions their
+    terms."""
+    for table in root.xpath("descendant-or-self::table[not(.//table)]"):  # a table around others lays out the page
+        _name_columns(table)
+    for element in root.xpath("descendant-or-self::dl"):
+        name_definitions(element)
+    return _walk(root)
 
 
 def _find_article(root: "HtmlElement", texts: list[str]) -> "HtmlElement":

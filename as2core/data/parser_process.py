@@ -1,4 +1,4 @@
-"""HTML, Markdown and PDF are parsed in a process of their own, which may hang, die or eat memory without harm.
+"""Files that need a parser are parsed in a process of their own, which may hang, die or eat memory without harm.
 
 A page of 60 kB can keep libxml2 busy for minutes, in C code that no thread can interrupt. So each document has a time
 and a memory limit, which the operating system enforces on the process (`alarm`, `RLIMIT_AS`). One process serves many

@@ -603,7 +603,8 @@ def test_no_half_character_reaches_a_database():
 
 
 UNREADABLE = {
-    "x.docx": (b"PK", "not a supported kind of document"),
+    "x.odt": (b"PK", "not a supported kind of document"),
+    "w.docx": (b"PK", "not a Word document that can be read"),
     "none": (b"text", "not a supported kind of document"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),

@@ -167,7 +167,7 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     assert "1 document added, 0 updated, 0 unchanged, 1 file not read, in" in texts(at)
     [(file, reason)] = reasons(at)
     assert file == "bad.pdf" and reason
-    assert "Word files: save them as PDF or text first." in texts(at)
+    assert "Accepted are PDF, Word (.docx), text" in texts(at)
 
 
 def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):

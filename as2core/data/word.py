@@ -1,0 +1,95 @@
+"""A Word document (.docx) as plain text: mammoth makes a page of its styles, which is read as a web page is, but whole.
+
+Left out are tables of contents, comments, text that was deleted under tracked changes, and the head and foot of the
+pages. Notes stand at the end, without their marks in the text.
+"""
+
+import io
+import zipfile
+from typing import TYPE_CHECKING
+
+from as2core.data.blocks import Block, BlockKind
+from as2core.data.html import page_blocks
+from as2core.data.unpacking import Quota, TooLarge
+from as2core.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+# Styles have these names in a file of Word in any language; LibreOffice writes the second of two.
+_STYLES = """
+p[style-name='Title'] => h1.title:fresh
+p[style-name='heading 7'] => h6:fresh
+p[style-name='heading 8'] => h6:fresh
+p[style-name='heading 9'] => h6:fresh
+p[style-name^='toc '] => !
+p[style-name='TOC Heading'] => !
+p[style-name^='Contents '] => !
+p[style-name='Index Heading'] => !
+"""
+_OLD_FORMAT = bytes.fromhex("d0cf11e0a1b11ae1")  # of Word until 2003; a password puts a new document into it
+_MAX_XML_BYTES = 100_000_000  # a thousand pages have some 10 MB; parsed, it takes thirty times as much
+_MAX_HEADING_CHARS = 100  # of a bold line
+_NOTE_MARKS = ".//sup[a[starts-with(@href, '#footnote-') or starts-with(@href, '#endnote-')]]"
+_BACK_LINKS = ".//a[starts-with(@href, '#footnote-ref-') or starts-with(@href, '#endnote-ref-')]"
+
+
+def word_blocks(content: bytes) -> tuple[str, list[Block]]:
+    """`(title or "", blocks)`. The title is the paragraph styled as one, or the heading that the document begins with;
+    it is not repeated in the blocks. A short bold line counts as a heading, the lowest.
+
+    Raises UnreadableFile when it is damaged, needs a password, or is of another format.
+    """
+    import mammoth
+    from lxml import html
+
+    if content.startswith(_OLD_FORMAT):
+        raise UnreadableFile("it is of an old version of Word or locked with a password; save it as .docx without one")
+    try:
+        _require_bounded_size(content)
+        markup = mammoth.convert_to_html(io.BytesIO(content), style_map=_STYLES, convert_image=lambda image: []).value
+    except (TooLarge, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # mammoth raises whatever it meets in a damaged file
+        reason = str(error) or type(error).__name__
+        raise UnreadableFile(f"not a Word document that can be read ({reason}); save it as .docx anew") from error
+    page = html.fragment_fromstring(markup, create_parent="div")
+    for mark in page.xpath(f"{_NOTE_MARKS} | {_BACK_LINKS}"):
+        mark.drop_tree()
+    for paragraph in page.iterchildren("p"):
+        if _is_bold_line(paragraph):
+            paragraph.tag = "h6"
+    for paragraph in page.xpath(".//td/p[not(preceding-sibling::* or following-sibling::*)]"):
+        paragraph.drop_tag()  # else a row would fall apart into its cells
+    for row in page.xpath(".//table//tr[1]"):
+        if all(_is_bold(cell) or not cell.text_content().strip() for cell in row):
+            for cell in row:
+                cell.tag = "th"
+    titles = [" ".join(t.text_content().split()) for t in page.xpath("./h1[@class='title']")]
+    blocks = page_blocks(page)
+    title = next(filter(None, titles), blocks[0].text if blocks and blocks[0].kind is BlockKind.HEADING else "")
+    repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind is BlockKind.HEADING
+    return title, blocks[1:] if repeats_title else blocks
+
+
+def _require_bounded_size(content: bytes) -> None:
+    """Raises TooLarge. What a part of the archive declares is all that is unpacked of it."""
+    quota = Quota(_MAX_XML_BYTES)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        packed = 0
+        for part in archive.infolist():
+            if part.filename.endswith((".xml", ".rels")):
+                packed += part.compress_size
+                quota.count(part.file_size, packed)
+
+
+def _is_bold_line(paragraph: "HtmlElement") -> bool:
+    """Bold throughout, and no sentence: how headings look where no style was used."""
+    text = paragraph.text_content().strip()
+    is_short = 0 < len(text) <= _MAX_HEADING_CHARS and text[-1] not in ".!;,"
+    return is_short and paragraph.find(".//br") is None and _is_bold(paragraph)
+
+
+def _is_bold(element: "HtmlElement") -> bool:
+    text = "".join(element.text_content().split())
+    return bool(text) and text == "".join("".join(b.text_content() for b in element.iter("strong")).split())
