@@ -21,6 +21,12 @@ class Block(NamedTuple):
     level: int = 0
 
 
+def drop_title(title: str, blocks: Sequence[Block]) -> list[Block]:
+    """Without the heading that they begin with if it says the title once more, and is not all there is."""
+    repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind is BlockKind.HEADING
+    return list(blocks[1:] if repeats_title else blocks)
+
+
 def join_blocks(blocks: Sequence[Block]) -> str:
     return BLOCK_END.join(block.text for block in blocks)
 

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from as2core.data.blocks import Block, BlockKind
+from as2core.data.blocks import Block, BlockKind, drop_title
 from as2core.data.line_ends import make_joiner
 from as2core.data.table_cells import CELL_END, name_cells
 
@@ -82,8 +82,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
             if token.level == 1 and not title and id(token) in headings and names_all:
                 title = words
     result = [_make_block(b, i in programs, levels.get(i)) for i, b in enumerate(blocks) if b.strip()]
-    repeats_title = len(result) > 1 and result[0].text == title and result[0].kind is BlockKind.HEADING
-    return title, result[1:] if repeats_title else result
+    return title, drop_title(title, result)
 
 
 def _make_block(text: str, is_program: bool, level: int | None) -> Block:

@@ -8,7 +8,7 @@ import io
 import zipfile
 from typing import TYPE_CHECKING
 
-from as2core.data.blocks import Block, BlockKind
+from as2core.data.blocks import Block, BlockKind, drop_title
 from as2core.data.html import page_blocks
 from as2core.data.unpacking import Quota, TooLarge
 from as2core.errors import UnreadableFile
@@ -68,8 +68,7 @@ def word_blocks(content: bytes) -> tuple[str, list[Block]]:
     titles = [" ".join(t.text_content().split()) for t in page.xpath("./h1[@class='title']")]
     blocks = page_blocks(page)
     title = next(filter(None, titles), blocks[0].text if blocks and blocks[0].kind is BlockKind.HEADING else "")
-    repeats_title = len(blocks) > 1 and blocks[0].text == title and blocks[0].kind is BlockKind.HEADING
-    return title, blocks[1:] if repeats_title else blocks
+    return title, drop_title(title, blocks)
 
 
 def _require_bounded_size(content: bytes) -> None:
