@@ -119,6 +119,11 @@ def test_only_the_library_goes_into_the_wheel():
     assert all(p == "as2core" or p.startswith("as2core.") for p in found)
 
 
+def test_every_shipped_model_goes_into_the_wheel():
+    models = {f"models/{p.name}/*" for p in (ROOT / "models").iterdir() if p.is_dir()}
+    assert models == {p for ps in PROJECT["tool"]["setuptools"]["data-files"].values() for p in ps} != set()
+
+
 def test_what_the_entry_points_name_is_there():
     points = [*PROJECT["project"]["scripts"].values()]
     points += [v for group in PROJECT["project"]["entry-points"].values() for v in group.values()]

@@ -110,7 +110,7 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
     if name == "active":
         if (active := rows.find_active(s, kind)) is not None:
             return active
-        from as2core.rankers.versions import describe_recovery
+        from as2core.rankers.shipped import describe_recovery
 
         path = wb.settings.models_dir / kind
         raise DamagedModel(f"there is no {kind} model: {path} is missing; it {describe_recovery(kind)}")

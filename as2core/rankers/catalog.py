@@ -31,6 +31,7 @@ from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
 from as2core.rankers.run import ENDINGS as RUN_ENDINGS
 from as2core.rankers.run import is_run
+from as2core.rankers.shipped import describe_recovery, locate_models
 from as2core.rankers.specs import (
     BuiltPart,
     Entry,
@@ -44,7 +45,7 @@ from as2core.rankers.specs import (
 )
 from as2core.text import suggest_name
 
-MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
+MODELS_DIR = locate_models(Path(__file__).resolve().parents[2])
 GROUP = "as2.rankers"
 
 log = logging.getLogger(__name__)
@@ -169,8 +170,6 @@ def _get_local(spec: str) -> Ranker:
 
 
 def _load_shipped(name: str, models_dir: Path) -> HasWeights:
-    from as2core.rankers.versions import describe_recovery
-
     path = models_dir / name
     if not is_folder(path):
         raise DamagedModel(f"the shipped model {name!r} is not in {models_dir}: it {describe_recovery(name)}")

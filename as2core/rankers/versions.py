@@ -22,6 +22,7 @@ from as2core.data.source import match_mode, sha256, write_text
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
+from as2core.rankers.shipped import SHIPPED_FOLDER, describe_recovery
 from as2core.rankers.specs import replace_rankers
 from as2core.rankers.tensor_check import check_tensors
 
@@ -32,7 +33,6 @@ Card = JsonObject  # what a version tells of itself: data, recipe, numbers, hash
 FORMAT = 1
 STEPS, SCALE = ".steps", ".scale"
 MAX_STEPS = 8  # of a row either way: int8 could hold 127, but few compress better, and rank alike (decision 0024)
-SHIPPED_FOLDER = "models"  # of a clone
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
@@ -179,11 +179,6 @@ def _remedy(path: Path) -> str:
     if path.resolve().parent.name == SHIPPED_FOLDER:
         return f"restore {path.name} (a shipped one {describe_recovery(path.name)}), or choose another version"
     return f"restore {path.name} from a backup or export it again, or choose another version"
-
-
-def describe_recovery(name: str) -> str:
-    """How to get a shipped model back."""
-    return f"comes back with `git checkout -- {SHIPPED_FOLDER}/{name}` in a clone; the package alone has no models"
 
 
 def _backbone_state(ranker: HasWeights) -> dict[str, Tensor]:
