@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -131,8 +132,9 @@ class Backbone(nn.Module):
         """
         visible = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
         bias = hidden.new_zeros(visible.shape).masked_fill(~visible, torch.finfo(hidden.dtype).min)
+        memory = {} if past is None else {name_cache(self.blocks[0]): past}
         for block in self.blocks[first:last]:
-            hidden = block(hidden, bias, past_key_values=past)
+            hidden = block(hidden, bias, **memory)
             hidden = hidden[0] if isinstance(hidden, tuple) else hidden
         return hidden
 
@@ -176,6 +178,12 @@ class Backbone(nn.Module):
         at = torch.arange(max(lengths), device=device)[None, :]
         mask = at < torch.tensor(lengths, device=device)[:, None]
         return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
+
+
+def name_cache(module: nn.Module) -> str:
+    """The argument of a model's or a layer's keys and values: transformers renames it in 5.24, and is to forget the
+    name before in 5.40."""
+    return "cache" if "cache" in signature(module.forward).parameters else "past_key_values"
 
 
 def pad_rows(rows: Sequence[Sequence[int]], fill: int) -> Tensor:

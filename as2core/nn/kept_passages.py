@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from as2core.nn.backbone import name_cache
 from as2core.nn.log_sum_exp import log_sum_exp, working_type
 from as2core.nn.question_lm import Batch, CausalLM, PrefixLM, QuestionLM, Seq2SeqLM
 
@@ -211,9 +212,8 @@ class _CausalReading(_CachedReading):
     def extend(self, ids: Tensor) -> Tensor:
         at = self._append(ids)[:, None] + torch.arange(ids.shape[1], device=ids.device)
         positions = {"position_ids": at} if self.takes_positions else {}  # BLOOM counts them from the mask
-        out = self.lm.model(
-            input_ids=ids, attention_mask=self.real.long(), past_key_values=self.cache, use_cache=True, **positions
-        )
+        memory = {name_cache(self.lm.model): self.cache}
+        out = self.lm.model(input_ids=ids, attention_mask=self.real.long(), use_cache=True, **memory, **positions)
         return out.logits
 
 
@@ -246,8 +246,8 @@ class _Seq2SeqReading(Reading):
             encoder_outputs=BaseModelOutput(last_hidden_state=self.states),
             attention_mask=self.real.long(),
             decoder_input_ids=ids,
-            past_key_values=self.cache,
             use_cache=True,
+            **{name_cache(self.lm.model): self.cache},
         )
         self.cache = out.past_key_values
         return out.logits
