@@ -39,6 +39,13 @@ def echo(text: str = "") -> None:
         sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
 
 
+def open_outputs() -> None:
+    """A program that was started without standard output or standard error (`>&-`) writes that part into nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+
+
 @contextmanager
 def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
     """If the reader of our output, `head` perhaps, has what it wants and is gone, the rest goes nowhere: the command

@@ -105,3 +105,10 @@ def test_a_full_disk_behind_standard_output_is_an_error_in_a_line():
         done = subprocess.run([sys.executable, "-m", "as2core.cli", "rankers"], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr and b"the disk is full" in done.stderr
+
+
+def test_a_program_without_standard_output_writes_it_into_nothing(monkeypatch, capfd):
+    monkeypatch.setattr("sys.stdout", None)
+    terminal.open_outputs()
+    terminal.echo("the result")
+    assert capfd.readouterr().out == ""
