@@ -38,8 +38,9 @@ def describe_evidence(conclusion: Conclusion, a: str, b: str, settings: Decision
         value = f"between {low} and {high} ({sure})"
     else:
         value = f"{v.estimate:+.3f} ({low} to {high}, {sure})"
+    questions = count(v.questions, "question")
     return (
-        f"{settings.measure} of {a} minus {b}: {value} over {count(v.questions, 'question')}, {number} of them settled; "
+        f"{settings.measure} of {a} minus {b}: {value} over {questions}, {number} of them settled; "
         f"{_count(v.labels)} given."
     )
 

@@ -654,6 +654,22 @@ def test_a_retrain_is_followed_though_steps_told_before_are_thinned_out(monkeypa
     assert told == [("start", 0), ("eval", 3), ("step", 3), ("step", 4), ("eval", 6), ("end", 6), ("step", 6)]
 
 
+def test_a_stage_after_the_training_is_shown_with_how_far_it_is_and_not_the_last_step_again(monkeypatch):
+    from app.cli import adapt
+
+    told = []
+    monkeypatch.setattr(
+        adapt, "show_training", lambda: contextlib.nullcontext(lambda e: told.append(e.get("name") or e["step"]))
+    )
+    steps = [{"kind": "step", "step": n, "steps": 2} for n in (1, 2)]
+    later = [state("running", events=steps, message=f"checking the result, {n} of 24 questions read") for n in (3, 9)]
+    _, run = follow(
+        monkeypatch, state("running", events=steps, message="training"), *later, state("done", events=steps)
+    )
+    run()
+    assert told == [2, "job 5: checking the result, 9 of 24 questions read"]
+
+
 def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
     from app.cli.adapt import NotAdapted
 
