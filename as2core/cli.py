@@ -197,6 +197,7 @@ def _configure_logging() -> None:
     logging.basicConfig(level=logging.WARNING, format="as2: %(message)s", stream=sys.stderr)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # each retry would be a line, twice
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
