@@ -697,13 +697,16 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
 
     (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
     assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
-    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
 
     def follow(wb, job):
         run_queued(wb, RUNNERS)  # the worker's part, here
         return queue.load_job(wb, job.id)
 
     monkeypatch.setattr(command, "follow", follow)
+    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[] for _ in some])
+    out = as2("propose", "--corpus", "towers")[1]
+    assert out.startswith("0 questions proposed from ") and out.endswith("; 0 waiting for review\n")
+    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
     told = as2_json("propose", "--corpus", "towers", "--number", "3", "--seed", "1")
     assert (told["corpus"], told["proposed"], told["tried"], told["waiting"]) == ("towers", 1, 1, 1)
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
