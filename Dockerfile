@@ -1,4 +1,4 @@
-# docker build -t as2-workbench . && docker run -p 8501:8501 -v as2:/data as2-workbench
+# docker build -t as2-workbench . && docker run -p 127.0.0.1:8501:8501 -v as2:/data as2-workbench
 FROM python:3.11-slim
 
 # A CPU build of torch. For a GPU: --build-arg TORCH=torch==2.13.0, and run with --gpus all.

@@ -52,7 +52,8 @@ def _explain_folder(error: OSError, settings: Settings) -> DatabaseTrouble:
     is_of_home = path.is_relative_to(home) or home.is_relative_to(path)  # or a folder that it lies in
     variable = "AS2_HOME" if settings.local_dir is None or is_of_home else "AS2_LOCAL_DIR"
     owner = "run this as the owner of the folder, or " if isinstance(error, PermissionError) else ""
-    return DatabaseTrouble(f"cannot use the folder {path}: {error.strerror}; {owner}set {variable}")
+    reason = "it is a file" if path.is_file() else error.strerror
+    return DatabaseTrouble(f"cannot use the folder {path}: {reason}; {owner}set {variable}")
 
 
 def _open_database(settings: Settings) -> Database:

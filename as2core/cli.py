@@ -37,7 +37,16 @@ from as2core.lookup import (
     load_ranker,
     read_candidates,
 )
-from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, print_table, show_progress, show_training
+from as2core.terminal import (
+    echo,
+    ignore_closed_pipe,
+    open_outputs,
+    print_json,
+    print_note,
+    print_table,
+    show_progress,
+    show_training,
+)
 from as2core.version import __version__
 
 
@@ -61,6 +70,7 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code and never raises."""
+    open_outputs()
     _configure_logging()
     return _run(argv)
 
@@ -187,6 +197,7 @@ def _configure_logging() -> None:
     logging.basicConfig(level=logging.WARNING, format="as2: %(message)s", stream=sys.stderr)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # each retry would be a line, twice
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

@@ -65,8 +65,10 @@ class Synonyms:
             raise BadSetting(f"{file}: {e}") from None
         except FileNotFoundError:
             raise UnreadableFile(f"{file}: there is no such file") from None
-        except (OSError, UnicodeDecodeError) as e:
-            raise UnreadableFile(f"{file}: cannot be read as text: {e}") from e
+        except UnicodeDecodeError as e:
+            raise UnreadableFile(f"{file}: not UTF-8 text (byte {e.start}); save it as UTF-8") from e
+        except OSError as e:
+            raise UnreadableFile(f"{file}: cannot be read ({e.strerror})") from e
 
     def __str__(self) -> str:
         """The lines that `parse` reads, words of one meaning together."""

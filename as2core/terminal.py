@@ -39,6 +39,13 @@ def echo(text: str = "") -> None:
         sys.stdout.write((_CONTROL.sub("", text) if sys.stdout.isatty() else text) + "\n")
 
 
+def open_outputs() -> None:
+    """A program that was started without standard output or standard error (`>&-`) writes that part into nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+
+
 @contextmanager
 def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
     """If the reader of our output, `head` perhaps, has what it wants and is gone, the rest goes nowhere: the command
@@ -93,13 +100,19 @@ def show_progress(stage: str = "") -> Iterator[OnProgress]:
 @contextmanager
 def show_training() -> Iterator[Callable[[Event], None]]:
     """During a training run: a bar over the steps, or lines in a log; and a line for every evaluation on the dev set,
-    and for the beginning of each part of the run that says so ("begin", with its name)."""
+    and for the beginning of each part of the run that says so ("begin", with its name). A "stage" without steps, with
+    how far it is, stands in place of a step."""
     from tqdm import tqdm
 
     with redirect_stdout(sys.stderr), tqdm(disable=None, leave=False, file=sys.stderr, unit="step") as bar:
         lines = _Lines(is_wanted=bar.disable)
 
         def on_event(event: Event) -> None:
+            if event.get("kind") == "stage":
+                bar.set_description_str(str(event["name"]))
+                lines.write(str(event["name"]))
+                return
+            bar.set_description_str("", refresh=False)
             bar.total = event.get("steps") or bar.total
             bar.n = event.get("step", bar.n)
             if event.get("loss") is not None:

@@ -187,19 +187,24 @@ def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = tim
     """Show a job's events until it is over; Ctrl-C cancels it. Raises NotAdapted if it is not done then."""
     from app.jobs import queue, supervisor
 
-    position, last_phase = 0, ""
+    position, last_phase, last_step = 0, "", None
     with show_training() as on_event:
         try:
             while True:
                 lasting = [e for e in job.events if e.get("kind") != "step"]
-                steps = [e for e in job.events if e.get("kind") == "step"]
-                for event in [*lasting[position:], *steps[-1:]]:  # not every step is shown
+                step = next(
+                    (e for e in reversed(job.events) if e.get("kind") == "step"), None
+                )  # not every one is shown
+                steps = [] if step is None or step == last_step else [step]
+                for event in [*lasting[position:], *steps]:
                     on_event(event)
-                position = len(lasting)
+                position, last_step = len(lasting), step
                 phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
                 if phase != last_phase and job.is_active:
                     print_note(f"job {job.id}: {phase}")
                     last_phase = phase
+                elif job.is_active and not steps:
+                    on_event({"kind": "stage", "name": f"job {job.id}: {job.message}"})
                 if not job.is_active:
                     break
                 sleep(POLL_SECONDS)

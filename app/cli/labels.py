@@ -9,6 +9,7 @@ from typer import Argument, Exit, Option, Typer
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
+from as2core.data.source import replace_file
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
 from as2core.text import count
@@ -136,6 +137,7 @@ def export(
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
     else:
-        file.write_bytes(content)
+        with replace_file(file) as part:
+            part.write_bytes(content)
         labels = sum(c.label is not None or bool(c.annotations) for q in questions for c in q.candidates)
         print_note(f"{of.name}: {count(len(questions), 'question')} with {count(labels, 'label')} as {fmt} in {file}")

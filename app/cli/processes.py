@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from as2core.commands.serve import open_port
 from as2core.errors import As2Error
 from as2core.terminal import print_note
 
@@ -50,8 +50,7 @@ def app(
     check_login(settings)
     bootstrap.open(settings).close()  # an unusable home or database is reported here, in one line
     check_login(settings)  # again: the database may be under a log-in that a new home did not know of
-    if not is_free(address, port):
-        raise NotServing(f"port {port} of {address} cannot be used: choose another with --port")
+    open_port(address, port).close()  # one that cannot be opened is reported here, too
     processes = AppProcesses(settings)
     with _exit_on_signals():
         try:
@@ -174,18 +173,6 @@ class AppProcesses:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def is_free(address: str, port: int) -> bool:
-    """Whether a server could listen there."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError:
-            return False
-    return True
 
 
 @contextlib.contextmanager

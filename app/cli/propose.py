@@ -32,4 +32,5 @@ def propose(
         f"{view.waiting} waiting for review"
     )
     rows = [{"question": p.text, "place": p.place, "sentence": p.sentence} for p in view.page]
-    print_table(rows, ["question", "place", "sentence"])
+    if rows:
+        print_table(rows, ["question", "place", "sentence"])

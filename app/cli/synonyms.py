@@ -11,6 +11,7 @@ from as2core.commands.options import JsonFlag
 from as2core.errors import BadSetting
 from as2core.synonyms import ARROW, Synonyms
 from as2core.terminal import echo, print_json, print_note
+from as2core.text import count
 
 
 def synonyms(
@@ -42,8 +43,10 @@ def synonyms(
         print_note(f"{into.name} has no synonyms: `as2 synonyms FILE` gives it some")
     elif new is None:
         echo(str(now).rstrip())
+    elif now:
+        echo(f"{into.name}: {count(len(now.words), 'synonym')}. Questions are read with them from now on.")
     else:
-        echo(f"{into.name}: {len(now.words):,} synonyms. Questions are read with them from now on.")
+        echo(f"{into.name} has no synonyms any more: the file has none")
 
 
 def _print_proposals(corpus: str | None, as_json: bool) -> None:

@@ -130,7 +130,9 @@ def roll_back(
 
 
 @versions.command()
-def rename(name: Name, new: Annotated[str, Argument(help="Its new name.")], as_json: JsonFlag = False) -> None:
+def rename(
+    name: Name, new: Annotated[str, Argument(metavar="NEW", help="Its new name.")], as_json: JsonFlag = False
+) -> None:
     """Rename a version."""
     from app.versions import management
 

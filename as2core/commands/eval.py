@@ -19,6 +19,7 @@ from as2core.commands.eval_result import EvalResult, Source, compare_all
 from as2core.commands.eval_terminal import print_result
 from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddress, SettingName, Titles
 from as2core.commands.outputs import check_outputs
+from as2core.data.source import is_file
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.gate import check_gate, enforce, read_gate
 from as2core.lookup import describe_problems, load_ranker, note_trained_on, read_question_set
@@ -128,6 +129,8 @@ def _tell_problems(data: str, problems: Sequence[Problem], is_complete: bool) ->
 
 
 def _explain_empty(whole: Sequence[Question], data: str, setting: str) -> str:
+    if not whole and data.partition(":")[0] == "labels" and not is_file(data):
+        return f"{data}: nothing is labelled there yet; label on the page Label, or see as2 labels import"
     if not whole:
         return f"{data} holds no question that can be read"
     where = f"{data} has no question in the setting {setting!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +28,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path | 
             raise BadSetting(f"{file}: there is no folder {file.parent}")
         if file.exists() and not is_file(file):  # a device, such as /dev/null
             continue
+        _require_writable(file.parent)
         if any(_is_same(file, other) for other in files[:i]):
             raise BadSetting(f"{file} would be written twice: give each output a file of its own")
         if any(_is_same(file, source) or _is_in(file, source) for source in sources):
@@ -38,6 +40,13 @@ def check_output_folder(folder: Path) -> None:
     refuse_dash(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} is there already and not an empty folder: give a new folder")
+    _require_writable(next(place for place in (folder, *folder.absolute().parents) if place.exists()))
+
+
+def _require_writable(folder: Path) -> None:
+    """Raises BadSetting. An output is written beside its place first, so its folder has to allow that."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadSetting(f"you may not write in the folder {folder}: give another one")
 
 
 def refuse_dash(path: Path | None) -> None:

@@ -103,7 +103,7 @@ def serve(
     key_ring = KeyRing(keys or default_keys_dir())
     if keys is not None and not key_ring.is_required:
         raise BadSetting(f"no keys in {keys}: make one with `as2 keys add NAME --keys {keys}`")
-    listening = _listen(address, port)
+    listening = open_port(address, port)
     host, at = listening.getsockname()[:2]
     with listening, placement.open(at) as replicas:
         with show_progress("loading"):
@@ -147,8 +147,8 @@ def _make_queue(replicas: Replicas | None) -> FairQueue:
     return FairQueue(turns=replicas.turns, slice_pairs=MAX_DOCUMENTS) if replicas else FairQueue()
 
 
-def _listen(address: str, port: int) -> socket.socket:
-    """Open the port before anything is loaded. Raises BadSetting."""
+def open_port(address: str, port: int) -> socket.socket:
+    """Listen on the port, before anything is loaded. Raises BadSetting."""
     try:
         return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
     except OSError as e:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from as2core.deciding.decision import EQUAL, OPEN, A, B, Conclusion, DecisionSettings
 from as2core.deciding.powered import PoweredMean
+from as2core.text import count
 
 MIN_DRAWS = 10  # before the estimate of an open decision is told
 
@@ -37,8 +38,9 @@ def describe_evidence(conclusion: Conclusion, a: str, b: str, settings: Decision
         value = f"between {low} and {high} ({sure})"
     else:
         value = f"{v.estimate:+.3f} ({low} to {high}, {sure})"
+    questions = count(v.questions, "question")
     return (
-        f"{settings.measure} of {a} minus {b}: {value} over {v.questions:,} questions, {number} of them settled; "
+        f"{settings.measure} of {a} minus {b}: {value} over {questions}, {number} of them settled; "
         f"{_count(v.labels)} given."
     )
 

@@ -82,7 +82,12 @@ def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path):
     (tmp_path / "words.txt").write_text("whale => VX-90\n", encoding="utf-8")
     assert Synonyms.read(tmp_path / "words.txt").meanings == (("whale", "VX-90"),)
     (tmp_path / "words.bin").write_bytes(b"\xff\xfe\x00")
-    for name, reason in (("words.bin", "cannot be read as text"), ("none.txt", "there is no such file")):
+    (tmp_path / "folder").mkdir()
+    for name, reason in (
+        ("words.bin", r"not UTF-8 text \(byte 0\); save it as UTF-8$"),
+        ("none.txt", "there is no such file$"),
+        ("folder", r"cannot be read \(Is a directory\)$"),
+    ):
         with pytest.raises(UnreadableFile, match=f"{name}: {reason}"):
             Synonyms.read(tmp_path / name)
     (tmp_path / "bad.txt").write_text("whale\n", encoding="utf-8")

@@ -189,3 +189,12 @@ def test_a_plugin_that_is_there_but_broken_is_told(monkeypatch, capsys):
     monkeypatch.setattr(lookup.importlib.metadata, "entry_points", lambda group: [broken])
     cli.build()
     assert "json:no_such_function" in capsys.readouterr().err
+
+
+def test_a_hub_that_cannot_be_reached_adds_no_line_of_its_own_for_each_retry():
+    script = (
+        "import logging, sys; from as2core import cli; cli.main(['--version']); "
+        "from huggingface_hub.utils import logging as hub; print(hub.get_verbosity() >= logging.ERROR)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "True", done.stderr

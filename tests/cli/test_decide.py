@@ -175,3 +175,5 @@ def test_the_first_draws_give_an_interval_and_no_estimate_that_would_jump():
     assert "wo minus rr: between -0.31 and +0.48 (95 % at any look) over 100" in text and "+0.480" not in text
     assert "+0.480 (-0.31" in describe_evidence(replace(early, draws=10), "wo", "rr", DecisionSettings())
     assert "+0.480 (-0.31" in describe_evidence(replace(early, outcome="a"), "wo", "rr", DecisionSettings())
+    alone = replace(early, outcome="equal", questions=1, known_questions=1)
+    assert "over 1 question, all of them settled" in describe_evidence(alone, "wo", "rr", DecisionSettings())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,16 @@ def test_a_device_may_be_written_twice(as2, files):
 def test_a_place_where_nothing_can_be_written_is_said_at_once(as2, files, command, message):
     code, out, err = as2(*command.split())
     assert (code, out) == (1, "") and message in err and not (files / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["data convert in.jsonl bd/out.jsonl", "data convert in.jsonl bd/a/b --to beir", "tune in.jsonl --out bd/x"],
+)
+def test_a_folder_that_one_may_not_write_in_is_named_at_once(as2, files, command, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "bd")
+    code, out, err = as2(*command.split())
+    assert (code, out) == (1, "") and "you may not write in the folder " in err and "bd: give another one\n" in err
 
 
 def test_data_goes_to_standard_output_by_a_dash(as2, files):

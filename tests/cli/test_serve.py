@@ -63,8 +63,10 @@ def test_a_port_that_is_taken_is_said_at_once(as2):
     assert code == 1 and "choose another with --port" in err
 
 
-def test_an_address_of_another_machine_is_said_to_be_one(as2):
-    code, _, err = as2("serve", "--port", "0", "--address", "192.0.2.1")  # of documentation: RFC 5737
+@pytest.mark.parametrize("command", ["serve", "app"])
+def test_an_address_of_another_machine_is_said_to_be_one(as2, command, tmp_path, monkeypatch):
+    monkeypatch.setenv("AS2_HOME", str(tmp_path))
+    code, _, err = as2(command, "--port", "8642", "--address", "192.0.2.1")  # of documentation: RFC 5737
     assert code == 1 and "192.0.2.1 is no address of this machine: choose another with --address" in err
 
 

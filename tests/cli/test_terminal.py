@@ -81,13 +81,15 @@ def test_a_log_has_a_line_of_a_long_computation_every_half_minute_and_none_of_a_
         "reading the data, embedding: 25 %",
         "reading the data, embedding: 50 %",
     ]
-    seconds = iter([0, 6, 8, 40])
+    seconds = iter([0, 6, 8, 40, 71])
     with terminal.show_training() as on_event:
         on_event({"kind": "begin", "name": "training the cascade"})
         for step in (1, 2, 3):
             on_event({"kind": "step", "step": step, "steps": 9, "loss": 0.5})
+        on_event({"kind": "stage", "name": "job 3: checking the result, 9 of 24 questions read"})
     assert capsys.readouterr().err.splitlines() == [
-        "training the cascade", "step 1/9 loss 0.5000", "step 3/9 loss 0.5000"
+        "training the cascade", "step 1/9 loss 0.5000", "step 3/9 loss 0.5000",
+        "job 3: checking the result, 9 of 24 questions read",
     ]  # fmt: skip
 
 
@@ -105,3 +107,10 @@ def test_a_full_disk_behind_standard_output_is_an_error_in_a_line():
         done = subprocess.run([sys.executable, "-m", "as2core.cli", "rankers"], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr and b"the disk is full" in done.stderr
+
+
+def test_a_program_without_standard_output_writes_it_into_nothing(monkeypatch, capfd):
+    monkeypatch.setattr("sys.stdout", None)
+    terminal.open_outputs()
+    terminal.echo("the result")
+    assert capfd.readouterr().out == ""

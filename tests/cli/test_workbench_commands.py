@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,6 +253,26 @@ def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_p
     assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
 
 
+def test_an_export_that_ends_early_leaves_the_file_as_it_was(as2, label_file, tmp_path, monkeypatch):
+    def write_half(path, content):
+        path.open("wb").write(content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    as2("labels", "import", label_file)
+    (tmp_path / "out.jsonl").write_text("what was exported before")
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    code, _, err = as2("labels", "export", tmp_path / "out.jsonl")
+    assert (code, err) == (1, "as2: the disk is full: free some space and try again\n")
+    assert (tmp_path / "out.jsonl").read_text() == "what was exported before"
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_corpus_without_labels_says_so_where_data_is_read(as2, articles):
+    as2("ingest", articles)
+    code, _, err = as2("eval", "bm25", "labels:documents")
+    assert code == 1 and err.startswith("as2: labels:documents: nothing is labelled there yet; label on the page Label")
+
+
 def test_an_import_names_the_corpus_it_makes_and_what_it_adds_to_one(as2, as2_json, articles, label_file):
     as2("ingest", articles, "--corpus", "mine")
     code, out, err = as2("labels", "import", label_file, "--corpus", "mine")
@@ -480,6 +502,10 @@ def test_synonyms_are_given_by_a_file_and_said_with_the_answer(as2, as2_json, ar
     (tmp_path / "house.txt").write_text("loaf bread", encoding="utf-8")
     code, _, err = as2("synonyms", tmp_path / "house.txt")
     assert code == 1 and "line 1" in err and "word => meaning" in err
+    (tmp_path / "house.txt").write_text("loaf => bread", encoding="utf-8")
+    assert as2("synonyms", tmp_path / "house.txt")[1].startswith("documents: 1 synonym. Questions are read")
+    (tmp_path / "house.txt").write_text("", encoding="utf-8")
+    assert as2("synonyms", tmp_path / "house.txt")[1] == "documents has no synonyms any more: the file has none\n"
 
 
 def test_synonyms_that_the_labels_suggest_are_printed_as_lines_of_a_file(as2, as2_json, tmp_path):
@@ -628,6 +654,22 @@ def test_a_retrain_is_followed_though_steps_told_before_are_thinned_out(monkeypa
     assert told == [("start", 0), ("eval", 3), ("step", 3), ("step", 4), ("eval", 6), ("end", 6), ("step", 6)]
 
 
+def test_a_stage_after_the_training_is_shown_with_how_far_it_is_and_not_the_last_step_again(monkeypatch):
+    from app.cli import adapt
+
+    told = []
+    monkeypatch.setattr(
+        adapt, "show_training", lambda: contextlib.nullcontext(lambda e: told.append(e.get("name") or e["step"]))
+    )
+    steps = [{"kind": "step", "step": n, "steps": 2} for n in (1, 2)]
+    later = [state("running", events=steps, message=f"checking the result, {n} of 24 questions read") for n in (3, 9)]
+    _, run = follow(
+        monkeypatch, state("running", events=steps, message="training"), *later, state("done", events=steps)
+    )
+    run()
+    assert told == [2, "job 5: checking the result, 9 of 24 questions read"]
+
+
 def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
     from app.cli.adapt import NotAdapted
 
@@ -655,13 +697,16 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
 
     (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
     assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
-    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
 
     def follow(wb, job):
         run_queued(wb, RUNNERS)  # the worker's part, here
         return queue.load_job(wb, job.id)
 
     monkeypatch.setattr(command, "follow", follow)
+    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[] for _ in some])
+    out = as2("propose", "--corpus", "towers")[1]
+    assert out.startswith("0 questions proposed from ") and out.endswith("; 0 waiting for review\n")
+    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
     told = as2_json("propose", "--corpus", "towers", "--number", "3", "--seed", "1")
     assert (told["corpus"], told["proposed"], told["tried"], told["waiting"]) == ("towers", 1, 1, 1)
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"

@@ -62,7 +62,7 @@ def test_with_sqlite_one_worker_serves_the_home_and_with_postgresql_one_a_folder
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_variable(settings, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DatabaseTrouble, match=r"cannot use the folder .*/file.*set AS2_LOCAL_DIR"):
+    with pytest.raises(DatabaseTrouble, match=r"cannot use the folder .*/file: it is a file; set AS2_LOCAL_DIR"):
         bootstrap.open(settings.model_copy(update={"local_dir": tmp_path / "file"}))
     with pytest.raises(DatabaseTrouble, match=r"cannot use the folder .*/file/in.*set AS2_HOME"):
         bootstrap.open(settings.model_copy(update={"home": tmp_path / "file" / "in" / "it", "local_dir": None}))
