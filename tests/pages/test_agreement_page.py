@@ -61,6 +61,17 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
     assert chart.proto.alt
 
 
+def test_the_figures_count_a_label_that_was_given_a_moment_ago(wb, ann, bob):
+    for sentence in (1, 2):
+        label(wb, ann, TOWER, sentence, "correct")
+    label(wb, bob, TOWER, 1, "correct")
+    at = open_page("agreement")
+    assert "**1 of 1 pair (100 %) have the same label" in texts(at)
+    label(wb, bob, TOWER, 2, "incorrect")
+    at = at.run()
+    assert "**1 of 2 pairs (50 %) have the same label" in texts(at) and at.button(key="agreement_to_conflicts")
+
+
 def test_a_run_of_the_page_reads_the_labels_of_the_figures_no_second_time(wb, monkeypatch):
     calls = []
     for name in ("list_labels_with_arm", "list_assigned_labels"):
