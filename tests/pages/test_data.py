@@ -264,6 +264,22 @@ def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb)
     assert read_synonyms(wb, TOWERS).words == ["iron lady"]
 
 
+def switch_view(at, view):
+    return at.segmented_control(key="data_view").set_value(view).run()
+
+
+def test_synonyms_that_are_not_saved_outlast_another_view(wb):
+    key, line = f"data_synonyms_{TOWERS}", "iron lady => Eiffel Tower\n"
+    at = open_data({"view": "synonyms", "corpus": "Towers"})
+    at.text_area(key=key).input(line)
+    at = switch_view(switch_view(at, "questions"), "synonyms")
+    assert at.text_area(key=key).value == line and not read_synonyms(wb, TOWERS)
+    at = at.button(key="data_synonyms_save").click().run()
+    write_synonyms(wb, TOWERS, "lady => tower", by=None)  # what is saved elsewhere is shown where nothing waits
+    at = switch_view(switch_view(at, "questions"), "synonyms")
+    assert at.text_area(key=key).value == "lady => tower\n"
+
+
 def import_machines(wb):
     """Labels whose answers are about a VX-90 where the question has a whale."""
     questions = [
