@@ -240,7 +240,9 @@ class _BatchImport:
                         counts.same += 1
                     elif before is not None and not options.override:
                         outcome = "conflicting"
-                        counts.conflicts.append(f"{_name_pair(question, c)}{author}: {label} in the file, {before} here")
+                        counts.conflicts.append(
+                            f"{_name_pair(question, c)}{author}: {label} in the file, {before} here"
+                        )
                     else:
                         outcome = "new"
                         counts.new += 1
