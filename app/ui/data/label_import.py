@@ -199,7 +199,8 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
         if report.conflicts:
             st.caption(
                 "Not imported, because they differ from a label that stands here already, or from a verdict. Change a "
-                "label of yours under Labels; an admin withdraws those of others there, and changes verdicts on Agreement."
+                "label of yours under Labels; an admin withdraws those of others there, and changes verdicts on "
+                "Agreement."
             )
             draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
         _draw_lines(report)

@@ -22,8 +22,8 @@ ABOUT = (
     "words of their sentences: edit each one to read as a person would ask it, and reject those nobody would ask."
 )
 
-_REJECTED = "_data_proposal_rejected"  # of the session: corpus id, id and text of the last one
-MAX_REJECTED_CHARS = 100
+_REJECTION = "_data_proposal_rejected"  # of the session: corpus id, id and text of the last one
+MAX_REJECTION_CHARS = 100
 
 
 def draw(frame: Frame) -> None:
@@ -91,10 +91,10 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
 
 def _draw_undo(frame: Frame) -> None:
     """Of the last rejection here: what was rejected is not proposed again."""
-    corpus_id, proposal_id, text = st.session_state.get(_REJECTED, (None, None, ""))
+    corpus_id, proposal_id, text = st.session_state.get(_REJECTION, (None, None, ""))
     with st.container(horizontal=True, vertical_alignment="center"):  # in every run, so that nothing below moves
         if corpus_id == frame.corpus.id:
-            st.caption(f"Rejected: {plain(shorten(text, MAX_REJECTED_CHARS))}", width="content")
+            st.caption(f"Rejected: {plain(shorten(text, MAX_REJECTION_CHARS))}", width="content")
             st.button("Undo", key="data_proposal_undo", type="tertiary", icon=":material/undo:",
                       on_click=_restore, args=(frame, proposal_id))  # fmt: skip
 
@@ -141,10 +141,10 @@ def _accept(frame: Frame, proposal_id: int) -> None:
 @guard
 def _reject(frame: Frame, proposal: ProposalView) -> None:
     proposals.reject(frame.wb, proposal.id, annotator_id=frame.annotator.id)
-    st.session_state[_REJECTED] = frame.corpus.id, proposal.id, proposal.text
+    st.session_state[_REJECTION] = frame.corpus.id, proposal.id, proposal.text
 
 
 @guard
 def _restore(frame: Frame, proposal_id: int) -> None:
-    del st.session_state[_REJECTED]
+    del st.session_state[_REJECTION]
     proposals.restore(frame.wb, proposal_id, annotator_id=frame.annotator.id)
