@@ -178,9 +178,11 @@ def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:
 
 
 def _describe_unknown(unknown: _Unknown) -> str:
-    if len(unknown.texts) >= MIN_STRANGE_SENTENCES and 2 * len(unknown.texts) > unknown.total:
-        number = f"{len(unknown.texts):,} of the file’s {unknown.total:,} sentences are"
-        return f"{number} not in {unknown.choices.name}: it may be a file of another corpus."
+    missing, total = len(unknown.texts), unknown.total
+    if missing >= MIN_STRANGE_SENTENCES and 2 * missing > total:
+        share = f"Only {total - missing:,}" if missing < total else "None"
+        place = f"of the file’s {total:,} sentences are in {unknown.choices.name}"
+        return f"{share} {place}: it may be a file of another corpus."
     number = count(len(unknown.texts), "sentence of the file is", "sentences of the file are")
     return f"{number} not in {unknown.choices.name}, perhaps by a typing error."
 
