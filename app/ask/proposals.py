@@ -38,7 +38,7 @@ from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
 from db.repositories.questions import PROPOSED
 
-ACCEPT, REJECT = "accept a proposal", "reject a proposal"  # in the audit log
+ACCEPT, REJECT, RESTORE = "accept a proposal", "reject a proposal", "restore a rejected proposal"  # in the audit log
 DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
 MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
@@ -141,6 +141,17 @@ def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
         row = _lock_waiting(s, proposal_id)
         row.state = rows.REJECTED
         audit.record(s, wb.clock(), annotator_id, REJECT, row.text, f"of {s.get_one(Corpus, row.corpus_id).name}")
+
+
+def restore(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
+    """A rejected one waits again. Raises AlreadyDecided, NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.require(s, annotator_id, RESTORE)
+        row = s.get(Proposal, proposal_id, with_for_update=True)
+        if row is None or row.state != rows.REJECTED:
+            raise AlreadyDecided("this proposal was restored already, or its sentence was deleted")
+        row.state = rows.WAITING
+        audit.record(s, wb.clock(), annotator_id, RESTORE, row.text, f"of {s.get_one(Corpus, row.corpus_id).name}")
 
 
 def _lock_waiting(s: Session, proposal_id: int) -> Proposal:

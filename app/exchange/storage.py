@@ -228,7 +228,9 @@ class _BatchImport:
         events = []
         for row, question, sentences in entries:
             for c in question.candidates:
-                for annotator_id, label in options.annotations(c) if c.id in sentences else ():
+                authors = [f", {name}’s label" for name, _ in c.annotations] or [""]
+                labels = options.annotations(c) if c.id in sentences else ()
+                for author, (annotator_id, label) in zip(authors, labels, strict=False):
                     pair = (row.id, sentences[c.id].id)
                     before = current[annotator_id].get(pair)
                     if not c.annotations:  # without a signature: what stands here comes first
@@ -238,7 +240,9 @@ class _BatchImport:
                         counts.same += 1
                     elif before is not None and not options.override:
                         outcome = "conflicting"
-                        counts.conflicts.append(f"{_name_pair(question, c)}: {label} in the file, {before} here")
+                        counts.conflicts.append(
+                            f"{_name_pair(question, c)}{author}: {label} in the file, {before} here"
+                        )
                     else:
                         outcome = "new"
                         counts.new += 1

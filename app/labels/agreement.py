@@ -275,17 +275,22 @@ def adjudicate(
     label: str | None,
     note: str = "",
     base: int | None = None,
+    labels: Sequence[tuple[str, str]] | None = None,
 ) -> None:
     """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
-    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands.
-    Raises EditConflict where another stands by now, NotAllowed unless an admin, BadSetting, Gone."""
+    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands;
+    `labels`: the labels seen, as in ConflictView, None for whichever stand. Raises EditConflict where others stand by
+    now, NotAllowed unless an admin, BadSetting, Gone."""
     if label is not None:
         check_label(label)
     pair, note = (question_id, sentence_id), tidy_note(note)
     with wb.write(durable=True) as s:
         require(s, annotator_id, SETTLE, ADMIN)
-        if not label_rows.list_labels_of_pair(s, *pair):
+        standing = [(r.annotator, r.label) for r in label_rows.list_labels_of_pair(s, *pair)]
+        if not standing:
             raise Gone("this pair no longer has a label; reload the page")
+        if label is not None and labels is not None and sorted(labels) != sorted(standing):
+            raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
         lock_candidate(s, *pair)  # so that two verdicts take turns
         _check_base(reviews.find_signed_verdict(s, pair), base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())

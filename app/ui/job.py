@@ -118,8 +118,9 @@ def draw_wait_and_error(wb: Workbench, job: JobView) -> None:
 
 def _title(job: JobView, corpus: str) -> str:
     attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
-    kind, where = RetrainSettings.from_json(job.settings).kind, f", corpus {plain(corpus)}" if corpus else ""
-    return f"{TITLES[name_state(job)]} ({kind}, job {job.id}{attempt}{where})"
+    settings, where = RetrainSettings.from_json(job.settings), f", corpus {plain(corpus)}" if corpus else ""
+    how = ", started automatically" if settings.automatic else ""  # nobody here has clicked for it
+    return f"{TITLES[name_state(job)]} ({settings.kind}, job {job.id}{how}{attempt}{where})"
 
 
 def _describe_progress(job: JobView) -> str:

@@ -264,14 +264,14 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
         return "insuranceqa"
     if question_table.find_columns(line):
         return "table"
+    if csv_ratings.find_delimiter(line):
+        return "csv"
     labels = [row[2] for row in rows if len(row) == 3]
     if len(labels) * 2 >= sum(len(row) > 1 or bool(row[0].strip()) for row in rows[:-1]) and labels:
         if set(labels) & set("234"):
             return "asnq"
         if set(labels) & set("01"):
             return "selqa-tsv" if "0" in labels else "asnq"
-    if csv_ratings.find_columns([field.strip('"') for field in line.split(",")]):
-        return "csv"
     if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
         return "qrels"
     return "run" if len(columns) == 6 and columns[3].isdecimal() else None

@@ -21,6 +21,7 @@ from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
+DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
 NAMES = {"query": ("query", "query text"), "docid": ("docid", "doc id", "doc_id"), "rating": ("rating",)}
 # columns that are nobody's
 NO_JUDGES = {"score", "rank", "position", "grade", "label", "relevance", "title", "text", "id", "qid", "clicks"}
@@ -46,11 +47,18 @@ def find_columns(header: Sequence[str]) -> Columns | None:
     return Columns(len(header), places, judges) if is_book else None
 
 
+def find_delimiter(header: str) -> str | None:
+    """What divides the columns of this first line; None if one that is needed is missing."""
+    lines = ((delimiter, [field.strip().strip('"') for field in header.split(delimiter)]) for delimiter in DELIMITERS)
+    return next((delimiter for delimiter, names in lines if find_columns(names)), None)
+
+
 def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct, unless the
     report's `min_correct` differs; an empty one is none: search teams list what a query found before all of it is
     rated."""
-    rows = source.stream_rows(file, report)
+    _, line = next(source.stream_lines(file, Report(file)), (0, ""))
+    rows = source.stream_rows(file, report, find_delimiter(line) or DELIMITERS[0])
     _, header = next(rows, (0, []))
     columns = find_columns(header)
     if columns is None:

@@ -23,7 +23,7 @@ _NOT_FIRST = frozenset(
     both each nobody nothing everyone everything what who which when where while if although though because as since
     once unless until after before despite however but and or so yet then thus therefore for not only even to with
     without like unlike among according in on at by from during under over through within between since given most
-    many some several one two three all""".split()
+    many some several one two three all no none""".split()
 )
 # What it does not contain: another clause, or a verb of its own.
 _NOT_INSIDE = frozenset(
@@ -52,6 +52,8 @@ _TIME = (
     rf"(?:(?:\d{{1,2}} )?{_MONTH}(?: \d{{1,2}},?)?,? ?)?(?:{_YEAR}|{_CENTURY})"
 )
 _LEAD_TIME = re.compile(rf"{_TIME},? (?=\S)", re.IGNORECASE)
+_HEADING = re.compile(r"(?:[^:?]{1,80}: (?=[A-Z])|[^?]{1,200}\? )+")  # or a term, before its definition
+_LEAD_ADVERB = re.compile(r"[A-Z]\w+ly,? (?=(?:the|an?|this|that|these|those|its|their|our|your|all|each|every|no)\b)")
 _LEAD_PLACE = re.compile(r"(?:In|On|At|Near|Under|For|From) [^,]{2,45}, ")
 _WHEN = re.compile(rf",? {_TIME}(?=$|[ ,])")
 _NAME = r"[A-Z][\w'-]+(?: (?:of |the |de |and )?[A-Z][\w'-]+)*"
@@ -98,6 +100,8 @@ def ask_by_rule(sentence: str, lowercase: frozenset[str] = frozenset()) -> list[
     `lowercase` (`lowercase_words`) tells common nouns from names at the start of a sentence: "Clocks" from "Cook".
     """
     text = _BRACKETS.sub("", " ".join(sentence.split())).rstrip(". ")
+    heading = _HEADING.match(text)
+    text = _LEAD_ADVERB.sub("", text[heading.end() :] if heading else text, count=1)
     if not text or text[-1] in "?!:" or any(mark in text for mark in _QUOTED):
         return []
     lead = _LEAD_TIME.match(text)
@@ -126,7 +130,13 @@ def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, st
         rest = rest[1:]
     low = [w.lower() for w in subject]
     inner = {w for w in subject[1:] if not w[:1].isupper()}
-    if not rest or low[0] in _NOT_FIRST or inner & _NOT_INSIDE or low[-1] in _NOT_LAST or "," in " ".join(subject):
+    if (
+        not rest
+        or low[0] in _NOT_FIRST
+        or inner & _NOT_INSIDE
+        or low[-1] in _NOT_LAST
+        or any(m in " ".join(subject) for m in ",:")
+    ):
         return None
     if "-" in inner or len(set(low) - _ARTICLES) < sum(w not in _ARTICLES for w in low):  # a heading ran into it
         return None

@@ -404,6 +404,11 @@ def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
     assert [x.value for x in at.header][-1] == "Versions"
 
 
+def test_a_retrain_that_started_by_itself_says_so(wb):
+    job = put_retrain(wb, events=stored.training_events(5), settings={"automatic": True})
+    assert f"Retraining (cascade, job {job}, started automatically)" in texts(open_adapt())
+
+
 def test_people_chosen_for_one_corpus_narrow_no_other(wb):
     at = open_adapt()
     at = at.multiselect(key=f"adapt_annotators_{THINGS}").select("bob").run()

@@ -61,6 +61,17 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
     assert chart.proto.alt
 
 
+def test_the_figures_count_a_label_that_was_given_a_moment_ago(wb, ann, bob):
+    for sentence in (1, 2):
+        label(wb, ann, TOWER, sentence, "correct")
+    label(wb, bob, TOWER, 1, "correct")
+    at = open_page("agreement")
+    assert "**1 of 1 pair (100 %) have the same label" in texts(at)
+    label(wb, bob, TOWER, 2, "incorrect")
+    at = at.run()
+    assert "**1 of 2 pairs (50 %) have the same label" in texts(at) and at.button(key="agreement_to_conflicts")
+
+
 def test_a_run_of_the_page_reads_the_labels_of_the_figures_no_second_time(wb, monkeypatch):
     calls = []
     for name in ("list_labels_with_arm", "list_assigned_labels"):
@@ -244,6 +255,14 @@ def save(at):
     return at.button(key="agreement_guidelines_save").click().run()
 
 
+def test_whoever_may_not_change_the_rules_reads_whom_to_ask(wb, me):
+    people.set_role(wb, people.sign_in(wb, "ann").id, "admin", by=None)
+    people.sign_in(wb, "bob")
+    at = open_rules()
+    at = at.text_input(key="as2_name").set_value("bob").run()
+    assert "Only an admin can change these: ann." in texts(at)  # and nobody's session, whom nobody can ask
+
+
 def test_guidelines_written_beside_another_admins_wait_for_a_second_save_and_their_text_stays(wb, ann):
     people.set_role(wb, ann.id, "admin", by=None)
     at = open_rules()
@@ -291,6 +310,15 @@ def test_a_verdict_upon_a_page_that_is_out_of_date_is_refused_and_the_one_that_s
     at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
     assert "Settled as incorrect by me: it does not" in texts(at)
     assert "Earlier: correct by ann (the manual says so)." in markup(at)
+
+
+def test_a_verdict_upon_labels_that_agree_by_now_is_refused(wb, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1))
+    at = open_page("agreement", {"view": "conflicts"})
+    label(wb, bob, TOWER, 1, "correct")
+    at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
+    assert "The labels of the pair were changed meanwhile" in at.error[0].value
+    assert conflicts(at) == 0
 
 
 def test_a_verdict_upon_a_conflict_that_was_opened_again_meanwhile_is_refused(wb, me, ann, bob):

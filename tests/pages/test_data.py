@@ -264,6 +264,22 @@ def test_synonyms_are_kept_and_a_line_that_cannot_be_read_is_named_and_stays(wb)
     assert read_synonyms(wb, TOWERS).words == ["iron lady"]
 
 
+def switch_view(at, view):
+    return at.segmented_control(key="data_view").set_value(view).run()
+
+
+def test_synonyms_that_are_not_saved_outlast_another_view(wb):
+    key, line = f"data_synonyms_{TOWERS}", "iron lady => Eiffel Tower\n"
+    at = open_data({"view": "synonyms", "corpus": "Towers"})
+    at.text_area(key=key).input(line)
+    at = switch_view(switch_view(at, "questions"), "synonyms")
+    assert at.text_area(key=key).value == line and not read_synonyms(wb, TOWERS)
+    at = at.button(key="data_synonyms_save").click().run()
+    write_synonyms(wb, TOWERS, "lady => tower", by=None)  # what is saved elsewhere is shown where nothing waits
+    at = switch_view(switch_view(at, "questions"), "synonyms")
+    assert at.text_area(key=key).value == "lady => tower\n"
+
+
 def import_machines(wb):
     """Labels whose answers are about a VX-90 where the question has a whale."""
     questions = [
@@ -532,6 +548,12 @@ def test_sentences_that_the_corpus_lacks_become_documents_after_a_question(wb):
     at = at.button(key="data_import_add").click().run()
     assert "2 new labels" in texts(at) and "not in Towers" not in texts(at)
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "my labels"]
+
+
+def test_a_file_of_mostly_unknown_sentences_is_taken_for_one_of_another_corpus(wb):
+    rows = [f"{stored.QUESTIONS[0]};Valve {n} is open.;incorrect" for n in range(12)]
+    at = import_file("other.csv", "\n".join([*ONE_UNKNOWN.splitlines(), *rows]).encode(), into="Towers")
+    assert "Only 1 of the file’s 14 sentences are in Towers: it may be a file of another corpus" in texts(at)
 
 
 def test_sentences_that_the_corpus_lacks_are_left_out_where_a_person_says_so(wb):

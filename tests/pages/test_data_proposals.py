@@ -59,6 +59,15 @@ def test_a_proposal_is_rejected(wb, at):
     assert fields(at) == [f"data_proposal_{SECOND}_text"]
 
 
+def test_a_rejection_is_undone(wb, at):
+    at = at.button(key=f"data_proposal_{FIRST}_reject").click().run()
+    at = at.button(key=f"data_proposal_{SECOND}_reject").click().run()
+    assert "Rejected: what costs it?" in texts(at)  # also where none waits
+    at = at.button(key="data_proposal_undo").click().run()
+    assert count_decisions(wb) == (0, 1)
+    assert fields(at) == [f"data_proposal_{SECOND}_text"] and "Rejected:" not in texts(at)
+
+
 def test_an_emptied_question_is_not_accepted_and_the_page_says_why(wb, at):
     at.text_input(key=f"data_proposal_{FIRST}_text").input("")
     at = at.button(key=f"data_proposal_{FIRST}_accept").click().run()

@@ -116,5 +116,6 @@ def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
         label=label,
         note=st.session_state.get(key, ""),
         base=conflict.verdict_id,
+        labels=conflict.labels,
     )
     st.session_state[key] = ""

@@ -9,7 +9,7 @@ import streamlit as st
 from app.adapt import label_noise
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels import agreement, prevalence
+from app.labels import agreement, consensus, prevalence
 from app.labels.agreement import AgreementView, AnchoringView, ConflictView, Estimate
 from app.labels.prevalence import PrevalenceView
 from app.labels.strategies import QUEUES
@@ -25,7 +25,8 @@ RELIABLE, UNRELIABLE = 0.8, 0.67  # Krippendorff's alpha: above, and below
 
 def draw(frame: Frame) -> None:
     wb, corpus_id = frame.wb, frame.corpus.id
-    view = _measure_agreement(wb, corpus_id)
+    mark = consensus.mark_outcomes(wb, corpus_id)
+    view = _measure_agreement(wb, corpus_id, mark)
     if view.annotators:
         _draw_summary(view, [c for c in agreement.list_conflicts(wb, corpus_id, frame.annotator.id) if not c.verdict])
         _draw_agreement(view)
@@ -34,23 +35,24 @@ def draw(frame: Frame) -> None:
             "No pair was labelled by two people yet. Under Rules, set two or more people per pair.",
             icon=":material/group:",
         )
-    _draw_shares(_estimate_prevalence(wb, corpus_id))
-    _draw_anchoring(_measure_anchoring(wb, corpus_id))
+    _draw_shares(_estimate_prevalence(wb, corpus_id, mark))
+    _draw_anchoring(_measure_anchoring(wb, corpus_id, mark))
     _draw_second_looks(wb, corpus_id, frame.annotator.id)
 
 
+# `mark` is what the figures are of: older ones would stand beside conflicts that they do not count
 @st.cache_resource(ttl=60, show_spinner="Resampling questions …")
-def _measure_agreement(_wb: Workbench, corpus_id: int) -> AgreementView:
+def _measure_agreement(_wb: Workbench, corpus_id: int, mark: tuple[object, ...]) -> AgreementView:
     return agreement.measure_agreement(_wb, corpus_id)
 
 
 @st.cache_resource(ttl=60, show_spinner=False)
-def _estimate_prevalence(_wb: Workbench, corpus_id: int) -> PrevalenceView:
+def _estimate_prevalence(_wb: Workbench, corpus_id: int, mark: tuple[object, ...]) -> PrevalenceView:
     return prevalence.estimate_prevalence(_wb, corpus_id)
 
 
 @st.cache_resource(ttl=60, show_spinner=False)
-def _measure_anchoring(_wb: Workbench, corpus_id: int) -> AnchoringView:
+def _measure_anchoring(_wb: Workbench, corpus_id: int, mark: tuple[object, ...]) -> AnchoringView:
     return agreement.measure_anchoring(_wb, corpus_id)
 
 
@@ -74,7 +76,7 @@ def _draw_agreement(view: AgreementView) -> None:
     st.caption(
         "1 is perfect agreement, 0 is chance level. Labels are usually considered reliable above "
         f"{RELIABLE} and unreliable below {UNRELIABLE}. Unsure counts as missing. The 95 % interval is resampled over "
-        "questions. Updated once a minute."
+        "questions."
     )
     _draw_number("Gwet's AC1", view.ac1, "The same pairs")
     st.caption("AC1 stays high where nearly all labels are the same and people agree on them; alpha and kappa do not.")

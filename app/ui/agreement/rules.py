@@ -28,8 +28,10 @@ class Draft:
 
 def draw_rules(frame: Frame) -> None:
     if not frame.is_admin:
-        admins = ", ".join(plain(p.name) for p in people.list_people(frame.wb) if p.role == "admin")
-        st.caption(f"Only an admin can change these: {admins}.")
+        admins = [p for p in people.list_people(frame.wb) if p.role == "admin"]
+        askable = [p for p in admins if p.name != people.NOBODY and p.local <= frame.annotator.local]
+        names = ", ".join(plain(p.name) for p in askable or admins)
+        st.caption(f"Only an admin can change these: {names}.")
     _draw_settings(frame)
     _draw_guidelines(frame)
 

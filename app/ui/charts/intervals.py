@@ -58,14 +58,18 @@ def build_before_after_chart(rows: Sequence[Change], outcome: Outcome) -> ChartT
     within = "datum.value > 1.001 ? '' : datum.label"  # the room on the right is for the numbers
     x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f", tickCount=6, labelExpr=within))
     colour = alt.value(COLOURS[outcome])
-    tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", "low", "high"))]
+    ends = ("low", "high") if frame["low"].notna().any() else ()  # without any, a bar would have no extent
+    tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", *ends))]
     base = alt.Chart(frame)
     spread = base.mark_rule(strokeWidth=7, opacity=0.22).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour)
     way = base.mark_rule(strokeWidth=2.4).encode(alt.X("before:Q"), y, alt.X2("after:Q"), color=colour)
     was = base.mark_point(filled=True, size=70, color=GREY, opacity=1).encode(alt.X("before:Q"), y, tooltip=tip)
     now = base.mark_point(filled=True, size=100, opacity=1).encode(x, y, color=colour, tooltip=tip)
     numbers = base.mark_text(dy=-12, fontSize=11).encode(x, y, text="change:N", color=colour)
-    return alt.layer(spread, way, was, now, numbers).properties(height=max(70, 38 * len(frame) + 24), width="container")
+    layers = (way, was, now, numbers)
+    return alt.layer(*([spread] if ends else []), *layers).properties(
+        height=max(70, 38 * len(frame) + 24), width="container"
+    )
 
 
 def build_difference_chart(frame: pd.DataFrame, *, metric: str = "AP") -> ChartType:

@@ -61,9 +61,9 @@ def _draw(wide: pd.DataFrame, rankers: list[str], highlight: str, *, has_dots: b
     long["x"] = long["place"].map(places.index)
     low, high = 0.8, max(float(wide[places].max().max()), 2) * 1.12
     x, y = _axes(rankers, low, high)
-    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4)
+    legend = alt.Legend(title=None, orient="top")  # of colour and shape: two that differ are merged with a warning
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[GREEN, BLUE, GREY]), legend=legend)
-    shapes = alt.Scale(domain=kinds, range=["diamond", "circle", "circle"])
+    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle", "circle"]), legend=legend)
     tip = [
         alt.Tooltip("text:N", title="candidate"),
         *(alt.Tooltip(f"{place}:Q", title=f"rank by {name}") for place, name in zip(places, rankers, strict=True)),
@@ -79,9 +79,7 @@ def _draw(wide: pd.DataFrame, rankers: list[str], highlight: str, *, has_dots: b
     if has_dots:
         background = alt.layer(background, dots.encode(x, y, tooltip=tip))
     lines = highlights.mark_line(strokeWidth=2.6).encode(x, y, colour, detail="cand:N", tooltip=tip)
-    points = highlights.mark_point(filled=True, size=60, opacity=1).encode(
-        x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=None), tooltip=tip
-    )
+    points = highlights.mark_point(filled=True, size=60, opacity=1).encode(x, y, colour, shape=shape, tooltip=tip)
     labels = _labels(long, len(rankers) - 1, low, high, colour)
     return alt.layer(background, lines, points, labels).properties(height=HEIGHT_PX, width="container")
 

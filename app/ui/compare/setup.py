@@ -101,7 +101,8 @@ def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:
         key="compare_unlabelled",
         format_func=UNLABELLED.__getitem__,
         help="Those that were ranked for a question when it was asked or labelled. Counted as incorrect, as in a "
-        "retrain, a correct one among them makes a ranker that finds it look worse than it is.",
+        "retrain, a correct one among them makes a ranker that finds it look worse than it is. Those of an imported "
+        "list always count as incorrect.",
     )
     if warning := _warn_of_short_lists(wb, data, labels, setting, with_unlabelled):
         st.warning(plain(warning), icon=":material/warning:")

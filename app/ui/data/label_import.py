@@ -43,6 +43,7 @@ NAMES = {
 }
 AUTO = "auto"
 MAX_LINES = 1000  # of the report on the page
+MIN_STRANGE_SENTENCES = 10  # more are no typing errors if they are most of the file's
 MAX_LISTED_SENTENCES, MAX_SENTENCE_CHARS = 5, 120  # of those that the corpus lacks
 REPORT, UNKNOWN, IMPORTS = "_data_import_report", "_data_import_unknown", "_data_imports"  # of the session
 TEMPLATE = (
@@ -66,11 +67,12 @@ class _Choices:
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """Sentences of a file that the chosen corpus does not have."""
+    """Sentences of a file that the chosen corpus does not have; `total`: of how many in the file."""
 
     file_id: str
     choices: _Choices
     texts: tuple[str, ...]
+    total: int
 
 
 def draw(frame: Frame) -> None:
@@ -131,7 +133,8 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
         if add_sentences is None and choices.target is not None and frame.corpus.sentences:
             texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
             if texts:
-                st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts)
+                total = len({c.text for q in labels.questions for c in q.candidates})
+                st.session_state[UNKNOWN] = _Unknown(file.file_id, choices, texts, total)
                 return
         report = imports.store_labels(
             frame.wb,
@@ -175,6 +178,11 @@ def _draw_unknown(frame: Frame, file: Any, choices: _Choices) -> None:
 
 
 def _describe_unknown(unknown: _Unknown) -> str:
+    missing, total = len(unknown.texts), unknown.total
+    if missing >= MIN_STRANGE_SENTENCES and 2 * missing > total:
+        share = f"Only {total - missing:,}" if missing < total else "None"
+        place = f"of the file’s {total:,} sentences are in {unknown.choices.name}"
+        return f"{share} {place}: it may be a file of another corpus."
     number = count(len(unknown.texts), "sentence of the file is", "sentences of the file are")
     return f"{number} not in {unknown.choices.name}, perhaps by a typing error."
 
@@ -191,7 +199,11 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
             )
             draw_reasons((report.unit, "reason"), report.malformed)
         if report.conflicts:
-            st.caption("Not imported, because they differ from a label that stands here already, or from a verdict:")
+            st.caption(
+                "Not imported, because they differ from a label that stands here already, or from a verdict. Change a "
+                "label of yours under Labels; an admin withdraws those of others there, and changes verdicts on "
+                "Agreement."
+            )
             draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
         _draw_lines(report)
         with st.container(horizontal=True, vertical_alignment="center"):

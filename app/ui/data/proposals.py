@@ -12,7 +12,7 @@ from app.jobs.queue import JobView
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
 from app.ui.page import Frame
-from app.ui.text import count, name_document, plain
+from app.ui.text import count, name_document, plain, shorten
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
@@ -21,6 +21,9 @@ ABOUT = (
     f"proposed only if a search for it ranks its sentence among the first {proposals.MAX_RANK}. The questions use the "
     "words of their sentences: edit each one to read as a person would ask it, and reject those nobody would ask."
 )
+
+_REJECTION = "_data_proposal_rejected"  # of the session: corpus id, id and text of the last one
+MAX_REJECTION_CHARS = 100
 
 
 def draw(frame: Frame) -> None:
@@ -35,6 +38,7 @@ def draw(frame: Frame) -> None:
         draw_live(wb, job, partial(_draw_running, person=frame.annotator), seconds=WAIT_SECONDS)
     else:
         _draw_start(frame, job)
+    _draw_undo(frame)
     _draw_waiting(frame, proposals.list_waiting(wb, corpus.id))
 
 
@@ -85,6 +89,16 @@ def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
                   kwargs={"by": person.id})  # fmt: skip
 
 
+def _draw_undo(frame: Frame) -> None:
+    """Of the last rejection here: what was rejected is not proposed again."""
+    corpus_id, proposal_id, text = st.session_state.get(_REJECTION, (None, None, ""))
+    with st.container(horizontal=True, vertical_alignment="center"):  # in every run, so that nothing below moves
+        if corpus_id == frame.corpus.id:
+            st.caption(f"Rejected: {plain(shorten(text, MAX_REJECTION_CHARS))}", width="content")
+            st.button("Undo", key="data_proposal_undo", type="tertiary", icon=":material/undo:",
+                      on_click=_restore, args=(frame, proposal_id))  # fmt: skip
+
+
 def _draw_waiting(frame: Frame, view: ProposalsView) -> None:
     counts = f"{view.waiting:,} waiting, {view.accepted_count:,} accepted, {view.rejected_count:,} rejected."
     if not view.page:
@@ -107,7 +121,7 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{plain(name_document(proposal.title))}; ranked {proposal.place} in a search", width="stretch")
             st.button("Reject", key=f"{key}_reject", icon=":material/close:", disabled=bool(why), help=why,
-                      on_click=_reject, args=(frame, proposal.id))  # fmt: skip
+                      on_click=_reject, args=(frame, proposal))  # fmt: skip
             st.button("Accept", key=f"{key}_accept", icon=":material/check:", type="primary", disabled=bool(why),
                       help=why, on_click=_accept, args=(frame, proposal.id))  # fmt: skip
 
@@ -125,5 +139,12 @@ def _accept(frame: Frame, proposal_id: int) -> None:
 
 
 @guard
-def _reject(frame: Frame, proposal_id: int) -> None:
-    proposals.reject(frame.wb, proposal_id, annotator_id=frame.annotator.id)
+def _reject(frame: Frame, proposal: ProposalView) -> None:
+    proposals.reject(frame.wb, proposal.id, annotator_id=frame.annotator.id)
+    st.session_state[_REJECTION] = frame.corpus.id, proposal.id, proposal.text
+
+
+@guard
+def _restore(frame: Frame, proposal_id: int) -> None:
+    del st.session_state[_REJECTION]
+    proposals.restore(frame.wb, proposal_id, annotator_id=frame.annotator.id)

@@ -29,8 +29,10 @@ def draw(frame: Frame) -> None:
     )
     key = f"data_synonyms_{frame.corpus.id}"
     if key not in st.session_state:
-        st.session_state[key], st.session_state[_FIRST] = str(now), now
-    st.text_area("One per line: word => meaning", key=key, height=320, disabled=bool(why),
+        text, first = st.session_state.get(f"_{key}_draft", ("", None))
+        is_draft = first is not None and text.strip() != str(first).strip()
+        st.session_state[key], st.session_state[_FIRST] = (text, first) if is_draft else (str(now), now)
+    st.text_area("One per line: word => meaning", key=key, height=320, disabled=bool(why), on_change=_keep, args=(key,),
                  placeholder="PAA => peracetic acid\nTV, telly => television")  # fmt: skip
     _draw_problems(key)
     with st.container(horizontal=True):
@@ -40,11 +42,16 @@ def draw(frame: Frame) -> None:
         if offer and not now:
             st.button(f"Fill in the {count(len(offer.words), 'synonym')} prepared for this corpus",
                       key="data_synonyms_prepared", disabled=bool(why), help=why,
-                      on_click=st.session_state.__setitem__, args=(key, str(offer)))  # fmt: skip
+                      on_click=_fill, args=(key, str(offer)))  # fmt: skip
     if now and not url.get("q"):
         navigation.to("ask", "Ask a question")
     if not why:
         _draw_proposals(frame, key)
+
+
+def _keep(key: str) -> None:
+    """What is not saved yet, while other views are open: the click that ends the typing may open one."""
+    st.session_state[f"_{key}_draft"] = st.session_state[key], st.session_state[_FIRST]
 
 
 def _draw_problems(key: str) -> None:
@@ -106,10 +113,15 @@ def _to_line(proposal: SynonymProposal) -> str:
     return f"{proposal.word} {ARROW} {proposal.meaning}"
 
 
+def _fill(key: str, text: str) -> None:
+    st.session_state[key] = text
+    _keep(key)
+
+
 def _add(key: str, proposals: list[SynonymProposal]) -> None:
     """To the text, which is not saved yet."""
     text = st.session_state[key].rstrip("\n")
-    st.session_state[key] = "\n".join([*([text] if text else []), *map(_to_line, proposals), ""])
+    _fill(key, "\n".join([*([text] if text else []), *map(_to_line, proposals), ""]))
     announce(f"{count(len(proposals), 'line')} added. Check them, then press Save.")
 
 
@@ -128,5 +140,6 @@ def _save(frame: Frame, key: str) -> None:
     except BadLines as error:
         st.session_state[_PROBLEMS] = text, error.problems
         return
-    st.session_state[key], st.session_state[_FIRST] = str(new), new
+    st.session_state[_FIRST] = new
+    _fill(key, str(new))
     announce(f"{count(len(new.words), 'synonym')} saved. Questions are read with them from now on.")

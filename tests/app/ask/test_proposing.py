@@ -154,6 +154,16 @@ def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
     assert proposals.list_waiting(wb, towers.id).rejected_count == 4
 
 
+def test_a_rejected_proposal_is_restored_once(wb, towers, ann, bob):
+    propose(wb, towers, number=1)
+    [one] = proposals.list_waiting(wb, towers.id).page
+    proposals.reject(wb, one.id, annotator_id=ann.id)
+    proposals.restore(wb, one.id, annotator_id=ann.id)
+    assert proposals.list_waiting(wb, towers.id).page == (one,)
+    with pytest.raises(AlreadyDecided, match="restored already"):
+        proposals.restore(wb, one.id, annotator_id=bob.id)
+
+
 def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
     propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).page[0]
@@ -187,8 +197,9 @@ def test_a_viewer_decides_nothing(wb, towers, ann, bob):
     propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).page[0]
     people.set_role(wb, bob.id, "viewer", by=ann.id)
-    with pytest.raises(people.NotAllowed):
-        proposals.reject(wb, one.id, annotator_id=bob.id)
+    for decide in (proposals.reject, proposals.restore):
+        with pytest.raises(people.NotAllowed):
+            decide(wb, one.id, annotator_id=bob.id)
 
 
 def test_proposals_go_with_their_document_s_corpus(wb, towers):

@@ -430,6 +430,12 @@ def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the
     assert json.loads(out.splitlines()[0])["candidates"][0]["labels"] == {"ann": "correct", "import": "incorrect"}
     done = imports.import_labels(wb, corpus, "again.jsonl", out)
     assert (done.new, done.same, done.conflicts) == (0, 6 + 1, ())
+    changed = out.replace(b'"ann": "correct"', b'"ann": "incorrect"')
+    assert (
+        imports.import_labels(wb, corpus, "changed.jsonl", changed)
+        .conflicts[0]
+        .endswith(", ann’s label: incorrect in the file, correct here")
+    )
     unsigned = imports.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
     first = QUESTIONS[0]
     texts = f"“{first.text}”, “{first.candidates[0].text}”"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from label_sets import IDS, QUESTION, TEXTS, question_lists
 
-from as2core.data import csv_ratings
+from as2core.data import catalog, csv_ratings
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
@@ -51,6 +51,14 @@ def test_a_bad_rating_is_told_by_number_after_a_field_of_two_lines(bad, reason):
 def test_a_document_that_nobody_has_rated_has_no_label():
     [question], problems = read_all(csv_ratings.stream, b"query,docid,rating\nWho?,a,3\nWho?,b,\nWho?,c, \n")
     assert [(c.id, c.label) for c in question.candidates] == [("a", 1), ("b", None), ("c", None)] and problems == []
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_spreadsheet_may_divide_the_columns_by_semicolons_or_tabs(delimiter):
+    content = delimiter.join(("\ufeffquery", "docid", 'rating\r\n"Who, then?"', "a", "1\r\n")).encode()
+    assert catalog.sniff(content) == "csv"
+    [question], problems = read_all(csv_ratings.stream, content)
+    assert (question.text, question.candidates[0].id, problems) == ("Who, then?", "a", [])
 
 
 def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():

@@ -21,6 +21,10 @@ from as2core.generation.rules import ask_by_rule, lowercase_words
         ("In 1912 the mill was sold, and its wheel was taken out.", ["When was the mill sold?"]),
         ("The mill (near Ulm) will be opened again in May 2030.", ["When will the mill be opened again?"]),
         ("The engine, a gift of the town, was built in Leeds.", ["Where was the engine built?"]),
+        ("Contributing: The mill was sold in 1912.", ["When was the mill sold?"]),  # a heading, or a term
+        ("Mills: Wheels: The mill was sold in 1912.", ["When was the mill sold?"]),
+        ("5.2 Who owns the mill? The mill was sold in 1912.", ["When was the mill sold?"]),
+        ("Traditionally the sails are made of flax.", ["What are the sails made of?"]),
     ],
 )
 def test_a_statement_is_turned(sentence, questions):
@@ -44,6 +48,9 @@ def test_a_statement_is_turned(sentence, questions):
         "The mill has three wheels.",
         "The mill was born by accident.",
         "Skin cancer Skin cancer is a disease of the skin.",
+        "What is sold? Only the mill, not its wheel.",
+        "bin: No wheels of the mill are owned by a miller.",
+        "Traditionally this job is taken by a miller.",
     ],
 )
 def test_what_is_no_plain_statement_asks_nothing(sentence):

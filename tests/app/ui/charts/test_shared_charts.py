@@ -75,6 +75,11 @@ def test_before_and_after_has_the_colour_of_the_outcome_whatever_a_row_did(outco
     assert colours == {colour}
 
 
+def test_values_without_intervals_have_no_bar_whose_ends_are_nowhere():
+    rows = [Change("layer 2", 0.70, 0.74), Change("layer 3", 0.6, 0.55)]
+    assert "low" not in str(build_before_after_chart(rows, Outcome.BETTER).to_dict()["layer"])
+
+
 def test_differences_are_sorted_from_most_gained():
     frame = pd.DataFrame({"question": ["a", "b", "c"], "difference": [-0.2, 0.3, 0.0]})
     assert data(build_difference_chart(frame), "question") == ["b", "c", "a"]
@@ -124,6 +129,14 @@ def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
     chart = build_slope_chart(ranks, ["a", "b"], best=5)
     kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
     assert kinds == {"right": "correct", "high": "among the best", "low": "other"}
+
+
+def test_colour_and_shape_of_the_slope_picture_have_one_legend():
+    ranks = pd.DataFrame({"candidate": ["right", "high"], "label": [1, 0], "a": [9, 1], "b": [7, 6]})
+    layers = build_slope_chart(ranks, ["a", "b"], best=5).to_dict()["layer"]
+    channels = [channel for layer in layers for channel in layer["encoding"].values() if isinstance(channel, dict)]
+    legends = [channel["legend"] for channel in channels if "legend" in channel]
+    assert legends and all(legend == legends[0] for legend in legends)  # merged with a warning if they differ
 
 
 def test_the_slope_picture_draws_at_most_so_many_other_lines():
