@@ -212,6 +212,17 @@ def test_undo_after_a_removal_brings_the_question_back_and_leaves_the_labels_bef
     assert stored.labels(wb) == {}
 
 
+def test_undo_after_a_skip_brings_the_question_back_and_leaves_the_label_before_it(wb):
+    at = press(press(open_label(), "incorrect"), "skip")
+    assert front(at)[0] != BRIDGE
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["Took back: skipped question, “Who designed the Forth Bridge?”."]
+    assert front(at) == SECOND and at.session_state["_label_desk"].question_skips == ()
+    assert stored.labels(wb) == {FIRST: "incorrect"}
+    press(at, "undo")
+    assert stored.labels(wb) == {}
+
+
 def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     at = press(open_label(), "flag")
     button(at, "Flag").click().run()
