@@ -17,7 +17,7 @@ from app.workbench.workbench import Workbench
 MAX_ACTS = 5
 _KEY = "_label_session_acts"
 NOTHING = "You have nothing to undo."
-FLAGGED, REMOVED, SKIPPED = "flagged", "removed from the queue", "skipped question"
+FLAG, REMOVAL, SKIP = "flagged", "removed from the queue", "skipped question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SessionAct:
 
 
 def remember(wb: Workbench, desk: Desk | ListDesk, label: str, flag: FlagView | None = None) -> None:
-    """What was just done with the item in front: FLAGGED, REMOVED or SKIPPED."""
+    """What was just done with the item in front: FLAG, REMOVAL or SKIP."""
     if desk.item is None or desk.pair is None:
         return
     seat = desk.seat
@@ -67,7 +67,7 @@ def _list_session_acts(desk: Desk | ListDesk) -> list[SessionAct]:
     """Newest first. A skip whose question the desk shows again anyway is none any more."""
     who = desk.seat.corpus_id, desk.seat.annotator_id
     acts = [act for act in st.session_state.get(_KEY, ()) if (act.corpus_id, act.annotator_id) == who]
-    return [act for act in acts if act.view.label != SKIPPED or act.view.question_id in desk.question_skips]
+    return [act for act in acts if act.view.label != SKIP or act.view.question_id in desk.question_skips]
 
 
 def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> Desk | ListDesk:
@@ -76,7 +76,7 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
     if act.flag is not None:
         flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
         return desk if desk.pair == pair else desk.open_pair(wb, pair)
-    if act.view.label == REMOVED:
+    if act.view.label == REMOVAL:
         question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
     return replace(desk, question_skips=skips).open_pair(wb, pair)
