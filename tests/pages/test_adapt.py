@@ -12,7 +12,7 @@ import stored
 from app_pages import find_place, find_popover, markup, open_page, texts
 from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job, put_version
 
-from app.adapt import schedule
+from app.adapt import readiness, schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
@@ -25,6 +25,7 @@ from app.ui import job as adapt_job
 from app.ui import wording
 from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
+from app.ui.adapt import page as adapt_page
 from app.ui.adapt import versions as adapt_versions
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
@@ -141,6 +142,13 @@ def test_warnings_do_not_block(wb):
     assert "held out, too few to judge by. So 3 copies are trained to compare on more" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
+
+
+def test_held_out_questions_that_lack_a_kind_of_label_are_one_press_away(wb, monkeypatch):
+    view = replace(readiness.check_readiness(wb, THINGS), incomplete_ids=(5, 7))
+    monkeypatch.setattr(adapt_page, "_check_readiness", lambda *_: view)
+    links = {p.label: p.query_string for p in (e.proto for e in open_adapt().get("page_link"))}
+    assert links["Label the held-out questions"] == "queue=tops&mode=list&only=5.7"
 
 
 def test_questions_that_teach_a_cascade_nothing_are_not_counted_as_trained_on():

@@ -889,6 +889,16 @@ def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_sta
     assert any(w.startswith("2 questions are labelled with incorrect sentences only:") for w in ready.warnings)
 
 
+def test_held_out_questions_that_lack_a_kind_of_label_are_told_with_what_to_do(wb):
+    one_sided = relabel(made_up(8, seed=9, prefix="only"), 1) + relabel(made_up(8, seed=8, prefix="never"), 0)
+    _, ready = readiness_of(wb, made_up(8) + one_sided)
+    held_out, used = len(ready.incomplete_ids), ready.train_questions + ready.dev_questions + ready.heldout_questions
+    assert held_out > 1 and used + held_out == ready.questions == 24
+    [warning] = [w for w in ready.warnings if w.startswith(f"{held_out} more questions are held out (")]
+    assert "with correct labels only and" in warning
+    assert warning.endswith("nothing can be measured on them until they have labels of both kinds.")
+
+
 def test_how_many_of_the_questions_with_incorrect_sentences_only_were_not_imported_is_told(wb):
     only = relabel(made_up(3, seed=9, prefix="only"), 0)
     corpus, ready = readiness_of(wb, made_up(8) + only)
