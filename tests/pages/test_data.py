@@ -326,7 +326,7 @@ def test_documents_are_found_by_their_title_or_their_file(wb):
     at = open_data({"corpus": "Works", "view": "documents", "search": "TARIFF.c"})
     assert list(at.dataframe[0].value["title"]) == ["Prices"]
     widths = [c["width"] for c in json.loads(at.dataframe[0].proto.columns).values() if c.get("width")]
-    assert len(widths) == 3 and 33 + sum(widths) <= 425  # with the boxes, in a window 1280 wide, however long a title is
+    assert len(widths) == 3 and 33 + sum(widths) <= 425  # with the boxes, in a window 1280 wide
     at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
     assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()

@@ -1088,10 +1088,11 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
 
 def test_guidelines_that_changed_while_one_labels_are_told_once(wb, me):
     at = open_label().run()
-    assert not at.toast
+    assert not at.toast and "Default version. Each label is stored" in texts(at)
     guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
     at = press(at, "correct")
     assert [t.value for t in at.toast] == ["The guidelines have changed. They are beside the sentence."]
+    assert "Version 1, by me. Each label is stored" in texts(at)
     assert not press(at, "correct").toast
 
 
