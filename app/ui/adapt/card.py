@@ -115,10 +115,8 @@ def describe_judges(report: RetrainReport) -> str:
 
 
 def describe_power(report: RetrainReport) -> str:
-    """What the compared questions could have shown at all; "" where no question changed, or the change is clear."""
-    if report.has_few_changes:
-        total = count(report.change.questions, "question")
-        return f"Only {report.paired.changes:,} of {total} changed: too few to judge. Label more questions."
+    """What the compared questions could have shown at all; "" where too few changed, which the test says, or none, or
+    the change is clear."""
     smallest = report.detectable_difference
     if smallest is None:
         return ""
