@@ -691,6 +691,23 @@ def test_a_comparison_and_short_jobs_end_while_a_retrain_runs(wb, runners, worki
     until(lambda: queue.load_job(wb, long.id).state == "done")
 
 
+def test_a_new_worker_runs_what_the_one_before_left_before_what_was_queued_later(wb, runners, working, clock):
+    order, over = [], threading.Event()
+
+    def retrain(job):
+        order.append(job.id)
+        if len(order) == 2:
+            over.set()
+
+    runners["retrain"] = retrain
+    interrupted, later = (queue.enqueue(wb, "retrain", {}).id for _ in range(2))
+    die_in(wb, interrupted)
+    clock.advance(minutes=1)
+    working(runners)
+    assert over.wait(60)
+    assert order == [interrupted, later]
+
+
 def test_a_slot_runs_one_job_at_a_time_the_most_urgent_first(wb, runners, working):
     order, over = [], threading.Event()
     running = threading.Lock()
