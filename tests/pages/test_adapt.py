@@ -23,10 +23,11 @@ from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
 from app.ui import job as adapt_job
 from app.ui import wording
-from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
 from app.ui.adapt import page as adapt_page
 from app.ui.adapt import versions as adapt_versions
+from app.ui.adapt.card.figures import render_benchmarks
+from app.ui.adapt.card.training import describe_training
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
 from app.versions.management import MAX_NOTE_CHARS
@@ -689,7 +690,7 @@ def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_
     wikiqa = {"before": {"AP": 0.6, "RR": 0.61, "P@1": 0.5, "nDCG@10": 0.7},
               "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
     old = stored.retrain_result()["frozen"]  # AP alone
-    table = adapt_card.render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
+    table = render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
     assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
     assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
@@ -1002,7 +1003,7 @@ def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
 
 
 def facts(**fields):
-    return adapt_card.describe_training(RetrainReport("spring", {}, {}, PAIRED, **fields))
+    return describe_training(RetrainReport("spring", {}, {}, PAIRED, **fields))
 
 
 def test_what_a_version_was_made_from_is_one_sentence():
