@@ -161,12 +161,13 @@ def test_who_may_not_delete_is_told_before_typing_the_name(wb, role):
 def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = open_data()
     files = [("a.txt", b"One. Two.", "text/plain"), ("bad.pdf", b"no PDF", "application/pdf")]
-    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.file_uploader(key="data_files_0").set_value([*files, ("b.ods", b"PK", "application/zip")]).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 document added, 0 updated, 0 unchanged, 1 file not read, in" in texts(at)
-    [(file, reason)] = reasons(at)
+    assert "1 document added, 0 updated, 0 unchanged, 2 files not read, in" in texts(at)
+    [(file, reason), (other, why)] = reasons(at)
     assert file == "bad.pdf" and reason
+    assert other == "b.ods" and why.startswith("not a supported kind of document (.txt, ")
     assert "Word files: save them as PDF or text first." in texts(at)
 
 
