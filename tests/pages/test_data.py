@@ -166,8 +166,8 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
     assert "1 document added, 0 updated, 0 unchanged, 2 files not read, in" in texts(at)
     [(file, reason), (other, why)] = reasons(at)
-    assert file == "bad.pdf" and reason
     assert other == "b.ods" and why.startswith("not a supported kind of document (.txt, ")
+    assert file == "bad.pdf" and reason
     assert "Word files: save them as PDF or text first." in texts(at)
 
 

@@ -251,6 +251,7 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
 def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
     wb, settings, models, towers, sums, jobs_then, ask_queued
 ):
+    run_queued(wb, RUNNERS)  # the vectors
     ask_queued(towers.id, "When was the tower finished?")
     first = open_update(wb, settings, models)  # the row knew no sum: it is from an older program
     assert [j.state for j in queue.list_jobs(first, "score")] == ["queued"]
