@@ -86,6 +86,8 @@ class Worker:
     def work(self) -> None:
         """Until `stop` is set, KeyboardInterrupt, or `idle` seconds without work; then the running jobs are stopped and
         queued again."""
+        with contextlib.suppress(Exception):  # it is tried again below, which reports it
+            supervisor.reap(self.wb)  # so that what was interrupted goes before what was queued later
         slots = [threading.Thread(target=self._run_slot, args=(kinds,), daemon=True) for kinds in queue.SLOTS]
         for slot in slots:
             slot.start()

@@ -16,6 +16,7 @@ from app.exchange.prepared import count_prepared
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.labels import consensus, progress, visibility
+from app.labels.consensus import LabelledQuestion
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.management import tidy_version_note
@@ -74,7 +75,7 @@ class Readiness:
     in; `by_annotator`: who gave how many labels, selected or not. `familiar`: training questions that the shipped model
     has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
     `only_correct`, `only_incorrect`: training questions with one kind of label, of which a cascade learns nothing; 0
-    for other rankers.
+    for other rankers. `incomplete_ids`: of few held-out questions, those that a label is missing of to measure on them.
     """
 
     questions: int
@@ -96,6 +97,7 @@ class Readiness:
     narrowing: Narrowing | None = None
     only_correct: int = 0
     only_incorrect: int = 0
+    incomplete_ids: tuple[int, ...] = ()
 
     @property
     def useful_questions(self) -> int:
@@ -220,6 +222,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         narrowing=Narrowing.build(composition, settings.choice.questions),
         only_correct=only_correct,
         only_incorrect=only_incorrect,
+        incomplete_ids=tuple(x.id for x in _find_incomplete(composition.parts)),
     )
 
 
@@ -310,6 +313,8 @@ def _find_warnings(
         )
     elif 0 < len(parts.held_out) < ENOUGH:
         warnings.append(_warn_of_few(parts, settings, trained_on))
+    if incomplete := _find_incomplete(parts):
+        warnings.append(_warn_of_incomplete(incomplete))
     only_correct, only_incorrect = parts.one_sided
     if only_correct:
         unranked = ", and no other was ranked that could count as incorrect" if settings.choice.presumed else ""
@@ -339,6 +344,24 @@ def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection
         return f"{few}: before and after will be uncertain."
     trained = "1 copy is" if copies == 1 else f"{copies} copies are"
     return f"{few}, too few to judge by. So {trained} trained to compare on more, which takes most of the time."
+
+
+def _find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:
+    """Questions on which nothing can be measured until they have the other kind of label, too; none where enough
+    others are held out: of an imported set many have no answer."""
+    return parts.incomplete if len(parts.held_out) < ENOUGH else ()
+
+
+def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:
+    correct = sum(bool(x.question.positives) for x in questions)
+    numbers = ((correct, CORRECT), (len(questions) - correct, INCORRECT))
+    kinds = " and ".join(f"{n:,} with {kind} labels only" for n, kind in numbers if n)
+    is_one = len(questions) == 1
+    more = "1 more question is" if is_one else f"{len(questions):,} more questions are"
+    return (
+        f"{more} held out ({kinds}), but nothing can be measured on {'it' if is_one else 'them'} until "
+        f"{'it has' if is_one else 'they have'} labels of both kinds."
+    )
 
 
 def _are(questions: int) -> str:

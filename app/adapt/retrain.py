@@ -283,11 +283,11 @@ class _Retrain:
         )
 
     def _save(self, report: RetrainReport, result: training.TrainedRanker) -> RetrainReport:
-        """The report with the version's name: the corpus's and the job's number, or with a number behind it where
-        another version has that name."""
+        """The report with the version's name. Its directory is named after the job, so that no other run writes
+        there."""
         job, wb = self.job, self.wb
-        stem = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
-        path = registry.find_free_folder(wb, stem)
+        stem = _slugify(get_corpus(wb, self.corpus_id).name)
+        path = registry.find_free_folder(wb, f"{stem}-job-{job.id}")
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
             shutil.rmtree(leftover, ignore_errors=True)
         trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}
@@ -310,7 +310,7 @@ class _Retrain:
         job.check()
         save_version(result.ranker, path, card)
         with wb.write() as s:
-            name = registry.find_free_name(s, stem)
+            name = registry.find_next_name(s, self.corpus_id, stem)
             row = s.get(ModelVersion, self.base.id) if self.base.id is not None else None
             parent = row.name if row else self.base.name  # it may have been renamed
             details = rows.VersionDetails(parent=parent, note=self.settings.note, metrics=report.to_metrics())

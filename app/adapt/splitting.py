@@ -45,7 +45,8 @@ Embed = Callable[[Sequence[str]], np.ndarray | None]
 class Split:
     """Questions with labelled candidates only. `borrowed_part`: the part of an imported division that is held out,
     since no other question is: "test", "dev", or "". `familiar_count`, `benchmark`: how many questions with both kinds
-    of labels the base has learnt from, and how many are of a frozen benchmark, near-duplicates included."""
+    of labels the base has learnt from, and how many are of a frozen benchmark, near-duplicates included. `incomplete`:
+    questions that would be held out too, but have labels of one kind only, on which nothing can be measured."""
 
     train: tuple[Question, ...]
     dev: tuple[Question, ...]
@@ -53,6 +54,7 @@ class Split:
     borrowed_part: str = ""
     familiar_count: int = 0
     benchmark: int = 0
+    incomplete: tuple[LabelledQuestion, ...] = ()
 
     @property
     def train_labels(self) -> tuple[int, int]:
@@ -122,6 +124,7 @@ def split(
         borrowed_part,
         familiar_count,
         benchmark,
+        tuple(x for x in held_out if not x.question.has_both_labels),
     )
 
 

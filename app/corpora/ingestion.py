@@ -45,11 +45,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IngestView:
-    """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
-    background job that computes the vectors, None when all are there. `notes`: (name, what a reader would not expect)
-    of documents that were added. `unread_files`: those of the failed ones of which nothing was read. `updates`: names
-    of the first documents that were updated; `replacements`: of those whose stored text was another one. `sentences`:
-    those that are new. `orphans`: labelled pairs whose sentence left its document."""
+    """What an ingest did: documents by outcome (one that had been deleted is added), `failed` as (file name, reason),
+    and the totals. `job_id` is the background job that computes the vectors, None when all are there. `notes`: (name,
+    what a reader would not expect) of documents that were added. `unread_files`: those of the failed ones of which
+    nothing was read. `updates`: names of the first documents that were updated; `replacements`: of those whose stored
+    text was another one. `sentences`: those that are new. `orphans`: labelled pairs whose sentence left its
+    document."""
 
     added: int
     updated: int
@@ -271,6 +272,7 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         for d in filter(_is_whole_file, new):  # rows of a table repeat each other
             if pieces[d.id] and (twin := rows.find_older_twin(s, ids[d.id], pieces[d.id][0].text)):
                 tally.add_twin(_describe(d), twin.source or twin.external_id)
+        returns = {d.id for d in changes if not older[d.id].digest}  # deleted documents that are added again
         outcomes: list[tuple[int, int]] = []
         for d in changes:
             document = s.get_one(DocumentRow, older[d.id].id)
@@ -278,11 +280,11 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
         if new or changes:
             rows.note_search_change(s, corpus_id, wb.clock())
         if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
-            detail = f"{len(new):,} new, {len(changes):,} changed: {name_some(names)}"
+            detail = f"{len(new) + len(returns):,} new, {len(changes) - len(returns):,} changed: {name_some(names)}"
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)
-    tally.added += len(new)
-    tally.updated += len(changes)
-    tally.updates += map(_describe, changes)
+    tally.added += len(new) + len(returns)
+    tally.updated += len(changes) - len(returns)
+    tally.updates += [_describe(d) for d in changes if d.id not in returns]
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
     tally.sentences += sum(len(pieces[d.id]) for d in new) + sum(added for added, _ in outcomes)
     tally.orphans += sum(labels for _, labels in outcomes)

@@ -35,12 +35,13 @@ MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned o
 
 
 # A worker's slots: the kinds of job that each runs, with their priorities. Of the jobs that wait for a slot, the one of
-# the highest priority goes first. A long kind has a slot of its own; the short kinds share one.
+# the highest priority goes first. A long kind has a slot of its own; the short kinds share one, vectors before
+# scores: what is ranked without them is ranked again.
 SLOTS: tuple[Mapping[str, int], ...] = (
     {JobKind.RETRAIN: 30},
     {JobKind.COMPARE: 20, JobKind.DECIDE: 25},
     {JobKind.PROMOTE: 40},
-    {JobKind.PROPOSE: 12, JobKind.SCORE: 10, JobKind.DOUBT: 5, JobKind.EMBED: 0, JobKind.MEASURE: -10},
+    {JobKind.PROPOSE: 12, JobKind.EMBED: 11, JobKind.SCORE: 10, JobKind.DOUBT: 5, JobKind.MEASURE: -10},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
 SINGLE_KINDS = (JobKind.RETRAIN, JobKind.MEASURE)  # of a corpus one at a time waits or runs

@@ -39,6 +39,10 @@ class GuidelineView:
     by: str = ""
     created: datetime | None = None
 
+    @property
+    def name(self) -> str:
+        return f"Version {self.version}" if self.version else "Default version"
+
 
 def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
     """The version in force."""

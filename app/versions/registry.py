@@ -4,6 +4,7 @@ The shipped versions (models/) are there from the start. If a version cannot be 
 kind answers instead (`loading`). Which one is active changes in `promotion`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -122,9 +123,13 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
     return row
 
 
-def find_free_name(s: Session, stem: str) -> str:
-    """`stem`, or with a number where another version has that name."""
-    return next(name for name in _add_numbers(stem) if rows.find_version(s, name=name) is None)
+def find_next_name(s: Session, corpus_id: int, stem: str) -> str:
+    """`stem` with the next number: above those of all versions that have or had such a name, and not below the corpus's
+    retrains, since one of their versions may have been renamed. A deleted version's name stays in its job."""
+    jobs = rows.list_retrained_names(s)
+    names = {*(v.name for v in rows.list_versions(s)), *(job.version for job in jobs)}
+    numbers = (int(name[len(stem) + 1 :]) for name in names if re.fullmatch(f"{re.escape(stem)}-[0-9]{{1,9}}", name))
+    return f"{stem}-{max((*numbers, sum(job.corpus_id == corpus_id for job in jobs))) + 1}"
 
 
 def find_free_folder(wb: Workbench, stem: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Select, and_, func, or_, select, update
+from sqlalchemy import Row, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, CurrentLabel, Evaluation, Job, ModelVersion, Question, Run, Score
@@ -48,6 +48,14 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
 def list_unfinished_retrains(session: Session) -> list[Job]:
     """Those that may still run."""
     return list(session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")))
+
+
+def list_retrained_names(session: Session) -> list[Row]:
+    """Rows (corpus_id, version) of the retrains that made one, whether it is still there or not; the corpus is None if
+    it was deleted."""
+    version = Job.result["version"].as_string().label("version")
+    made_one = select(Job.corpus_id, version).where(Job.kind == "retrain", Job.state == "done", version != "")
+    return list(session.execute(made_one))
 
 
 def find_shipped(session: Session, kind: str) -> ModelVersion | None:

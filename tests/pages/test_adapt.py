@@ -12,7 +12,7 @@ import stored
 from app_pages import find_place, find_popover, markup, open_page, texts
 from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job, put_version
 
-from app.adapt import schedule
+from app.adapt import readiness, schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
 from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
@@ -23,9 +23,11 @@ from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
 from app.ui import job as adapt_job
 from app.ui import wording
-from app.ui.adapt import card as adapt_card
 from app.ui.adapt import example
+from app.ui.adapt import page as adapt_page
 from app.ui.adapt import versions as adapt_versions
+from app.ui.adapt.card.figures import render_benchmarks
+from app.ui.adapt.card.training import describe_training
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
 from app.versions.management import MAX_NOTE_CHARS
@@ -141,6 +143,13 @@ def test_warnings_do_not_block(wb):
     assert "held out, too few to judge by. So 3 copies are trained to compare on more" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
+
+
+def test_held_out_questions_that_lack_a_kind_of_label_are_one_press_away(wb, monkeypatch):
+    view = replace(readiness.check_readiness(wb, THINGS), incomplete_ids=(5, 7))
+    monkeypatch.setattr(adapt_page, "_check_readiness", lambda *_: view)
+    links = {p.label: p.query_string for p in (e.proto for e in open_adapt().get("page_link"))}
+    assert links["Label the held-out questions"] == "queue=tops&mode=list&only=5.7"
 
 
 def test_questions_that_teach_a_cascade_nothing_are_not_counted_as_trained_on():
@@ -640,9 +649,9 @@ def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_
     assert "5 held out, 30 of the training questions compared by copies." in markup(at)
 
 
-def test_with_few_changed_questions_the_card_names_no_change_that_would_have_been_seen(wb):
+def test_with_few_changed_questions_the_card_says_so_once_and_names_no_change_that_would_have_been_seen(wb):
     at = open_adapt({"job": str(put_retrain(wb, "done", result=stored.retrain_result(wins=0, losses=1, ties=8)))})
-    assert "Only 1 of 9 questions changed: too few to judge. Label more questions." in texts(at)
+    assert texts(at).count("Too few questions changed to tell") == 1 and "1 of 9 questions changed" not in texts(at)
     assert "four times in five" not in texts(at) and "No clear difference on 9 questions" in markup(at)
 
 
@@ -686,7 +695,7 @@ def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_
     wikiqa = {"before": {"AP": 0.6, "RR": 0.61, "P@1": 0.5, "nDCG@10": 0.7},
               "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
     old = stored.retrain_result()["frozen"]  # AP alone
-    table = adapt_card.render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
+    table = render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
     assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
     assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
@@ -999,7 +1008,7 @@ def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
 
 
 def facts(**fields):
-    return adapt_card.describe_training(RetrainReport("spring", {}, {}, PAIRED, **fields))
+    return describe_training(RetrainReport("spring", {}, {}, PAIRED, **fields))
 
 
 def test_what_a_version_was_made_from_is_one_sentence():

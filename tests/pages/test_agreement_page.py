@@ -266,6 +266,7 @@ def test_whoever_may_not_change_the_rules_reads_whom_to_ask(wb, me):
 def test_guidelines_written_beside_another_admins_wait_for_a_second_save_and_their_text_stays(wb, ann):
     people.set_role(wb, ann.id, "admin", by=None)
     at = open_rules()
+    assert "Default version. Shown beside every item." in texts(at)
     at.text_area[0].set_value("- Dates count.").run()
     guidelines.write_guidelines(wb, TOWERS, "- Names count.", by=ann.id)
     at = save(at)

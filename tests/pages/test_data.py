@@ -161,11 +161,12 @@ def test_who_may_not_delete_is_told_before_typing_the_name(wb, role):
 def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = open_data()
     files = [("a.txt", b"One. Two.", "text/plain"), ("bad.pdf", b"no PDF", "application/pdf")]
-    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.file_uploader(key="data_files_0").set_value([*files, ("b.ods", b"PK", "application/zip")]).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
-    assert "1 document added, 0 updated, 0 unchanged, 1 file not read, in" in texts(at)
-    [(file, reason)] = reasons(at)
+    assert "1 document added, 0 updated, 0 unchanged, 2 files not read, in" in texts(at)
+    [(file, reason), (other, why)] = reasons(at)
+    assert other == "b.ods" and why.startswith("not a supported kind of document (.txt, ")
     assert file == "bad.pdf" and reason
     assert "Accepted are PDF, Word (.docx), text" in texts(at)
 
@@ -342,7 +343,7 @@ def test_documents_are_found_by_their_title_or_their_file(wb):
     at = open_data({"corpus": "Works", "view": "documents", "search": "TARIFF.c"})
     assert list(at.dataframe[0].value["title"]) == ["Prices"]
     widths = [c["width"] for c in json.loads(at.dataframe[0].proto.columns).values() if c.get("width")]
-    assert len(widths) == 2 and 33 + 160 + sum(widths) <= 425  # with the boxes and a title, in a window 1280 wide
+    assert len(widths) == 3 and 33 + sum(widths) <= 425  # with the boxes, in a window 1280 wide
     at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
     assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()

@@ -212,6 +212,17 @@ def test_undo_after_a_removal_brings_the_question_back_and_leaves_the_labels_bef
     assert stored.labels(wb) == {}
 
 
+def test_undo_after_a_skip_brings_the_question_back_and_leaves_the_label_before_it(wb):
+    at = press(press(open_label(), "incorrect"), "skip")
+    assert front(at)[0] != BRIDGE
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["Took back: skipped question, “Who designed the Forth Bridge?”."]
+    assert front(at) == SECOND and at.session_state["_label_desk"].question_skips == ()
+    assert stored.labels(wb) == {FIRST: "incorrect"}
+    press(at, "undo")
+    assert stored.labels(wb) == {}
+
+
 def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     at = press(open_label(), "flag")
     button(at, "Flag").click().run()
@@ -1077,10 +1088,11 @@ def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me
 
 def test_guidelines_that_changed_while_one_labels_are_told_once(wb, me):
     at = open_label().run()
-    assert not at.toast
+    assert not at.toast and "Default version. Each label is stored" in texts(at)
     guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
     at = press(at, "correct")
     assert [t.value for t in at.toast] == ["The guidelines have changed. They are beside the sentence."]
+    assert "Version 1, by me. Each label is stored" in texts(at)
     assert not press(at, "correct").toast
 
 

@@ -15,7 +15,8 @@ from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels.consensus import mark_outcomes
 from app.ui import errors, url
-from app.ui.adapt import card, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
+from app.ui.adapt import example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
+from app.ui.adapt.card import card
 from app.ui.job import draw_live, draw_retrain, load_job_of_link
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to

@@ -9,11 +9,12 @@ from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSet
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels.strategies import UNLABELLED
+from app.labels.strategies import TOPS, UNLABELLED
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guard
 from app.ui.figures import draw_figures
+from app.ui.label.shortcuts import LIST
 from app.ui.page import Frame
 from app.ui.text import count, format_percent, plain
 from app.ui.wording import describe_seconds, is_paused
@@ -46,6 +47,9 @@ def draw_labels(view: Readiness) -> None:
         st.info(plain(problem), icon=":material/checklist:")  # labels are missing, nothing is wrong
     for warning in view.warnings:
         st.warning(plain(warning), icon=":material/info:")
+    if view.incomplete_ids:
+        only = ".".join(map(str, view.incomplete_ids))
+        navigation.to("label", "Label the held-out questions", queue=TOPS, mode=LIST, only=only)
     if view.problems:
         with st.container(horizontal=True):
             navigation.to("label", "Label sentences", queue=UNLABELLED)

@@ -97,7 +97,7 @@ def _draw_guidelines(frame: Frame) -> None:
     versions = guidelines.list_guidelines(frame.wb, frame.corpus.id)
     newest, former = versions[0], versions[1:]
     st.header("Guidelines", anchor=False)
-    st.caption(f"Version {newest.version}. Shown beside every item. Each label is stored with the version shown.")
+    st.caption(f"{newest.name}. Shown beside every item. Each label is stored with the version shown.")
     if frame.is_admin:
         draft = _draw_editor(frame, versions)
         if draft.start != newest.version:
@@ -110,7 +110,7 @@ def _draw_guidelines(frame: Frame) -> None:
 
 def _draw_version(version: GuidelineView, *, expanded: bool = False) -> None:
     by = f" by {plain(version.by)}, {version.created:%Y-%m-%d}" if version.created else ""
-    with st.expander(f"Version {version.version}{by}", expanded=expanded):
+    with st.expander(f"{version.name}{by}", expanded=expanded):
         st.markdown(version.text)
 
 

@@ -22,7 +22,6 @@ from app.ui.text import count, plain
 from app.ui.uploads import offer_upload
 from app.ui.wording import describe_vectors
 from app.workbench.workbench import Workbench
-from as2core.data.documents import SUFFIXES
 from as2core.text import name_some
 
 NEW = "_data_new"  # of the session: its `_NewCorpus`
@@ -233,11 +232,9 @@ def _draw_ingest(frame: Frame) -> None:
         "replaces it; the same content changes nothing."
     )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
-    files = offer_upload(
-        "Files", is_allowed=not why, accept_multiple_files=True,
-        type=sorted(s.lstrip(".") for s in SUFFIXES), key=f"data_files_{turn}",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    # of any type: Streamlit would refuse others by their MIME type alone, where the report says what to do
+    files = offer_upload("Files", is_allowed=not why, accept_multiple_files=True, key=f"data_files_{turn}",
+                         label_visibility="collapsed")  # fmt: skip
     # keyed by the corpus: if it was deleted meanwhile, a click must not apply to the one shown in its place
     if st.button(
         f"Add {count(len(files), 'file')} to “{name}”" if files else "Choose files first",

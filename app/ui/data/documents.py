@@ -20,6 +20,7 @@ MAX_LISTED_DOCUMENTS = 100
 MAX_SENTENCES = 300  # drawn at once: a page of a whole book takes long, and its end is out of reach
 MAX_NUMBER_DIGITS = 9
 MAX_NAME_CHARS = 60
+TITLE_WIDTH = 176  # pixels at least: without one, the longest title pushes the other columns out of sight
 WINDOW = "_data_window"  # of the session: a place in a document and the sentences drawn around it
 _CSS = Path(__file__).with_name("data.css")
 
@@ -142,7 +143,7 @@ def _draw_table(matches: list[DocumentView], mode: Literal["single-row", "multi-
         key=f"data_documents_{mode}_{hash(tuple(d.id for d in matches))}",
         selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
         column_config={
-            "title": "Title",
+            "title": st.column_config.TextColumn("Title", width=TITLE_WIDTH),
             "source": st.column_config.TextColumn("File", width=130),
             "sentences": st.column_config.NumberColumn("Sentences", width=86),
         },

@@ -158,10 +158,11 @@ def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | Li
     elif name in ("back", "forward"):
         return desk.back(wb) if name == "back" else desk.forward(wb)
     elif name == "skip":
+        undo.remember(wb, desk, undo.SKIP)
         return desk.skip_question(wb)
     elif name == "remove" and desk.item is not None:
         question_management.set_queued(wb, [desk.item.question_id], queued=False, by=page.frame.annotator.id)
-        undo.remember(wb, desk)
+        undo.remember(wb, desk, undo.REMOVAL)
         message = "Removed from the queue. Undo, or Data, Questions, brings it back."
         st.toast(message, icon=":material/playlist_remove:")
         return desk.skip_question(wb) if page.only else desk.draw_next(wb)

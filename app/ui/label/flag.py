@@ -35,6 +35,6 @@ def _send(frame: Frame, pair: Pair) -> None:
         annotator_id=frame.annotator.id,
         note=st.session_state[NOTE],
     )
-    undo.remember(frame.wb, st.session_state[DESK_KEY], flag)
+    undo.remember(frame.wb, st.session_state[DESK_KEY], undo.FLAG, flag)
     more = " Its question is in the label queues again." if flag.brings_back else ""
     announce(f"Flagged. It is now in the queue Flagged.{more}")

@@ -130,7 +130,7 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="label_buttons_without_item"
     ):
-        if page.why_closed is None and undo.list_acts(page.frame.wb, desk.seat):
+        if page.why_closed is None and undo.list_acts(page.frame.wb, desk):
             draw_button("undo")
         if desk.can_go_back:
             draw_button("back")
@@ -221,7 +221,7 @@ def _draw_side(page: LabelPage, desk: Desk | ListDesk) -> None:
     if desk.item is not None and not page.is_deciding:
         empty_queue.draw_ranking(frame)
     sidebar.draw_acts(
-        undo.list_acts(frame.wb, desk.seat),
+        undo.list_acts(frame.wb, desk),
         on_undo=partial(handle_action, page, "undo", desk.showing),
         on_open=partial(open_pair, page),
         why_closed=page.why_closed,

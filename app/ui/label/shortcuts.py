@@ -50,7 +50,14 @@ ACTIONS = (
     ),
     Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
     Action("forward", ("arrowright",), "→", "Next", "Go to the next item; what has no label stays without one"),
-    Action("skip", ("s",), "s", "Skip this question", "Pass over all its sentences for this session", ONE),
+    Action(
+        "skip",
+        ("s",),
+        "s",
+        "Skip this question",
+        "Pass over all its sentences for this session; Undo brings it back",
+        ONE,
+    ),
     Action(
         "remove",
         ("q",),

@@ -73,7 +73,7 @@ def draw_guidelines(guidelines: GuidelineView, corpus_id: int) -> None:
     with st.expander("Guidelines", icon=":material/menu_book:", expanded=True, key="label_guidelines"):
         st.markdown(guidelines.text)
         by = f", by {plain(guidelines.by)}" if guidelines.by else ""
-        st.caption(f"Version {guidelines.version}{by}. Each label is stored with the version it was given under.")
+        st.caption(f"{guidelines.name}{by}. Each label is stored with the version it was given under.")
 
 
 def draw_acts(

@@ -1,5 +1,5 @@
-"""What Backspace takes back. A label is an event on the disk; a flag and the removal of a question from the queue are
-none: the session keeps them, in order with the labels, until the page is reloaded."""
+"""What Backspace takes back. A label is an event on the disk; a flag, a skipped question and the removal of one from
+the queue are none: the session keeps them, in order with the labels, until the page is reloaded."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,6 @@ from app.ask import question_management
 from app.labels import annotation, flags
 from app.labels.annotation import ActView
 from app.labels.flags import FlagView
-from app.labels.queues import Seat
 from app.ui.label.desk import Desk
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, plain, shorten
@@ -18,12 +17,13 @@ from app.workbench.workbench import Workbench
 MAX_ACTS = 5
 _KEY = "_label_session_acts"
 NOTHING = "You have nothing to undo."
+FLAG, REMOVAL, SKIP = "flagged", "removed from the queue", "skipped question"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAct:
-    """A flag, or with `flag` None the removal of a question from the queue. `view`: as it is listed; its event is
-    the last act with a label before it."""
+    """A flag, or with `flag` None what was done with a question. `view`: as it is listed, its label one of the three
+    above; its event is the last act with a label before it."""
 
     corpus_id: int
     annotator_id: int
@@ -31,42 +31,43 @@ class SessionAct:
     flag: FlagView | None = None
 
 
-def remember(wb: Workbench, desk: Desk | ListDesk, flag: FlagView | None = None) -> None:
-    """What was just done with the item in front."""
+def remember(wb: Workbench, desk: Desk | ListDesk, label: str, flag: FlagView | None = None) -> None:
+    """What was just done with the item in front: FLAG, REMOVAL or SKIP."""
     if desk.item is None or desk.pair is None:
         return
     seat = desk.seat
     last = annotation.list_acts(wb, seat.annotator_id, seat.corpus_id, 1)
     text = "" if flag is None else desk.rows[desk.row].text if isinstance(desk, ListDesk) else desk.item.text
-    label = "removed from the queue" if flag is None else "flagged"
     view = ActView(*desk.pair, desk.item.question, text, label, event_id=last[0].event_id if last else 0)
     act = SessionAct(seat.corpus_id, seat.annotator_id, view, flag)
     st.session_state[_KEY] = (act, *st.session_state.get(_KEY, ()))
 
 
-def list_acts(wb: Workbench, seat: Seat) -> tuple[ActView, ...]:
+def list_acts(wb: Workbench, desk: Desk | ListDesk) -> tuple[ActView, ...]:
     """What `undo` would take back, newest first."""
-    labels = annotation.list_acts(wb, seat.annotator_id, seat.corpus_id, MAX_ACTS)
-    views = [*(act.view for act in _list_session_acts(seat)), *labels]
+    labels = annotation.list_acts(wb, desk.seat.annotator_id, desk.seat.corpus_id, MAX_ACTS)
+    views = [*(act.view for act in _list_session_acts(desk)), *labels]
     return tuple(sorted(views, key=lambda view: -view.event_id)[:MAX_ACTS])  # stable: the session's before its event
 
 
 def undo(wb: Workbench, desk: Desk | ListDesk) -> tuple[Desk | ListDesk, str]:
     """Take back the last act and show its item again; a message says what it was. Raises as `annotation.undo_last`
     does."""
-    acts = list_acts(wb, desk.seat)
+    acts = list_acts(wb, desk)
     if not acts:
         return desk, NOTHING
-    for act in _list_session_acts(desk.seat)[:1]:
+    for act in _list_session_acts(desk)[:1]:
         if act.view is acts[0]:
             return _undo_session_act(wb, desk, act), _describe(act.view)
     desk, pairs = desk.undo(wb)
     return desk, _describe(acts[0]) if pairs else NOTHING
 
 
-def _list_session_acts(seat: Seat) -> list[SessionAct]:
-    who = seat.corpus_id, seat.annotator_id
-    return [act for act in st.session_state.get(_KEY, ()) if (act.corpus_id, act.annotator_id) == who]
+def _list_session_acts(desk: Desk | ListDesk) -> list[SessionAct]:
+    """Newest first. A skip whose question the desk shows again anyway is none any more."""
+    who = desk.seat.corpus_id, desk.seat.annotator_id
+    acts = [act for act in st.session_state.get(_KEY, ()) if (act.corpus_id, act.annotator_id) == who]
+    return [act for act in acts if act.view.label != SKIP or act.view.question_id in desk.question_skips]
 
 
 def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> Desk | ListDesk:
@@ -75,7 +76,8 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
     if act.flag is not None:
         flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
         return desk if desk.pair == pair else desk.open_pair(wb, pair)
-    question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
+    if act.view.label == REMOVAL:
+        question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
     return replace(desk, question_skips=skips).open_pair(wb, pair)
 

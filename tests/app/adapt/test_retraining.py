@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_models import write_version
 from sqlalchemy import delete, update
 from tiny_models import tiny_models
 
@@ -142,7 +143,7 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id, cross_fit
     job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, note="cities")).id)
     result = job.result
     ready = readiness.check_readiness(wb, corpus_id)
-    assert result["version"] == f"cities-{job.id}"
+    assert result["version"] == "cities-1"
     assert result["labels"]["questions"] == ready.train_questions
     assert len(result["per_question"]) == ready.heldout_questions + ready.train_questions  # cross-fitted
     made = next(v for v in registry.list_versions(wb) if v.name == result["version"])
@@ -481,7 +482,7 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
     result = finish_retrain(wb, job.id).result
     assert (folder / "snapshot.jsonl").read_bytes() == snapshot
     assert not (folder / "work").exists()
-    assert result["version"] == f"cities-{job.id}"
+    assert result["version"] == "cities-1"
 
 
 def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(
@@ -667,27 +668,24 @@ def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb,
 
 def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, corpus_id):
     job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
-    left = wb.settings.versions_dir / f"cities-{job.id}"
+    left = wb.settings.versions_dir / f"cities-job-{job.id}"
     left.mkdir(parents=True)
     (left / "card.json").write_text("{}")
     half_written = left.with_name(f".{left.name}.k2j1")
     half_written.mkdir()
     assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
-    assert finish_retrain(wb, job.id).result["version"] == left.name
+    finish_retrain(wb, job.id)
+    [made] = [v for v in registry.list_versions(wb) if v.state == "candidate"]
+    assert Path(made.path) == left and not made.problem
     assert not half_written.exists()
 
 
-def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, corpus_id, tmp_path):
-    management.export(wb, "cascade", "as2", tmp_path / "whole")
+def test_a_directory_that_another_version_has_is_left_to_it(wb, corpus_id):
     job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
-    name = f"cities-{job.id}"
-    management.import_version(wb, tmp_path / "whole", name=name)
-    assert finish_retrain(wb, job.id).result["version"] == f"{name} 2"
-    assert [v.name for v in registry.list_versions(wb)] == [f"{name} 2", name, "cascade"]
-    management.rename(wb, name, "spring")
-    again = management.import_version(wb, tmp_path / "whole", name=name)
-    paths = {v.path for v in registry.list_versions(wb)}
-    assert len(paths) == 4 and again.path in paths
+    path = wb.settings.versions_dir / f"cities-job-{job.id}"
+    with wb.write() as s:
+        registry.add_candidate(s, wb, "other", write_version(path))
+    assert registry.get_version(wb, finish_retrain(wb, job.id).result["version"]).path == f"{path} 2"
     assert not any(v.problem for v in registry.list_versions(wb))
 
 
@@ -727,7 +725,7 @@ def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, cor
         run_queued(wb, RUNNERS)
     with wb.write() as s:
         rows.lock_job(s, job.id).state = "queued"
-    assert finish_retrain(wb, job.id).result["version"] == f"cities-{job.id}"
+    assert finish_retrain(wb, job.id).result["version"] == "cities-1"
 
 
 def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, corpus_id):
@@ -887,6 +885,16 @@ def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_sta
     ready = readiness.check_readiness(wb, corpus)
     assert ready.only_incorrect == 2
     assert any(w.startswith("2 questions are labelled with incorrect sentences only:") for w in ready.warnings)
+
+
+def test_held_out_questions_that_lack_a_kind_of_label_are_told_with_what_to_do(wb):
+    one_sided = relabel(made_up(8, seed=9, prefix="only"), 1) + relabel(made_up(8, seed=8, prefix="never"), 0)
+    _, ready = readiness_of(wb, made_up(8) + one_sided)
+    held_out, used = len(ready.incomplete_ids), ready.train_questions + ready.dev_questions + ready.heldout_questions
+    assert held_out > 1 and used + held_out == ready.questions == 24
+    [warning] = [w for w in ready.warnings if w.startswith(f"{held_out} more questions are held out (")]
+    assert "with correct labels only and" in warning
+    assert warning.endswith("nothing can be measured on them until they have labels of both kinds.")
 
 
 def test_how_many_of_the_questions_with_incorrect_sentences_only_were_not_imported_is_told(wb):

@@ -127,6 +127,8 @@ def test_held_out_questions_have_labels_of_both_kinds():
     mixed = many(24) + [make_question(100 + i, f"what is {t}", labels="++") for i, t in enumerate(THINGS)]
     parts = split(mixed)
     assert all(q.positives and q.negatives for q in parts.held_out)
+    assert parts.incomplete and not any(x.question.negatives for x in parts.incomplete)
+    assert len(parts.train) + len(parts.dev) + len(parts.held_out) + len(parts.incomplete) == len(mixed)
     assert any(not q.negatives for q in parts.train)
 
 

@@ -501,7 +501,9 @@ def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towe
     assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
     assert exports.load_labelled_questions(wb, towers.id)[0].positives == 1
 
-    assert ingestion.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
+    view = ingestion.ingest(wb, towers.id, [("tower.txt", TOWER.encode())], by=ann.id)
+    assert (view.added, view.updated, view.updates) == (1, 0, ())
+    assert "1 new, 0 changed" in audit_log.list_events(wb, by=None, act=ingestion.ADD)[0].detail
     assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
     again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
     assert consensus.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}

@@ -64,7 +64,7 @@ def test_a_job_of_a_kind_that_is_unknown_fails_with_a_sentence(wb, towers):
     job = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
     with wb.write() as s:
         s.execute(text("UPDATE job SET settings = '[1]'"))
-    assert run_next(wb, worker.RUNNERS)
+    assert run_next(wb, worker.RUNNERS, {"score": 10})
     failed = queue.load_job(wb, job.id)
     assert failed.state == "failed" and "update it, or cancel" in failed.error
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from sqlalchemy import text
+from tower_texts import QUESTIONS
 
 from app import bootstrap, worker
 from app.ask import asking
@@ -16,11 +17,13 @@ from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
+from app.ranking import score_job
 from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting
 from db.models import Job
 from db.repositories import jobs as rows
+from db.repositories import questions
 
 
 @pytest.fixture
@@ -474,23 +477,54 @@ def test_a_cancelled_job_whose_worker_died_is_cancelled(wb, runners, clock):
 
 def test_vectors_step_back_for_a_more_urgent_job_of_their_slot_and_go_on_after_it(wb, towers, models, runners):
     order = []
-    runners["score"] = lambda job: order.append(("score", wb.index(towers.id).count_vectors()))
+    runners["propose"] = lambda job: order.append(("propose", wb.index(towers.id).count_vectors()))
     [embed] = queue.list_jobs(wb, "embed")
 
     def ask_in_between():
         if not order:
             order.append(("embed", 0))
-            queue.enqueue(wb, "score", {})
+            queue.enqueue(wb, "propose", {})
 
     models.vectors.before = ask_in_between
     ingestion.ingest(wb, towers.id, [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(130)])
     run_queued(wb, runners)
     total = corpora.get_corpus(wb, towers.id).vectors_total
-    assert order == [("embed", 0), ("score", 64)]
+    assert order == [("embed", 0), ("propose", 64)]
     done = queue.load_job(wb, embed.id)
     assert (done.state, done.attempt) == ("done", 2)
     assert wb.index(towers.id).count_vectors() == total > 130
     assert models.vectors.texts == total
+
+
+def test_a_job_that_ranks_makes_room_for_the_vectors_of_new_documents_and_goes_on_after_them(
+    wb, towers, runners, monkeypatch
+):
+    run_queued(wb, runners)
+    with wb.write() as s:
+        for i, text in enumerate(QUESTIONS[:2]):
+            questions.add_question(s, towers.id, text, external_id=f"q{i}", origin="imported", now=wb.clock())
+    order, report = [], attempt.JobRun.progress
+
+    def add_documents(job, share, message):
+        report(job, share, message)
+        order.append(message)
+        if message.startswith("0 of 2"):
+            notes = [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(70)]
+            ingestion.ingest(wb, towers.id, notes)
+
+    monkeypatch.setattr(attempt.JobRun, "progress", add_documents)
+    score = score_job.start_scoring(wb, towers.id)
+    run_queued(wb, runners)
+    total = corpora.get_corpus(wb, towers.id).vectors_total
+    assert [message for message in order if message != "loading the model"] == [
+        "0 of 2 questions ranked",
+        "68 of 74 passages have vectors",
+        f"{total} of {total} passages have vectors",
+        "0 of 1 questions ranked",
+    ]
+    assert wb.index(towers.id).count_vectors() == total == 74
+    done = queue.load_job(wb, score.id)
+    assert (done.state, done.attempt, done.result) == ("done", 2, {"questions": 1})
 
 
 def test_a_worker_told_to_stop_queues_its_job_again_without_blame(wb, runners):
@@ -521,7 +555,7 @@ def test_the_most_urgent_job_runs_first(wb, runners):
         runners[kind] = lambda job: order.append(job.kind)
         queue.enqueue(wb, kind, {})
     assert run_queued(wb, runners) == 4
-    assert order == ["retrain", "compare", "score", "embed"]
+    assert order == ["retrain", "compare", "embed", "score"]
 
 
 def test_a_heartbeat_that_cannot_be_written_loses_nothing_said(wb, runners, monkeypatch, caplog):
@@ -657,6 +691,23 @@ def test_a_comparison_and_short_jobs_end_while_a_retrain_runs(wb, runners, worki
     until(lambda: queue.load_job(wb, long.id).state == "done")
 
 
+def test_a_new_worker_runs_what_the_one_before_left_before_what_was_queued_later(wb, runners, working, clock):
+    order, over = [], threading.Event()
+
+    def retrain(job):
+        order.append(job.id)
+        if len(order) == 2:
+            over.set()
+
+    runners["retrain"] = retrain
+    interrupted, later = (queue.enqueue(wb, "retrain", {}).id for _ in range(2))
+    die_in(wb, interrupted)
+    clock.advance(minutes=1)
+    working(runners)
+    assert over.wait(60)
+    assert order == [interrupted, later]
+
+
 def test_a_slot_runs_one_job_at_a_time_the_most_urgent_first(wb, runners, working):
     order, over = [], threading.Event()
     running = threading.Lock()
@@ -665,15 +716,15 @@ def test_a_slot_runs_one_job_at_a_time_the_most_urgent_first(wb, runners, workin
         assert running.acquire(blocking=False)
         order.append(job.kind)
         running.release()
-        if job.kind == "embed":
+        if job.kind == "doubt":
             over.set()
 
     runners |= dict.fromkeys(("embed", "score", "propose", "doubt"), work)
-    for kind in ("embed", "score", "propose", "doubt", "score"):
+    for kind in ("doubt", "score", "propose", "embed", "score"):
         queue.enqueue(wb, kind, {})
     working(runners)
     assert over.wait(60)
-    assert order == ["propose", "score", "score", "doubt", "embed"]
+    assert order == ["propose", "embed", "score", "score", "doubt"]
 
 
 def test_two_workers_on_one_database_share_the_jobs_and_run_none_twice(wb, runners, settings, models, clock):

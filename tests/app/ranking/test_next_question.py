@@ -65,13 +65,13 @@ def list_titles(wb, seat):
 
 def test_a_job_gives_new_passages_their_vectors_before_it_ranks(wb, towers, ann):
     add(wb, towers, QUESTIONS[:1], ann)
-    run_queued(wb, {JobKind.SCORE: RUNNERS[JobKind.SCORE]})  # the job for vectors was queued first
+    run_queued(wb, {JobKind.SCORE: RUNNERS[JobKind.SCORE]})  # without the job for vectors
     assert indexing.request_vectors(wb, towers.id) is None or not wb.index(towers.id).list_pending(1)
     [(vectors, total)] = [(c.vectors_done, c.vectors_total) for c in corpora.list_corpora(wb) if c.id == towers.id]
     assert vectors == total > 0
 
 
-def test_a_job_ranks_by_words_where_the_vectors_would_take_long_and_again_after_them(wb, towers, ann, monkeypatch):
+def test_a_job_ranks_by_words_where_many_vectors_are_paused_and_again_after_them(wb, towers, ann, monkeypatch):
     monkeypatch.setattr(indexing, "MAX_FEW_PASSAGES", 1)
     words_alone = []
     rank = scoring.rank_question
@@ -83,6 +83,11 @@ def test_a_job_ranks_by_words_where_the_vectors_would_take_long_and_again_after_
 
     monkeypatch.setattr(scoring, "rank_question", watch)
     add(wb, towers, QUESTIONS[:2], ann)
+    [vectors] = jobs.list_active(wb, JobKind.EMBED)
+    jobs.pause(wb, vectors.id)
+    run_queued(wb, RUNNERS)
+    assert words_alone == [True, True]
+    jobs.resume(wb, vectors.id)
     run_queued(wb, RUNNERS)
     assert words_alone == [True, True, False, False]
     assert not next_question.has_unranked(wb, Seat(towers.id, ann.id, "tops"))

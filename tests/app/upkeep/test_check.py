@@ -191,5 +191,5 @@ def test_a_job_whose_worker_was_killed_is_named(wb, towers):
     host, _, born = process.name_worker().split(":")
     job = queue.enqueue(wb, "score", {}, corpus_id=towers.id)
     with wb.write() as s:
-        jobs.claim_next(s, queue.PRIORITIES, f"{host}:999999999:{born}", wb.clock())
+        jobs.claim_next(s, {"score": 10}, f"{host}:999999999:{born}", wb.clock())
     assert find_problems(wb)["jobs"].problem == f"job {job.id} (score) was running, and its worker is gone"

@@ -3,7 +3,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from app.adapt.report import BeforeAfter
-from app.ui.adapt.card import describe_forgetting
+from app.ui.adapt.card.figures import describe_forgetting
 from app.ui.wording import describe_test
 from app.versions.outcome import Change, compare_with_parent, find_change
 from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear

@@ -36,6 +36,20 @@ def candidates(wb):
     return "towers-1", "towers-2"
 
 
+def make_version(wb, corpus_id):
+    """As a retrain names and registers it; returns its name."""
+
+    def retrain(job):
+        with wb.write() as s:
+            name = registry.find_next_name(s, corpus_id, "towers")
+            registry.add_candidate(s, wb, name, write_version(wb.settings.versions_dir / f"job-{job.id}"))
+        return {"version": name}
+
+    job = queue.enqueue(wb, "retrain", {}, corpus_id=corpus_id)
+    run_queued(wb, {**RUNNERS, "retrain": retrain})
+    return queue.load_job(wb, job.id).result["version"]
+
+
 def states(wb):
     return {v.name: v.state for v in registry.list_versions(wb)}
 
@@ -46,6 +60,18 @@ def test_the_shipped_versions_are_there_from_the_start(wb):
     assert registry.get_active(wb).state == "active"
     assert registry.get_active(wb).metrics == {"AP": 0.7}
     assert registry.get_active(wb).problem == ""
+
+
+def test_versions_of_a_corpus_are_numbered_in_order_and_no_name_comes_twice(wb, towers):
+    queue.enqueue(wb, "score", {}, corpus_id=towers.id)  # other jobs run before and between
+    assert [make_version(wb, towers.id) for _ in range(2)] == ["towers-1", "towers-2"]
+    management.delete(wb, "towers-2")
+    assert make_version(wb, towers.id) == "towers-3"
+    management.rename(wb, "towers-3", "spring")
+    assert make_version(wb, towers.id) == "towers-4"
+    with wb.write() as s:  # such as an imported one
+        registry.add_candidate(s, wb, "towers-7", write_version(wb.settings.versions_dir / "other"))
+    assert make_version(wb, towers.id) == "towers-8"
 
 
 def test_promoting_and_rolling_back_walk_the_same_way(wb, candidates):
@@ -225,6 +251,7 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
 def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
     wb, settings, models, towers, sums, jobs_then, ask_queued
 ):
+    run_queued(wb, RUNNERS)  # the vectors
     ask_queued(towers.id, "When was the tower finished?")
     first = open_update(wb, settings, models)  # the row knew no sum: it is from an older program
     assert [j.state for j in queue.list_jobs(first, "score")] == ["queued"]

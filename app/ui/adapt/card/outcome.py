@@ -1,0 +1,60 @@
+"""What came of a retrain, and how far the compared questions can be trusted to say so."""
+
+import streamlit as st
+
+from app.adapt.report import RetrainReport
+from app.ui.text import count, plain
+from app.ui.wording import describe_test
+
+
+def draw_outcome(report: RetrainReport) -> None:
+    st.html(
+        f'<div class="as2-outcome {report.outcome.name.lower()}" data-testid="as2-outcome">'
+        f"<b>{report.change.headline}</b>"
+        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
+    )
+    st.markdown(describe_turns(report))
+    st.markdown(plain(describe_test(report.paired)))
+    if text := " ".join(filter(None, [describe_judges(report), describe_power(report)])):
+        st.caption(text)
+
+
+def count_questions(report: RetrainReport) -> str:
+    """`8 held-out questions`, or `20 questions` where not all of them are held out from the version."""
+    what = "question" if report.labels.cross_fitted_questions else "held-out question"
+    return count(len(report.per_question), what)
+
+
+def describe_turns(report: RetrainReport) -> str:
+    """How many first sentences became correct, and incorrect; Markdown."""
+    up, down = (sum(q.turn == turn for q in report.per_question) for turn in (1, -1))
+    return (
+        f"Of {count_questions(report)}, **{up:,}** got a correct first sentence where it was incorrect before, and "
+        f"**{down:,}** lost one."
+    )
+
+
+def describe_judges(report: RetrainReport) -> str:
+    """By which models the questions were ranked, where the version did not rank them all; "" else."""
+    n = report.labels
+    if not n.cross_fitted_questions:
+        return ""
+    verb = "is" if n.cross_fitted_questions == 1 else "are"
+    return (
+        f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
+        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of the "
+        "model that was not trained on it. The copies learn from fewer questions than the version, so they show "
+        "somewhat less than it gains."
+    )
+
+
+def describe_power(report: RetrainReport) -> str:
+    """What the compared questions could have shown at all; "" where too few changed, which the test says, or none, or
+    the change is clear."""
+    smallest = report.detectable_difference
+    if smallest is None:
+        return ""
+    return (
+        f"With these {count_questions(report)}, a change of {smallest:.3f} AP or more would have been seen four times "
+        "in five. A smaller one is likely to go unnoticed: label more questions to see it."
+    )
