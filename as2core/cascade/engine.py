@@ -103,7 +103,7 @@ class _RunWithCopies:
 
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         scores, seconds = self.run.advance(members, first, last)
-        own = [self._share(memory, row, members) for memory, row in zip(self.scores[first:last], scores, strict=True)]
+        own = [self._share(known, row, members) for known, row in zip(self.scores[first:last], scores, strict=True)]
         if last == len(self.scores):  # a copy that had left may have been scored again
             exact = self.exact_scores[self.numbers[members]]
             own[-1] = np.where(np.isnan(exact), own[-1], exact)
@@ -112,11 +112,11 @@ class _RunWithCopies:
     def exact(self, members: np.ndarray) -> np.ndarray:
         return self._share(self.exact_scores, self.run.exact(members), members)
 
-    def _share(self, memory: np.ndarray, scores: np.ndarray, members: np.ndarray) -> np.ndarray:
-        """`memory`, a score for each pair that differs, is filled in."""
+    def _share(self, known: np.ndarray, scores: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """`known` (pairs that differ,) is filled in."""
         numbers, places = np.unique(self.numbers[members], return_index=True)
-        memory[numbers] = np.where(np.isnan(memory[numbers]), scores[places], memory[numbers])
-        return memory[self.numbers[members]]
+        known[numbers] = np.where(np.isnan(known[numbers]), scores[places], known[numbers])
+        return known[self.numbers[members]]
 
 
 def _complete(engine: Engine, run: Run, trace: CascadeTrace) -> CascadeTrace:
