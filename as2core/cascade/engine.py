@@ -7,9 +7,6 @@ An engine in 8 bits errs a little, and where the best candidates are nearer to e
 wrong one first. So at the last exit those near the best are scored again in float32 (`rescore_best`). Their final
 logits are float32's, all others the engine's: a logit may differ by the engine's error according to whether its
 candidate was among the best of its list. The last exit's seconds and FLOPs hold that second look.
-
-Copies of a text come out of an engine some 1e-6 apart, by their places in its batches, and so in an order by chance.
-They are given one score, so that they stay in the order in which they came.
 """
 
 import time
@@ -59,7 +56,7 @@ def run_cascade(
     """Every question's candidate texts through the cascade; a trace a question. Seconds are shared out by FLOPs."""
     if not queries:
         return []
-    run = _start(engine, [q for q, texts in queries for _ in texts], [t for _, texts in queries for t in texts])
+    run = engine.start([q for q, texts in queries for _ in texts], [t for _, texts in queries for t in texts])
     return _advance_all(engine, run, [len(texts) for _, texts in queries], schedule)
 
 
@@ -72,51 +69,10 @@ def run_completely(
 ) -> CascadeTrace:
     """A question's complete trace, as of a run that drops nothing. Those that stay under the schedule go first, and
     `on_answer` gets their run; then the others go on from where they were dropped."""
-    run = _start(engine, [question] * len(texts), texts, keeps_states=True)
+    run = engine.start([question] * len(texts), texts, keeps_states=True)
     trace = _advance_all(engine, run, [len(texts)], schedule)[0]
     on_answer(trace)
     return _complete(engine, run, trace)
-
-
-def _start(engine: Engine, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:
-    run = engine.start(questions, texts, keeps_states=keeps_states)
-    pairs = list(zip(questions, texts, strict=True))
-    return run if len(set(pairs)) == len(pairs) else _RunWithCopies(run, pairs, len(engine.exits))
-
-
-class _RunWithCopies:
-    """A run that gives all copies of a pair the score of the first that was scored, whenever they are."""
-
-    def __init__(self, run: Run, pairs: Sequence[tuple[str, str]], exits: int) -> None:
-        numbers: dict[tuple[str, str], int] = {}
-        self.run, self.numbers = run, np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
-        self.scores = np.full((exits, len(numbers)), np.nan, np.float32)
-        self.exact_scores = np.full(len(numbers), np.nan, np.float32)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return self.run.lengths
-
-    @lengths.setter
-    def lengths(self, lengths: np.ndarray) -> None:
-        self.run.lengths = lengths
-
-    def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
-        scores, seconds = self.run.advance(members, first, last)
-        own = [self._share(known, row, members) for known, row in zip(self.scores[first:last], scores, strict=True)]
-        if last == len(self.scores):  # a copy that had left may have been scored again
-            exact = self.exact_scores[self.numbers[members]]
-            own[-1] = np.where(np.isnan(exact), own[-1], exact)
-        return np.stack(own), seconds
-
-    def exact(self, members: np.ndarray) -> np.ndarray:
-        return self._share(self.exact_scores, self.run.exact(members), members)
-
-    def _share(self, known: np.ndarray, scores: np.ndarray, members: np.ndarray) -> np.ndarray:
-        """`known` (pairs that differ,) is filled in."""
-        numbers, places = np.unique(self.numbers[members], return_index=True)
-        known[numbers] = np.where(np.isnan(known[numbers]), scores[places], known[numbers])
-        return known[self.numbers[members]]
 
 
 def _complete(engine: Engine, run: Run, trace: CascadeTrace) -> CascadeTrace:

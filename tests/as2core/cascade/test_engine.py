@@ -16,12 +16,11 @@ import pytest
 import torch
 
 from as2core.cascade import graphs
-from as2core.cascade.engine import rescore_best, run_cascade, run_completely
+from as2core.cascade.engine import rescore_best, run_completely
 from as2core.cascade.engine_onnx import OnnxEngine, exact_pool, pack, pooling
 from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
 from as2core.cascade.schedule import DropSchedule
-from as2core.cost import EncoderShape
 from as2core.errors import BadSetting
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
@@ -493,32 +492,3 @@ def test_the_bi_encoder_s_cost_is_torch_s_count_of_what_it_had_not_read_before(b
 def test_the_onnx_engine_gives_its_sessions_a_thread_each(pair):
     assert isinstance(pair[1].engine, OnnxEngine)
     assert [s.get_session_options().intra_op_num_threads for s in pair[1].engine.sessions] == [1] * 5
-
-
-class ByPlace:
-    """Three exits. The logit of a text is its length, less a little for each pair before it in the batch."""
-
-    name, identity, error, exits, shape = "by place", "", 0.5, (2, 4, 6), EncoderShape(32, 64, 6)
-
-    def start(self, questions, texts, *, keeps_states=False):
-        self.lengths = np.array([len(t) for t in texts])
-        return self
-
-    def advance(self, members, first, last):
-        row = (self.lengths[members] + 1e-6 * np.arange(len(members))).astype(np.float32)
-        return np.stack([row] * (last - first)), [0.0] * (last - first)
-
-    def exact(self, members):
-        return self.advance(members, 2, 3)[0][0] + np.float32(0.25)
-
-
-def test_copies_of_a_text_have_one_score_whenever_they_are_scored_and_stay_in_their_order():
-    texts, drops = ["b" * 2, "a" * 3, "c", "a" * 3, "b" * 2, "a" * 3], DropSchedule((0.5, 0.5), keep=1)
-    [plain] = run_cascade(ByPlace(), [("who ?", texts)], DropSchedule.constant(0.0, exits=3))
-    runs = []
-    complete = run_completely(ByPlace(), "who ?", texts, drops, runs.append)
-    for trace in (plain, complete):
-        assert trace.ranking().tolist() == [1, 3, 5, 0, 4, 2]
-        for e in trace.exits:
-            assert len({float(e.scores[i]) for i in (1, 3, 5)}) == len({float(e.scores[i]) for i in (0, 4)}) == 1
-    assert [e.dropped.tolist() for e in runs[0].exits] == [[0, 2, 4], [5], []]
