@@ -130,15 +130,17 @@ class Readiness:
 @dataclass(frozen=True, slots=True)
 class LabelCount:
     """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
-    an incorrect one; `missing`: how many more labels make `MIN_QUESTIONS` of them, one of which is held out. Fewer may
-    do, as with a shipped corpus, which has questions to measure on: `is_enough` says whether a retrain can start.
-    `kept_apart`: labelled questions that are for validation and measuring alone; 0 where none is `missing`."""
+    an incorrect one; `missing`: how many more labels make `needed` of them, one of which is held out. That many are
+    needed at most: `is_enough` says whether a retrain can start. `kept_apart`: labelled questions that are for
+    validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is
+    `missing`."""
 
     labels: int
     missing: int
     complete: int = 0
     is_enough: bool = False
     kept_apart: int = 0
+    needed: int = MIN_QUESTIONS
 
 
 def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
@@ -150,10 +152,14 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
         )
     rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
-    missing = BOTH_KINDS * MIN_QUESTIONS - sum(kinds[:MIN_QUESTIONS])
-    kept_apart = len(progress.count_outcomes_by_question(wb, corpus_id)) - len(rows) if missing else 0
+    complete, needed, kept_apart = kinds.count(BOTH_KINDS), MIN_QUESTIONS, 0
+    if complete < MIN_QUESTIONS:
+        everything = progress.count_outcomes_by_question(wb, corpus_id)
+        complete_apart = sum(bool(r.correct and r.incorrect) for r in everything) - complete
+        needed, kept_apart = max(1, MIN_QUESTIONS - complete_apart), len(everything) - len(rows)
+    missing = BOTH_KINDS * needed - sum(kinds[:needed])
     is_enough = _is_enough(wb, corpus_id, rows)
-    return LabelCount(sum(outcomes.values()), missing, kinds.count(BOTH_KINDS), is_enough, kept_apart)
+    return LabelCount(sum(outcomes.values()), missing, complete, is_enough, kept_apart if missing else 0, needed)
 
 
 def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:

@@ -192,10 +192,8 @@ def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = tim
         try:
             while True:
                 lasting = [e for e in job.events if e.get("kind") != "step"]
-                step = next(
-                    (e for e in reversed(job.events) if e.get("kind") == "step"), None
-                )  # not every one is shown
-                steps = [] if step is None or step == last_step else [step]
+                step = next((e for e in reversed(job.events) if e.get("kind") == "step"), None)
+                steps = [] if step is None or step == last_step else [step]  # not every one is shown
                 for event in [*lasting[position:], *steps]:
                     on_event(event)
                 position, last_step = len(lasting), step

@@ -109,6 +109,7 @@ def test_a_label_on_a_question_that_is_kept_apart_brings_no_retrain_nearer(wb, m
 def test_the_line_speaks_of_one_and_of_many():
     assert describe_label_count(LabelCount(1, 7)).startswith("1 label. ")
     assert describe_label_count(LabelCount(12, 3)).endswith("on each of 4 questions: 3 labels to go.")
+    assert describe_label_count(LabelCount(1, 1, needed=1)).endswith("on one question: 1 label to go.")
     assert describe_label_count(LabelCount(1030, 0, 9, True)) == "1,030 labels. Enough for a first retrain:"
     assert describe_label_count(LabelCount(1, 7, 0, True)) == "1 label. Enough for a first retrain:"
     assert describe_label_count(LabelCount(8, 0, 4)) == "8 labels. A retrain cannot start with these labels yet:"

@@ -1128,7 +1128,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, SECOND, "incorrect")
     assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
     stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
-    note = "0 of 4 needed for a retrain (1 question is kept for validation and measuring)"
+    note = "0 of 3 needed for a retrain (1 question is kept for validation and measuring)"
     assert note in texts(open_label({"queue": "random"}))
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))

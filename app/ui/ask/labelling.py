@@ -68,8 +68,7 @@ def describe_label_count(counts: readiness.LabelCount) -> str:
     if counts.is_enough:
         return f"{labels}. {ENOUGH}"
     if counts.missing:
-        return (
-            f"{labels}. A retrain needs correct and incorrect ones on each of {readiness.MIN_QUESTIONS} questions: "
-            f"{count(counts.missing, 'label')} to go."
-        )
+        where = "one question" if counts.needed == 1 else f"each of {counts.needed} questions"
+        to_go = count(counts.missing, "label")
+        return f"{labels}. A retrain needs correct and incorrect ones on {where}: {to_go} to go."
     return f"{labels}. {NOT_YET}"

@@ -54,7 +54,7 @@ def draw_retrain(frame: Frame) -> None:
     counts = readiness.count_labels(frame.wb, frame.corpus.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
         if counts.missing and not counts.is_enough:
-            done = f"{counts.complete} of {readiness.MIN_QUESTIONS} needed for a retrain"
+            done = f"{counts.complete} of {counts.needed} needed for a retrain"
             apart = count(counts.kept_apart, "question is", "questions are") if counts.kept_apart else ""
             note = f" ({apart} kept for validation and measuring)" if apart else ""
             st.markdown(f"Questions with a correct and an incorrect label: {done}{note}")
