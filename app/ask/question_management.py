@@ -157,7 +157,7 @@ def preview_deletion(wb: Workbench, question_id: int, *, by: int) -> DeletionVie
     with wb.read() as s:
         question = s.get(Question, question_id)
         if question is None:
-            raise _make_gone()
+            raise _explain_absence()
         return _preview(s, question, by)
 
 
@@ -213,9 +213,9 @@ def _preview(s: Session, question: Question, by: int) -> DeletionView:
 def _lock(s: Session, question_id: int) -> Question:
     question = rows.lock_question(s, question_id)
     if question is None:
-        raise _make_gone()
+        raise _explain_absence()
     return question
 
 
-def _make_gone() -> Gone:
+def _explain_absence() -> Gone:
     return Gone("this question no longer exists; reload the page")

@@ -16,7 +16,7 @@ from as2core.errors import UnreadableFile
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-# Styles have these names in a file of Word in any language; LibreOffice writes the second of two.
+# Word writes these names in any language; "Contents" and "Index Heading" are LibreOffice's.
 _STYLES = """
 p[style-name='Title'] => h1.title:fresh
 p[style-name='heading 7'] => h6:fresh

@@ -15,8 +15,8 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
-def read_word(*paragraphs: str, notes: str = "", padding: int = 0) -> Document:
-    (document,) = read_documents("rules_1.docx", make_word(*paragraphs, notes=notes, padding=padding))
+def read_word(*paragraphs: str, notes: str = "") -> Document:
+    (document,) = read_documents("rules_1.docx", make_word(*paragraphs, notes=notes))
     return document
 
 
