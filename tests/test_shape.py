@@ -47,7 +47,6 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "app/jobs/retrain_rule.py:refused": "a stored setting",
     "app/workbench/audit.py:REFUSED": "a constant is named by the value that is stored",
     "app/workbench/people.py:Gone": "an error is named by the state it reports",
-    "app/ask/question_management.py:_make_gone": "makes the error of that name",
     "as2core/cascade/trace.py:entered": "beside `alive` and `dropped` of the library's traces",
     "as2core/data/statistics.py:answered": "a key of the JSON of `as2 data stats`",
     "as2core/evaluation.py:entered": "a key of the JSON of `as2 eval`",
