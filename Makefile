@@ -29,7 +29,8 @@ setup: $(STAMP) browser
 $(STAMP):
 	@test -n "$(PYTHON)" || { echo "python3.11 is needed, or set PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11: set PYTHON" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/apt python3.11-venv
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || .ci/apt "$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
 	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing $(AS2_TORCH), then the rest, into $(VENV): some minutes, once"
 	@$(BIN)/python -m pip install --no-compile -qq $(AS2_TORCH)
