@@ -12,7 +12,7 @@ from fake_models import write_version
 from fake_reranker import listening, rank_by_length
 from sqlalchemy import delete
 
-from app.adapt import readiness
+from app.adapt.report import find_hidden_labels
 from app.ask import asking
 from app.compare import comparison, comparison_job, exports, pairs, question_sets
 from app.compare.rankers import list_rankers
@@ -392,9 +392,7 @@ def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
         return frame.loc[frame["candidate"] == "A tower.", "label"].iloc[0]
 
     assert find_label(None) == find_label(ann.id) == 0 and np.isnan(find_label(bob.id))
-    assert readiness.find_hidden_labels(wb, bob.id) == {
-        (QUESTIONS[0].text, "A tower.")
-    } and not readiness.find_hidden_labels(wb, ann.id)
+    assert find_hidden_labels(wb, bob.id) == {(QUESTIONS[0].text, "A tower.")} and not find_hidden_labels(wb, ann.id)
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
     assert find_label(bob.id) == 0
 

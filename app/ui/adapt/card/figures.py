@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from app.adapt.baselines import SHIPPED
-from app.adapt.report import BeforeAfter, Metrics, RetrainReport
+from app.adapt.report import SHIPPED, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
 from app.ui.text import count, escape, plain
