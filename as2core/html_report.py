@@ -9,7 +9,7 @@ from typing import Any
 
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
-from as2core.metrics import MEASURES, name_effect
+from as2core.metrics import MEANINGS, name_effect
 from as2core.text import count, format_p
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
@@ -20,12 +20,6 @@ th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #d8dde5;vertica
 td{white-space:nowrap}th:first-child,td:first-child{text-align:left}.missed{color:#a3261b}.met{color:#1a6b3c}
 @media(prefers-color-scheme:dark){body{background:#14181f;color:#e4e8ee}td,th{border-color:#39414e}
 .missed{color:#ff9d92}.met{color:#7fd6a2}}"""
-NAMES = {
-    "AP": "average precision: how high all correct sentences rank",
-    "RR": "reciprocal rank: how high the first correct sentence ranks",
-    "P@1": "share of questions whose first sentence is correct",
-    "nDCG@10": "how good the first ten are",
-}
 Row = Sequence[object]
 Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pair of rankers, by measure
 
@@ -60,8 +54,10 @@ def write_report(contents: ReportContents) -> str:
     if contents.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
-    for measure in (m for m in MEASURES if all(m in r for r in rankers)):
-        parts += [f"<h2>{escape(measure)}</h2><p>{escape(NAMES[measure])}</p>"]
+    for measure, meaning in MEANINGS.items():
+        if not all(measure in r for r in rankers):
+            continue
+        parts += [f"<h2>{escape(measure)}</h2><p>{escape(meaning)}</p>"]
         parts += [_table_of_means(measure, rankers, contents.unranked.get(measure)), _table_of_pairs(measure, contents)]
     if rankers[0].get("slices"):
         parts += ["<h2>Slices</h2><p>P@1 and its 95 % interval</p>", _table_of_slices(rankers)]

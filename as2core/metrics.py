@@ -23,7 +23,13 @@ from as2core.types import Question
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-MEASURES = ("AP", "RR", "P@1", "nDCG@10")
+MEANINGS = {  # measure -> what it says, on Compare, in a version's card and in reports
+    "AP": "average precision: how high all correct sentences rank",
+    "RR": "reciprocal rank: how high the first correct sentence ranks",
+    "P@1": "share of questions whose first sentence is correct",
+    "nDCG@10": "how good the first ten are",
+}
+MEASURES = tuple(MEANINGS)  # what is measured everywhere, by the names of ir_measures
 MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 MIN_DRAWS = 10  # both tails together, where p is taken from signs drawn evenly: from 0.001 of 9,999
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"

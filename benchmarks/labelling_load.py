@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from app import bootstrap
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.adapt.settings import RetrainSettings
 from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
@@ -125,7 +125,7 @@ def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
     corpus_id, over, job_ids = starter.ensure_starter(wb).id, threading.Event(), []
 
     def ask() -> None:
-        job_ids.append(readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=50, seed=len(job_ids))).id)
+        job_ids.append(retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=50, seed=len(job_ids))).id)
 
     def keep_asking() -> None:
         while not over.wait(0.5):

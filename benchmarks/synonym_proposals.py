@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app import bootstrap
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
 from app.corpora.indexing import reindex
@@ -162,7 +162,7 @@ def report_ask(proposals: dict[int, list[SynonymProposal]], *, retrain: bool) ->
 def retrain_now(wb: Workbench, corpus_id: int) -> str:
     """From the shipped version; the name of what it made."""
     before = {v.name for v in registry.list_versions(wb, kind="cascade")}
-    readiness.start_retrain(wb, corpus_id, RetrainSettings(base="cascade"))
+    retrain_job.start_retrain(wb, corpus_id, RetrainSettings(base="cascade"))
     run_queued(wb, RUNNERS)
     return next(v.name for v in registry.list_versions(wb, kind="cascade") if v.name not in before)
 

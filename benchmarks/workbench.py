@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from app import bootstrap
-from app.adapt import readiness
+from app.adapt import readiness, retrain_job
 from app.adapt.readiness import Readiness
 from app.adapt.settings import RetrainSettings
 from app.corpora import corpora
@@ -369,7 +369,7 @@ def time_retrain(folder: Path, sizes: Sizes, case: RetrainCase) -> TimedRetrain:
                 before = sum(_watch_job(wb, job, time.perf_counter())[0].values())
             ready = readiness.check_readiness(wb, corpus.id)
             started_at = time.perf_counter()
-            job = readiness.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
+            job = retrain_job.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
             worker = worker or start_worker(settings, idle=30)
             seconds_by_step, job = _watch_job(wb, job, started_at)
         finally:

@@ -162,12 +162,34 @@ def test_every_page_is_documented():
     assert {p.capitalize() for p in pages} == set(documented)
 
 
+def test_every_kind_of_document_is_documented():
+    from as2core.data.documents import SUFFIXES
+
+    formats = re.search(r"Formats: ([a-z, ]+),", sections((ROOT / "docs/cli.md").read_text())["as2 ingest"])
+    assert formats and {".markdown", ".htm", *(f".{name}" for name in formats[1].split(", "))} == set(SUFFIXES)
+
+
+def test_every_measure_is_documented():
+    from as2core.metrics import MEASURES
+
+    assert f", {', '.join(MEASURES)}, seconds" in sections((ROOT / "docs/cli.md").read_text())["as2 eval"]
+    *first, last = MEASURES
+    assert f"- {', '.join(first)} and {last} on the frozen benchmark" in (ROOT / "docs/adapting.md").read_text()
+
+
 def test_every_setting_is_documented_with_its_variable():
     from app.workbench.settings import Settings
 
     text = (ROOT / "docs/running.md").read_text()
     missing = [f for f in Settings.model_fields if f"| `AS2_{f.upper()}` |" not in text]
     assert not missing
+
+
+def test_the_settings_that_compose_passes_on_are_those_that_the_docs_name():
+    passed_on = set(re.findall(r"\$\{(AS2_\w+):?-", (ROOT / "compose.yaml").read_text()))
+    page = parts_by_anchor(ROOT / "docs/sharing.md")
+    listed = page["steps"] + page["container"].partition("with them; Compose")[0]
+    assert passed_on and passed_on == set(re.findall(r"`(AS2_\w+)`", listed))
 
 
 def test_every_extra_is_documented():

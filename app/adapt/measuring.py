@@ -7,19 +7,20 @@ Thousands of pairs are read with the base before a first retrain trains, and non
 `run_measure` reads them in the background while people label (docs/decisions/0072).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from app.adapt import baselines, snapshot
+from app.adapt import snapshot
 from app.adapt.progress import Reporter
-from app.adapt.report import Baseline, BeforeAfter, Metrics
+from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics
 from app.adapt.settings import RetrainSettings
 from app.adapt.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
+from app.ranking import retrieval_order
 from app.versions import evaluations
 from app.versions.benchmarks import TITLES, load_benchmarks
 from app.versions.evaluations import Measurement
@@ -32,6 +33,7 @@ from as2core.evaluation import Evaluation, evaluate
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Json, OnProgress, Progress, Question
+from db.repositories import versions as rows
 
 INTERRUPTED = "interrupted"  # in the result of a job that is to be run again
 
@@ -129,12 +131,29 @@ class Measuring:
                 )
             return measurement.evaluation.metrics
 
-        retrieval = baselines.measure_retrieval(self.wb, corpus_id, originals)
-        shipped = baselines.measure_shipped(self.wb, kind, (self.base.name, before), measure)
+        retrieval = measure_retrieval(self.wb, corpus_id, originals)
+        shipped = measure_shipped(self.wb, kind, (self.base.name, before), measure)
         return (retrieval, shipped) if shipped else (retrieval,)
 
     def _follow(self, name: str, data: str, stage: str) -> OnProgress:
         return self.reporter.follow(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
+
+
+def measure_retrieval(wb: Workbench, corpus_id: int, questions: Sequence[Question]) -> Baseline:
+    return Baseline(*retrieval_order.measure_retrieval(wb, corpus_id, questions, evaluations.SETTING))
+
+
+def measure_shipped(
+    wb: Workbench, kind: str, before: tuple[str, Metrics], measure: Callable[[str], Metrics]
+) -> Baseline | None:
+    """`before`: the base's name and its figures, which are those of the shipped version if it is the base. `measure`
+    gives those of a version by its name. None where none of this kind is shipped."""
+    with wb.read() as s:
+        row = rows.find_shipped(s, kind)
+        name = row.name if row else ""
+    if not name:
+        return None
+    return Baseline(SHIPPED, before[1] if name == before[0] else measure(name))
 
 
 class _RetrainWaits(Exception):

@@ -1,29 +1,24 @@
-"""Retraining from labels: the training data, whether it is enough, and the start; and finishing one early."""
+"""Whether a retrain can start: the training data, whether it is enough, and what to be wary of."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlalchemy import Row
 
 from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH, plan_folds
-from app.adapt.report import MAX_TEXT_CHARS
-from app.adapt.settings import COPIES, RetrainSettings
+from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split
-from app.corpora.corpora import SHIPPED, get_corpus, list_corpora
+from app.corpora.corpora import SHIPPED, get_corpus
 from app.exchange.prepared import count_prepared
-from app.jobs import queue
-from app.jobs.kinds import JobKind
-from app.labels import consensus, progress, visibility
+from app.labels import consensus, progress
 from app.labels.consensus import LabelledQuestion
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
-from app.versions.management import tidy_version_note
 from app.versions.registry import CASCADE
-from app.workbench import people
 from app.workbench.workbench import DatabaseOutage, Workbench
-from as2core.errors import As2Error, NotEnoughLabels
+from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
 from db.repositories.questions import KEPT_APART, WRITTEN_HERE
 
@@ -372,50 +367,3 @@ def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:
 
 def _are(questions: int) -> str:
     return "1 question is" if questions == 1 else f"{questions:,} questions are"
-
-
-def start_retrain(
-    wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None, *, by: int | None = None
-) -> queue.JobView:
-    """Queue a retrain. Raises NotEnoughLabels with what is missing, BadSetting, UnknownVersion, NotAllowed for a
-    viewer, or JobActive if the corpus is being retrained already."""
-    settings = settings or RetrainSettings()
-    with wb.read() as s:
-        people.allow(s, by, "retrain")
-    settings = _normalize(wb, settings)
-    view = check_readiness(wb, corpus_id, settings)
-    if view.problems:
-        raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, JobKind.RETRAIN, settings.to_json(), corpus_id=corpus_id, by=by)
-
-
-def find_same_retrain(wb: Workbench, corpus_id: int, settings: RetrainSettings) -> queue.JobView | None:
-    """The corpus's retrain that waits or runs, if it has these settings. Raises as `start_retrain` does for a base
-    and a note."""
-    settings = _normalize(wb, settings)
-    active = queue.list_active(wb, JobKind.RETRAIN, corpus_id)
-    return next((j for j in active if RetrainSettings.from_json(j.settings) == settings), None)
-
-
-def is_skippable(job: queue.JobView) -> bool:
-    """Whether a retrain has only the check by copies left to do before its last figures."""
-    is_checking = any(e.get("kind") == COPIES for e in job.events)
-    return is_checking and job.state == "running" and not job.paused and bool(job.settings.get("copies", True))
-
-
-def finish_without_copies(wb: Workbench, job_id: int, *, by: int | None = None) -> queue.JobView:
-    """Have a retrain save its version with what the held-out questions say, without the check by copies. Raises
-    NotAllowed for a viewer who did not start it."""
-    return queue.update_settings(wb, job_id, "finish a retrain without the check", {"copies": False}, by=by)
-
-
-def _normalize(wb: Workbench, settings: RetrainSettings) -> RetrainSettings:
-    """With the version that is the base now, which "active" may not be later, and a note that can be stored."""
-    base = loading.find_base(wb, settings.base, settings.version_kind).spec
-    return replace(settings, base=base, note=tidy_version_note(settings.note))
-
-
-def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:
-    """(question, sentence as a card has it) whose label this person may not see yet."""
-    pairs = (pair for corpus in list_corpora(wb) for pair in visibility.find_hidden_labels(wb, corpus.id, by))
-    return {(question, text[:MAX_TEXT_CHARS]) for question, text in pairs}

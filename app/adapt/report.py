@@ -7,9 +7,12 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from app.adapt.label_selection import LabelSelection
+from app.corpora.corpora import list_corpora
+from app.labels import visibility
 from app.versions.benchmarks import FROZEN
 from app.versions.evaluations import ReliabilityBin, to_json
 from app.versions.outcome import COMPARISON_KEYS, Change, find_change
+from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
 from as2core.evaluation import Evaluation, Outcome
 from as2core.metrics import PairedTest, find_detectable_difference, order
@@ -19,6 +22,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 Metrics = dict[str, float]
 OLDER_SELECTION = LabelSelection(presumed=0)  # of programs that stored none
+SHIPPED = "shipped"  # the name of a baseline: the version that came with the program
 MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
 
 
@@ -74,7 +78,8 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What before and after are compared with, on the same held-out questions. `name`: of `app.adapt.baselines`."""
+    """What before and after are compared with, on the same held-out questions. `name`: RETRIEVAL or WORDS of
+    `app.ranking.retrieval_order`, or SHIPPED."""
 
     name: str
     metrics: Metrics
@@ -228,3 +233,9 @@ class RetrainReport:
 
 
 _ADAPTER = TypeAdapter(RetrainReport)
+
+
+def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:
+    """(question, sentence as a card has it) whose label this person may not see yet."""
+    pairs = (pair for corpus in list_corpora(wb) for pair in visibility.find_hidden_labels(wb, corpus.id, by))
+    return {(question, text[:MAX_TEXT_CHARS]) for question, text in pairs}

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from sqlalchemy.orm import Session
 
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.adapt.measuring import INTERRUPTED
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
@@ -50,7 +50,7 @@ def _start_retrain(wb: Workbench, corpus_id: int) -> JobView | None:
     """None where it cannot start; the reason is stored."""
     job, reason = None, ""
     try:
-        job = readiness.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE, automatic=True))
+        job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE, automatic=True))
     except DatabaseOutage:
         raise
     except As2Error as e:

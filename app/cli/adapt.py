@@ -110,19 +110,19 @@ def adapt(
 
 def start(wb: "Workbench", corpus_id: int, settings: "RetrainSettings") -> "JobView":
     """Queue the retrain, or go on with one of the same settings: the command before may have been killed, and its
-    worker, too. Raises as `readiness.start_retrain` does."""
-    from app.adapt import readiness
+    worker, too. Raises as `retrain_job.start_retrain` does."""
+    from app.adapt import retrain_job
     from app.jobs import supervisor
     from app.jobs.queue import START_RETRAIN, JobActive
     from app.workbench import audit
 
     try:
-        new = readiness.start_retrain(wb, corpus_id, settings)
+        new = retrain_job.start_retrain(wb, corpus_id, settings)
         audit.write(wb, None, START_RETRAIN, f"job {new.id}")
         return new
     except JobActive:
         supervisor.attend(wb)  # or a job whose worker is gone would wait for ever where nothing else runs
-        if (job := readiness.find_same_retrain(wb, corpus_id, settings)) is None:
+        if (job := retrain_job.find_same_retrain(wb, corpus_id, settings)) is None:
             raise
         print_note(f"job {job.id} is this retrain and not over: going on with it")
         return job

@@ -1,33 +1,27 @@
-"""Stores imported questions and labels in a corpus.
+"""Stores imported questions and labels in a corpus, their candidates on the sentences that
+`app.exchange.sentence_matching` finds for them or makes."""
 
-A candidate is matched to a sentence by its id, or else by its text. A sentence that the corpus does not have is stored
-in a document made of such sentences. Ids are kept, so an export has the ids of the import.
-"""
-
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from itertools import chain, count
+from itertools import count
 from operator import iadd
 from textwrap import shorten
 
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED, lock_corpus
-from app.corpora.ingestion import hash_content
+from app.exchange.sentence_matching import SentenceMatcher, tidy_spaces
 from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.workbench.workbench import Workbench, make_storable
 from as2core.data.question_batches import split_questions
 from as2core.errors import BadSetting
-from as2core.types import Candidate, Document, Question
-from db.models import ASKED, text_key
-from db.models import Document as DocumentRow
+from as2core.types import Candidate, Question
+from db.models import ASKED
 from db.models import Question as QuestionRow
 from db.models import Sentence as SentenceRow
-from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 from db.repositories import reviews
@@ -35,9 +29,7 @@ from db.repositories import reviews
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
 MAX_QUOTE_CHARS = 60
 MAX_GRADE = 2**31  # what a column holds is below it
-SOURCE = "imported with labels"  # of the documents made from imported sentences
 LABEL_OF = {value: label for label, value in BINARY.items()}
-_NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
 Entry = tuple[QuestionRow, Question, dict[str, SentenceRow]]  # stored question, imported one, candidate id -> sentence
 
 
@@ -137,8 +129,7 @@ class _BatchImport:
 
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
-        add = self.options.add_sentences
-        sentences = _Sentences(self.s, self.corpus_id, self.now, batch, self.counts, add=add)
+        sentences = SentenceMatcher(self.s, self.corpus_id, self.now, batch, add=self.options.add_sentences)
         candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
@@ -148,6 +139,8 @@ class _BatchImport:
         sentences.finish()
         self.s.flush()
         self.counts.questions += len(entries)
+        self.counts.new_documents += sentences.new_documents
+        self.counts.new_sentences += sentences.new_sentences
         self._store_candidates(entries)
         self._store_labels(entries)
         self._store_verdicts(entries)
@@ -190,14 +183,14 @@ class _BatchImport:
         return next(n for n in names if n not in batch_ids and not rows.find_questions(self.s, self.corpus_id, [n]))
 
     def _find_sentences(
-        self, sentences: "_Sentences", question: Question, candidates: Mapping[str, SentenceRow]
+        self, sentences: SentenceMatcher, question: Question, candidates: Mapping[str, SentenceRow]
     ) -> dict[str, SentenceRow]:
         """Candidate id -> sentence, where there is one or one could be made; `candidates`: those the question has."""
         sentence_rows: dict[str, SentenceRow] = {}
         assigned_rows: set[SentenceRow] = set()
         for c in question.candidates:
             row = candidates.get(c.id)
-            if row is None or row in assigned_rows or (c.text and _key(row.text) != _key(c.text)):
+            if row is None or row in assigned_rows or (c.text and tidy_spaces(row.text) != tidy_spaces(c.text)):
                 row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
                 self.counts.rejections.append((question.qid, c.id, _explain_rejection(c)))
@@ -296,123 +289,3 @@ def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple
     """(question id, sentence id) -> the label that counts: people's, else imported ones', or the verdict on it."""
     outcomes = find_outcomes(s, question_ids=question_ids)
     return {pair: label for pair, label in outcomes.items() if label in BINARY}
-
-
-class _Sentences:
-    """The corpus's sentences as a batch of candidates needs them; new ones are made on demand if `add`."""
-
-    def __init__(
-        self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question], counts: ImportCounts, *, add: bool
-    ) -> None:
-        self._add = add
-        self._s, self._corpus_id, self._now, self._counts = s, corpus_id, now, counts
-        candidates = [c for q in batch for c in q.candidates]
-        self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
-        self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
-        for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
-            self._by_name[row.external_id].append(row)
-        texts = sorted({c.text for c in candidates if c.text})
-        for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
-            self._by_text[_key(row.text)].append(row)
-        self._documents: dict[str, DocumentRow] = {}
-        self._own_documents: defaultdict[tuple[str, str], list[DocumentRow]] = defaultdict(list)  # by name and title
-        self._own_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)  # by name, of the next one
-        self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
-
-    def find(
-        self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]
-    ) -> SentenceRow | None:
-        """The sentence of a candidate that is none of `used`, made if need be; None where none may be made, or none
-        can without a text."""
-        for row in self._by_name[c.id]:
-            if row not in used and (not c.text or _key(row.text) == _key(c.text)):
-                return row
-        if not c.text.strip():
-            return None
-        for row in candidates:
-            if row not in used and _key(row.text) == _key(c.text):
-                return row
-        # an id of ours with another text now: the sentence was changed, so search by text
-        for row in self._by_text[_key(c.text)]:
-            is_own = row.external_id == c.id or self._s.get_one(DocumentRow, row.document_id).source != SOURCE
-            if is_own and row not in used:
-                return row
-        return self._make(c, qid) if self._add else None
-
-    def _make(self, c: Candidate, qid: str) -> SentenceRow:
-        match = _NUMBERED_ID.fullmatch(c.id)
-        document = self._document(match[1] if match else qid, qid, c)
-        is_foreign = document.source != SOURCE  # a document with a text of its own: the sentence is not in it now
-        row = SentenceRow(
-            corpus_id=self._corpus_id,
-            document_id=document.id,
-            external_id=c.id,
-            position=int(match[2]) if match else document.sentences,
-            paragraph=0,
-            start=0,
-            end=0,
-            text=c.text,
-            text_key=text_key(c.text),
-            retired=is_foreign,
-        )
-        self._s.add(row)
-        if not is_foreign:
-            document.sentences += 1
-            self._counts.new_sentences += 1
-            self._touched.setdefault(document.id, (document, []))[1].append(row)
-        self._by_name[c.id].append(row)
-        self._by_text[_key(c.text)].append(row)
-        return row
-
-    def _document(self, name: str, qid: str, c: Candidate) -> DocumentRow:
-        """The document of that name and the candidate's title, made if there is none. Where the name belongs to a
-        document with another title, or one that has another sentence of this id, the question gets its own: one for
-        each title."""
-        row = self._ensure_document(name, c.title)
-        if row.source != SOURCE and c.title in (row.title, ""):
-            return row  # the sentence stood in an earlier version of it
-        own = f"{qid}:{name}"
-        documents = chain([row], self._own_documents[own, c.title], self._read_own(own, c.title))
-        others = {x.document_id for x in self._by_name[c.id]}
-        return next(d for d in documents if d.title == c.title and d.id not in others)
-
-    def _read_own(self, name: str, title: str) -> Iterator[DocumentRow]:
-        """The question's documents of that name and a number that were not read before; where there are no more, new
-        ones with the title."""
-        for number in self._own_numbers[name]:
-            row = self._ensure_document(f"{name}:{number + 1}" if number else name, title)
-            self._own_documents[name, row.title].append(row)
-            yield row
-
-    def _ensure_document(self, name: str, title: str) -> DocumentRow:
-        if name not in self._documents:
-            by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
-            ids = {external_id: row.id for external_id, row in by_name.items()}
-            new = Document(name, title, "", SOURCE)
-            if not ids:
-                ids = corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
-                self._counts.new_documents += 1
-            self._documents[name] = self._s.get_one(DocumentRow, ids[name])
-        return self._documents[name]
-
-    def finish(self) -> None:
-        """Write the text of the documents that got sentences, and mark them for the index."""
-        by_document: defaultdict[int, list[SentenceRow]] = defaultdict(list)
-        if self._touched:
-            corpus_rows.note_search_change(self._s, self._corpus_id, self._now)
-        for row in corpus_rows.list_sentences(self._s, list(self._touched)):
-            by_document[row.document_id].append(row)
-        for document, new in self._touched.values():
-            at, texts = 0, []
-            for row in sorted([*by_document[document.id], *new], key=lambda r: r.position):
-                row.start, row.end = at, at + len(row.text)
-                texts.append(row.text)
-                at = row.end + 1
-            document.text = "\n".join(texts)
-            document.digest = hash_content(document.title, document.text)
-            document.indexed = False
-            document.updated = self._now
-
-
-def _key(text: str) -> str:
-    return " ".join(text.split())

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from app.adapt.readiness import finish_without_copies, is_skippable
+from app.adapt.retrain_job import finish_without_copies, is_skippable
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView

@@ -15,12 +15,6 @@ from app.ui.text import count
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
 
-METRICS = {
-    "AP": "average precision: how high all correct sentences rank",
-    "RR": "reciprocal rank: how high the first correct sentence ranks",
-    "P@1": "share of questions whose first sentence is correct",
-    "nDCG@10": "how good the first ten are",
-}
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",
     WORDS: "in BM25's order, because this corpus's search did not retrieve all candidates",

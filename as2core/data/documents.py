@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from as2core.data.blocks import Block, join_blocks, locate_headings, locate_programs
@@ -25,27 +25,56 @@ from as2core.data.word import word_blocks
 from as2core.errors import UnreadableFile
 from as2core.types import Document
 
-SUFFIXES = {
-    ".txt": "plain text",
-    ".md": "Markdown",
-    ".markdown": "Markdown",
-    ".html": "web page",
-    ".htm": "web page",
-    ".pdf": "PDF",
-    ".docx": "Word document",
-    ".csv": "table with a text column",
-    ".tsv": "table with a text column",
-    ".jsonl": "one document a line",
-}
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
 _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
-PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf", ".docx")  # whose parsers may take long or fail
 MAX_DOCUMENT_CHARS = 20_000_000
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
 ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suffix, content
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a parser makes of a file: its blocks or, where it knows of none, its text. `title` may be ""."""
+
+    title: str
+    blocks: Sequence[Block] = ()
+    text: str = ""
+    meta: dict[str, str] = field(default_factory=dict)
+
+
+def _parse_pdf(content: bytes) -> Parsed:
+    title, text = pdf_text(content)
+    return Parsed(title, text=text)
+
+
+def _parse_word(content: bytes) -> Parsed:
+    return Parsed(*word_blocks(content))
+
+
+def _parse_html(content: bytes) -> Parsed:
+    if content[:2] in UTF_16_MARKS:
+        decode_text(content)  # the parser makes something of whatever is broken
+    return Parsed(*html_blocks(content))
+
+
+def _parse_markdown(content: bytes) -> Parsed:
+    meta, body = front_matter(decode_text(content))
+    title, blocks = markdown_blocks(body)
+    return Parsed(meta.pop("title", "") or title, blocks, meta=meta)
+
+
+PARSERS: dict[str, Callable[[bytes], Parsed]] = {  # of a file that is one document; each may take long or fail
+    ".md": _parse_markdown,
+    ".markdown": _parse_markdown,
+    ".html": _parse_html,
+    ".htm": _parse_html,
+    ".pdf": _parse_pdf,
+    ".docx": _parse_word,
+}
+SUFFIXES = (".txt", *PARSERS, ".csv", ".tsv", ".jsonl")
 
 
 def read_documents(
@@ -56,7 +85,7 @@ def read_documents(
     parse: ParseSingle | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_single` for the kinds in
-    PARSED_SUFFIXES.
+    `PARSERS`.
 
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file raises too, unless
     `on_problem` takes it: then the other lines are read.
@@ -87,39 +116,23 @@ def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: Pa
         return _read_jsonl(stem, content, report)
     if suffix in (".csv", ".tsv"):
         return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
-    if parse is None or suffix not in PARSED_SUFFIXES:
+    if parse is None or suffix not in PARSERS:
         parse = parse_single
     return iter([parse(stem, suffix, content)])
 
 
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
-    meta: dict[str, str] = {}
-    title, text = "", ""
-    blocks: list[Block] = []
-    if suffix == ".pdf":
-        title, text = pdf_text(content)
-    elif suffix == ".docx":
-        title, blocks = word_blocks(content)
-    elif suffix in (".html", ".htm"):
-        if content[:2] in UTF_16_MARKS:
-            decode_text(content)  # the parser makes something of whatever is broken
-        title, blocks = html_blocks(content)
-    elif suffix in (".md", ".markdown"):
-        meta, body = front_matter(decode_text(content))
-        title, blocks = markdown_blocks(body)
-        title = meta.pop("title", "") or title
-    else:
-        text = decode_text(content)
-    title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
-    blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in blocks) if b.text]
-    text = join_blocks(blocks) or clean_text(text)
+    parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
+    title = clean_text(parsed.title).strip() or PurePosixPath(stem).name.replace("_", " ")
+    blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
+    text = join_blocks(blocks) or clean_text(parsed.text)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
     text = text.strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(stem, title, text, "", meta, locate_programs(blocks), locate_headings(blocks))
+    return Document(stem, title, text, "", parsed.meta, locate_programs(blocks), locate_headings(blocks))
 
 
 def describe_fault(error: Exception) -> str:

@@ -59,15 +59,11 @@ def has_ties(scores: np.ndarray) -> bool:
     return len(np.unique(exact)) < len(exact) or not bool(np.isfinite(exact).all())
 
 
-def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """The scores of a run for these questions, `{qid: float32 (n,)}`; NaN for candidates that it does not have. Equal
-    scores are told apart by the rank column, then by the order of the lines. Raises UnreadableFile for a malformed
-    line and for a document that a question has twice, and BadSetting for a question that it has no candidate of."""
-    return read_run_and_ties(source, questions)[0]
-
-
 def read_run_and_ties(source: Source, questions: Sequence[Question]) -> tuple[dict[str, np.ndarray], int]:
-    """`read_run`, and how many of the questions' candidates share their score with another."""
+    """The scores of a run for these questions, `{qid: float32 (n,)}`, and how many of their candidates share their
+    score with another. NaN for candidates that it does not have. Equal scores are told apart by the rank column, then
+    by the order of the lines. Raises UnreadableFile for a malformed line and for a document that a question has twice,
+    and BadSetting for a question that it has no candidate of."""
     run = _read_places(source)
     ids = {q.qid: {c.id for c in q.candidates} for q in questions}
     gaps = [qid for qid, own in ids.items() if own and own.isdisjoint(run.get(qid, {}))]

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from app import bootstrap
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.labels import annotation, queues
@@ -80,7 +80,7 @@ def begin_retrain(wb, corpus_id: int, limit: int) -> None:
     there = queue.list_jobs(wb, "retrain", limit)
     if len(there) < limit and not any(j.is_active for j in there):
         try:
-            readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
+            retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
         except NotEnoughLabels:
             return
 

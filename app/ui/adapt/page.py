@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.adapt.readiness import Readiness, check_readiness, find_hidden_labels
-from app.adapt.report import RetrainReport
+from app.adapt.readiness import Readiness, check_readiness
+from app.adapt.report import RetrainReport, find_hidden_labels
 from app.adapt.settings import RetrainSettings
 from app.corpora.corpora import get_corpus
 from app.jobs import queue

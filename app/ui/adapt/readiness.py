@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.adapt.readiness import Narrowing, Readiness
 from app.adapt.report import RetrainReport
 from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
@@ -219,6 +219,6 @@ def _describe_base(name: str, active: str) -> str:
 @guard
 def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
-    job = readiness.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
+    job = retrain_job.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
     url.put(job=job.id, version=None, only=None)
     st.session_state[STARTED] = job.id

@@ -18,8 +18,8 @@ from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, format_time, plain, shorten
-from app.ui.wording import METRICS, UNRANKED, describe_test, format_p
-from as2core.metrics import name_effect
+from app.ui.wording import UNRANKED, describe_test, format_p
+from as2core.metrics import MEANINGS, name_effect
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
@@ -34,7 +34,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
         + (f" · {format_time(view.finished)}" if view.finished else ""),
         help=describe_raw_names(view.data, view.setting),
     )
-    metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
+    metric = url.choose("compare", "metric", "Metric", {m: m for m in MEANINGS})
     if view.warning:
         st.warning(plain(view.warning), icon=":material/warning:")
     with st.spinner("Testing the differences …"):  # those of an older comparison, the first time
@@ -78,7 +78,7 @@ def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
     st.altair_chart(build_interval_chart(results, metric=metric), width="stretch", key="compare_intervals",
                     height=38 * len(results) + 72,
                     alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
-    st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
+    st.caption(f"{metric}: {MEANINGS[metric]}. Bars: 95 % bootstrap intervals over questions.")
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaults: Collection[str]) -> None:
@@ -91,7 +91,7 @@ def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaul
 
 
 def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
-    common = [m for m in METRICS if all(m in r.figures for r in results)]
+    common = [m for m in MEANINGS if all(m in r.figures for r in results)]
     frame = pd.DataFrame([{"ranker": r.ranker, **{m: r.figures[m].value for m in common}} for r in results])
     figures = [r.figures[metric] for r in results]
     frame[f"{metric}, 95 %"] = [_format_range(f.low, f.high) for f in figures]
@@ -102,7 +102,7 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn  # headings are at the left in any case
     config = {
-        **{m: number(format="%.3f", alignment="left", help=meaning) for m, meaning in METRICS.items()},
+        **{m: number(format="%.3f", alignment="left", help=meaning) for m, meaning in MEANINGS.items()},
         "ms": number(
             format="%.1f",
             alignment="left",

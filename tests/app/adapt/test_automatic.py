@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from fake_models import write_version
 
-from app.adapt import readiness, schedule
+from app.adapt import retrain_job, schedule
 from app.ask import asking
 from app.corpora import corpora
 from app.jobs import retrain_rule
@@ -142,7 +142,7 @@ def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_ins
         tried.append(corpus_id)
         raise NotEnoughLabels("four questions are needed")
 
-    monkeypatch.setattr(readiness, "start_retrain", start)
+    monkeypatch.setattr(retrain_job, "start_retrain", start)
     for c in asked.candidates[:3]:
         wb.marks.pop("looked", None)
         schedule.start_due(wb)
@@ -172,7 +172,7 @@ def test_an_outage_is_no_reason_against_a_retrain_which_is_tried_again_with_the_
             registry.get_active(wb)
         raise NotEnoughLabels("four questions are needed")
 
-    monkeypatch.setattr(readiness, "start_retrain", start)
+    monkeypatch.setattr(retrain_job, "start_retrain", start)
     label(wb, towers, ann, 3)
     retrain_rule.set_rule(wb, towers.id, after=3)
     with pytest.raises(DatabaseOutage):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.adapt import label_selection, readiness, snapshot, splitting
+from app.adapt import label_selection, readiness, retrain_job, snapshot, splitting
 from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
@@ -116,7 +116,7 @@ def test_chosen_questions_narrow_the_training_and_nothing_else(wb, corpus_id, mo
 def test_chosen_questions_without_one_to_train_on_block_the_start(wb, corpus_id):
     choice = LabelSelection(questions=tuple(split_ids(wb, corpus_id)[2]))
     with pytest.raises(NotEnoughLabels, match="None of the chosen questions can be trained on"):
-        readiness.start_retrain(wb, corpus_id, RetrainSettings(choice=choice))
+        retrain_job.start_retrain(wb, corpus_id, RetrainSettings(choice=choice))
 
 
 def test_questions_are_chosen_by_their_wording_and_one_of_another_corpus_is_named(wb, corpus_id):

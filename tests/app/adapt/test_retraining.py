@@ -13,7 +13,16 @@ from sqlalchemy import delete, update
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.adapt import cross_fitting, label_noise, label_selection, measuring, readiness, splitting, training
+from app.adapt import (
+    cross_fitting,
+    label_noise,
+    label_selection,
+    measuring,
+    readiness,
+    retrain_job,
+    splitting,
+    training,
+)
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import COPIES, RetrainSettings
@@ -140,7 +149,7 @@ def finish_retrain(wb, job_id, runner=RUNNERS["retrain"]):
 
 
 def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id, cross_fitted):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, note="cities")).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, note="cities")).id)
     result = job.result
     ready = readiness.check_readiness(wb, corpus_id)
     assert result["version"] == "cities-1"
@@ -162,12 +171,12 @@ def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, c
         def progress(share, message):
             report(share, message)
             if "copy 1 of 3, step" in message:
-                readiness.finish_without_copies(wb, job.id)
+                retrain_job.finish_without_copies(wb, job.id)
 
         job.progress = progress
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
     job = finish_retrain(wb, job.id, finish_in_the_first_copy)
     assert [e["kind"] for e in job.events if e["kind"] in (COPIES, "note")] == [COPIES, "note"]
     labels = job.result["labels"]
@@ -192,9 +201,9 @@ def test_a_version_made_automatically_that_forgets_is_rejected_and_answers_only_
 ):
     monkeypatch.setattr(outcome, "MAX_FORGOTTEN_POINTS", -200.0)  # whatever is lost is too much
     settings = RetrainSettings(epochs=1)
-    by_hand = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result["version"]
+    by_hand = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, settings).id).result["version"]
     automatic = replace(settings, automatic=True)
-    by_itself = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, automatic).id).result["version"]
+    by_itself = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, automatic).id).result["version"]
     assert [registry.get_version(wb, name).state for name in (by_hand, by_itself)] == ["candidate", "rejected"]
     assert "on the frozen benchmark Starter, test" in registry.get_version(wb, by_itself).objection
     with pytest.raises(NeedsReason, match="Starter, test"):
@@ -204,7 +213,7 @@ def test_a_version_made_automatically_that_forgets_is_rejected_and_answers_only_
 
 
 def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, corpus_id):
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     for side in ("before", "after"):
         mean = sum(q[side] for q in result["per_question"]) / len(result["per_question"])
         assert result[side]["AP"] == pytest.approx(mean)
@@ -226,7 +235,7 @@ def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_fro
 
 def test_without_whole_lists_the_probabilities_are_calibrated_on_the_shipped_questions(wb, corpus_id):
     jsonl.write(made_up(7, seed=6, prefix="shipped"), wb.settings.starter_dir / "dev.jsonl")
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert registry.load_card(wb, result["version"])["calibration"]["questions"] == 7
 
 
@@ -240,7 +249,7 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, corpus_id, 
     asked = [*made_up(24), replace(dev[0], qid="again")]
     imports.import_labels(at_hand, corpus_id, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
     result = finish_retrain(
-        at_hand, readiness.start_retrain(at_hand, corpus_id, RetrainSettings(kind="calibration")).id
+        at_hand, retrain_job.start_retrain(at_hand, corpus_id, RetrainSettings(kind="calibration")).id
     ).result
     for side in ("before", "after"):
         assert set(result["frozen_others"]["wikiqa-dev"][side]) >= {"AP", "RR", "P@1", "nDCG@10"}
@@ -263,14 +272,14 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corp
     monkeypatch.setattr(label_noise, "filter_labels", without_one)
     trained, train = [], training.train
     monkeypatch.setattr(training, "train", lambda *a: trained.append(a[1]) or train(*a))
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert judges == ["cascade"]
     assert sum(q.negatives for q in trained[0].parts.train) == result["labels"]["incorrect"] - 1
     assert registry.load_card(wb, result["version"])["left_out"] == result["left_out"]
     assert (result["left_out"]["labels"], result["left_out"]["correct"]) == (1, 0)
     for told in ({"kind": "calibration"}, {"epochs": 1, "choice": LabelSelection(doubtful=True)}):
         assert (
-            finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(**told)).id).result["left_out"]
+            finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(**told)).id).result["left_out"]
             == {}
         )
     assert judges == ["cascade"]
@@ -284,7 +293,7 @@ def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, c
         job.progress = lambda share, message: (calls.append((share, message)), write(share, message))
         return RUNNERS["retrain"](job)
 
-    finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id, listen)
+    finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id, listen)
     shares, messages = zip(*calls, strict=True)
     assert list(shares) == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9
     stages = list(dict.fromkeys(m.partition(",")[0] for m in messages))
@@ -324,13 +333,13 @@ def test_nothing_goes_on_for_long_without_a_report(wb, corpus_id, monkeypatch, c
         job.progress = lambda share, message: (since_report.clear(), write(share, message))
         return RUNNERS["retrain"](job)
 
-    finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=2)).id, listen)
+    finish_retrain(on_onnx, retrain_job.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=2)).id, listen)
     assert most["candidates"] <= MAX_BATCH_CANDIDATES
     assert (most["steps"], most["graphs"], most["judges"]) == (1, 1, 1)
 
 
 def test_the_events_tell_the_training_as_it_goes(wb, corpus_id, validated):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id)
     kinds = [e["kind"] for e in job.events]
     assert kinds[0] == "start"
     assert kinds[-1] == "end"
@@ -345,8 +354,8 @@ def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is
     made, evaluate = [], evaluations.evaluate
     for module in (evaluations, measuring):
         monkeypatch.setattr(module, "evaluate", lambda r, q, **more: made.append(r.name) or evaluate(r, q, **more))
-    first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
-    second = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
+    first = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
+    second = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
     assert first["version"] != second["version"]
     assert first["after"] == second["after"]
     assert first["snapshot"] == second["snapshot"]
@@ -367,11 +376,11 @@ def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_
         CascadeLearner, "collate",
         lambda learner, batch: (read.update(g.question.text for g in batch.groups), encode(learner, batch))[1],
     )  # fmt: skip
-    plain = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    plain = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert read and not any("(erected)" in text for text in read)
     read.clear()
     write_synonyms(wb, corpus_id, "built => erected", by=ann.id)
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert {"built (erected)" in text for text in read if "built" in text} == {True}
     assert synonyms == ["", "built => erected\n"]
     assert result["snapshot"] != plain["snapshot"]
@@ -406,7 +415,7 @@ def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(o
         imports.import_labels(on_onnx, corpus_id, "more.jsonl", content, annotator="ann")
         read.clear()
         settings = RetrainSettings(epochs=1)
-        result = finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, settings).id).result
+        result = finish_retrain(on_onnx, retrain_job.start_retrain(on_onnx, corpus_id, settings).id).result
         return result, set(read)
 
     _, first = retrain_with(40)
@@ -428,7 +437,7 @@ def test_what_a_retrain_measures_of_its_base_can_be_measured_beforehand(on_onnx,
     run_queued(on_onnx, RUNNERS)
     prepared = set(read)
     read.clear()
-    finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=1)).id)
+    finish_retrain(on_onnx, retrain_job.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=1)).id)
     job = queue.load_job(on_onnx, job.id)
     assert (job.state, job.error) == ("done", "")
     snapshot = snapshots.read(next(on_onnx.settings.jobs_dir.glob("*/snapshot.jsonl")))
@@ -441,7 +450,7 @@ def test_what_a_retrain_measures_of_its_base_can_be_measured_beforehand(on_onnx,
 
 def test_measuring_beforehand_makes_room_for_a_retrain(on_onnx, corpus_id, read):
     job = queue.enqueue(on_onnx, "measure", {"version": registry.get_active(on_onnx).id}, corpus_id=corpus_id)
-    readiness.start_retrain(on_onnx, corpus_id)
+    retrain_job.start_retrain(on_onnx, corpus_id)
     while run_next(on_onnx, RUNNERS, queue.find_slot("measure")):
         pass
     job = queue.load_job(on_onnx, job.id)
@@ -463,7 +472,7 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
         job.event = event
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     run_queued(wb, {**RUNNERS, "retrain": cancelled_at_its_first_step})
     assert queue.load_job(wb, job.id).state == "cancelled"
     folder = wb.settings.jobs_dir / str(job.id)
@@ -502,7 +511,7 @@ def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_o
         job.event = event
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
     run_queued(wb, {**RUNNERS, "retrain": a_hundred_seconds_a_step})
     queue.retry(wb, job.id)
     over = finish_retrain(wb, job.id, a_hundred_seconds_a_step)
@@ -526,14 +535,14 @@ def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, corpu
         job.progress = progress
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     run_queued(wb, {**RUNNERS, "retrain": cancelled_at_the_benchmark})
     assert queue.load_job(wb, job.id).state == "cancelled"
     assert not list(wb.settings.versions_dir.glob("*"))
 
 
 def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpus_id):
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result
     assert result["after"] == result["before"]
     assert result["reliability"]["after"] != result["reliability"]["before"]
     made = registry.get_version(wb, result["version"])
@@ -545,7 +554,7 @@ def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpu
 def test_a_cross_encoder_is_retrained_and_can_be_loaded_with_its_calibration(wb, corpus_id):
     jsonl.write(made_up(24, seed=7, prefix="shipped"), wb.settings.corpora_dir / "starter" / "dev.jsonl")
     settings = RetrainSettings(kind="cross-encoder", epochs=1)
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, settings).id).result
     made = promotion.promote(wb, result["version"], "a try")
     assert (made.kind, made.problem) == ("cross-encoder", "")
     ranker = loading.load_ranker(wb, made.name)
@@ -569,7 +578,7 @@ def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
 def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, corpus_id):
     base = "fusion:method=zscore,rankers=bm25+wo"
     result = finish_retrain(
-        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="fusion", base=base)).id
+        wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="fusion", base=base)).id
     ).result
     assert set(result["weights"]) == {"bm25", "wo"}
     made = promotion.promote(wb, result["version"], "a try")
@@ -580,7 +589,7 @@ def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, corpus_id):
 def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, corpus_id):
     shipped = made_up(8, seed=7, prefix="shipped")
     jsonl.write(shipped, wb.settings.corpora_dir / "starter" / "train.jsonl")
-    started = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="generative", epochs=1, replay=0.5))
+    started = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="generative", epochs=1, replay=0.5))
     result = finish_retrain(wb, started.id).result
     assert result["labels"]["replayed_questions"] == 4
     made = registry.get_version(wb, result["version"])
@@ -595,10 +604,10 @@ def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, co
 def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, corpus_id):
     imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
     with pytest.raises(NotEnoughLabels):
-        readiness.start_retrain(wb, corpus_id, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
+        retrain_job.start_retrain(wb, corpus_id, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
     choice = LabelSelection(annotators=("ann",), conflicts="latest")
     result = finish_retrain(
-        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
+        wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
     ).result
     assert LabelSelection.from_json(registry.load_card(wb, result["version"])["choice"]) == choice
 
@@ -607,7 +616,7 @@ def test_a_version_narrowed_to_some_questions_is_marked_where_it_is_measured_on_
     by_id = {x.id: x.question.text for x in label_selection.load(wb, corpus_id, LabelSelection())}
     some = tuple(sorted(by_id)[:12])
     settings = RetrainSettings(kind="calibration", choice=LabelSelection(questions=some))
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result
+    result = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, settings).id).result
     trained_on = set(registry.load_card(wb, result["version"])["trained_on"])
     assert len(trained_on) == result["labels"]["questions"] and trained_on < {by_id[i] for i in some}
     [note] = note_trained_on(wb, result["version"], list(by_id.values()))
@@ -616,21 +625,21 @@ def test_a_version_narrowed_to_some_questions_is_marked_where_it_is_measured_on_
 
 
 def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, corpus_id, ann):
-    first = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
+    first = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
     told = finish_retrain(wb, first.id).result["labels"]
     assert told["origins"] == {"imported": told["questions"]}
     assert told["givers"] == {"ann": told["correct"] + told["incorrect"]}
     imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
     choice = LabelSelection(annotators=("bob",))
     result = finish_retrain(
-        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
+        wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
     ).result
     assert set(result["labels"]["givers"]) == {"bob"}
     assert registry.load_card(wb, result["version"])["data"]["origins"] == {"imported": result["labels"]["questions"]}
 
 
 def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, corpus_id, validated):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
     lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]
     assert json.loads(lines[0])["choice"]["conflicts"] == "majority"
@@ -655,7 +664,7 @@ def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb,
 
 
 def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, corpus_id, clock):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
         row.state, row.result, row.heartbeat, row.worker = "running", {}, clock(), "another-machine:1:1"
@@ -667,7 +676,7 @@ def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb,
 
 
 def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, corpus_id):
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     left = wb.settings.versions_dir / f"cities-job-{job.id}"
     left.mkdir(parents=True)
     (left / "card.json").write_text("{}")
@@ -681,7 +690,7 @@ def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, corpus_id):
 
 
 def test_a_directory_that_another_version_has_is_left_to_it(wb, corpus_id):
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
     path = wb.settings.versions_dir / f"cities-job-{job.id}"
     with wb.write() as s:
         registry.add_candidate(s, wb, "other", write_version(path))
@@ -690,7 +699,7 @@ def test_a_directory_that_another_version_has_is_left_to_it(wb, corpus_id):
 
 
 def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_s(wb, corpus_id, clock):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
     management.rename(wb, job.result["version"], "spring")
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
@@ -699,7 +708,7 @@ def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_
 
 
 def test_a_job_whose_home_was_copied_after_it_kept_its_version_is_done_there(wb, corpus_id, tmp_path):
-    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
+    job = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
         row.state, row.result = "queued", {}
@@ -719,7 +728,7 @@ def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, cor
         write(path, content[:40], **how)
         raise KeyboardInterrupt
 
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Path, "write_text", killed)
         run_queued(wb, RUNNERS)
@@ -729,22 +738,22 @@ def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, cor
 
 
 def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, corpus_id):
-    first = readiness.start_retrain(wb, corpus_id)
+    first = retrain_job.start_retrain(wb, corpus_id)
     with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
-        readiness.start_retrain(wb, corpus_id)
+        retrain_job.start_retrain(wb, corpus_id)
     queue.pause(wb, first.id)
     for _ in range(20):
         queue.enqueue(wb, "retrain", {})
     with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
-        readiness.start_retrain(wb, corpus_id)
+        retrain_job.start_retrain(wb, corpus_id)
     queue.cancel(wb, first.id)
-    assert readiness.start_retrain(wb, corpus_id).state == "queued"
+    assert retrain_job.start_retrain(wb, corpus_id).state == "queued"
 
 
 def test_a_retrain_can_start_from_a_retrained_version(wb, corpus_id, cross_fitted):
-    first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    first = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     second = finish_retrain(
-        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(base=first["version"], epochs=1)).id
+        wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(base=first["version"], epochs=1)).id
     ).result
     assert second["base"] == first["version"]
     on_held_out = {q["qid"]: q["after"] for q in first["per_question"][: first["labels"]["held_out_questions"]]}
@@ -773,10 +782,10 @@ def at(message, do):
 
 
 def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, corpus_id):
-    base = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result[
+    base = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result[
         "version"
     ]
-    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", base=base))
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", base=base))
     rename = at("saving the version", lambda: management.rename(wb, base, "spring"))
     result = finish_retrain(wb, job.id, rename).result
     assert registry.get_version(wb, result["version"]).parent == "spring"
@@ -795,7 +804,7 @@ def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, corp
 )
 def test_settings_that_cannot_work_are_refused_before_the_start(wb, corpus_id, bad):
     with pytest.raises(BadSetting):
-        readiness.start_retrain(wb, corpus_id, RetrainSettings(**bad))
+        retrain_job.start_retrain(wb, corpus_id, RetrainSettings(**bad))
 
 
 def readiness_of(wb, questions, split=""):
@@ -816,7 +825,7 @@ def test_nothing_labelled_is_said_with_what_is_needed(wb):
     assert not ready.is_ready
     assert "4 questions" in ready.problems[0]
     with pytest.raises(NotEnoughLabels, match="Nothing is labelled"):
-        readiness.start_retrain(wb, corpus.id)
+        retrain_job.start_retrain(wb, corpus.id)
 
 
 def test_too_few_questions_are_counted(wb):
@@ -863,7 +872,7 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
     assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # ENOUGH is 0 here
-    assert readiness.start_retrain(wb, corpus).state == "queued"
+    assert retrain_job.start_retrain(wb, corpus).state == "queued"
 
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
@@ -917,7 +926,7 @@ def test_questions_with_incorrect_sentences_only_are_counted_for_a_cascade(wb):
 
 def test_a_card_tells_the_questions_that_taught_a_cascade_nothing_from_those_it_was_trained_on(wb):
     corpus, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 0))
-    labels = finish_retrain(wb, readiness.start_retrain(wb, corpus).id).result["labels"]
+    labels = finish_retrain(wb, retrain_job.start_retrain(wb, corpus).id).result["labels"]
     assert (labels["questions"], labels["skipped_questions"]) == (ready.train_questions, 2)
     assert ready.useful_questions == ready.train_questions - 2
 

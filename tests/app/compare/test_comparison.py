@@ -12,7 +12,7 @@ from fake_models import write_version
 from fake_reranker import listening, rank_by_length
 from sqlalchemy import delete
 
-from app.adapt import readiness
+from app.adapt.report import find_hidden_labels
 from app.ask import asking
 from app.compare import comparison, comparison_job, exports, pairs, question_sets
 from app.compare.rankers import list_rankers
@@ -31,7 +31,7 @@ from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
 from app.worker import RUNNERS
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
-from as2core.metrics import measure_mean
+from as2core.metrics import PairedTest, measure_mean
 from as2core.types import Candidate, Progress, Question
 from db.models import Evaluation, Job
 from db.repositories import versions as rows
@@ -392,9 +392,7 @@ def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
         return frame.loc[frame["candidate"] == "A tower.", "label"].iloc[0]
 
     assert find_label(None) == find_label(ann.id) == 0 and np.isnan(find_label(bob.id))
-    assert readiness.find_hidden_labels(wb, bob.id) == {
-        (QUESTIONS[0].text, "A tower.")
-    } and not readiness.find_hidden_labels(wb, ann.id)
+    assert find_hidden_labels(wb, bob.id) == {(QUESTIONS[0].text, "A tower.")} and not find_hidden_labels(wb, ann.id)
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
     assert find_label(bob.id) == 0
 
@@ -557,3 +555,11 @@ def test_progress_goes_on_while_the_time_is_measured():
     assert len(told) == 2 + 2 * 3 * 6  # a first run of each, then three rounds over six questions
     assert told[0] == (0.9, "measuring the time: 0 of 38 runs") and told[-1][1].endswith("37 of 38 runs")
     assert told[-1][0] < 0.96
+
+
+def test_a_test_told_the_other_way_round_has_every_sign_turned():
+    test = PairedTest(difference=0.04, low=-0.01, high=0.07, p=0.2, wins=12, losses=3, ties=20)
+    pair = pairs.PairedResult("a", "b", "AP", test, holm=0.4, effect=0.3)
+    assert exports._describe_test(pair, first="a").items() >= {"difference": 0.04, "low": -0.01, "effect": 0.3}.items()
+    turned = {"difference": -0.04, "low": -0.07, "high": 0.01, "wins": 3, "losses": 12, "ties": 20, "effect": -0.3}
+    assert exports._describe_test(pair, first="b").items() >= (turned | {"p": 0.2, "holm": 0.4}).items()

@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_models import write_version
@@ -14,7 +15,7 @@ from app.workbench import people
 from app.workbench.people import NotAllowed
 from as2core.data import jsonl
 from as2core.errors import BadSetting, UnknownData, UnknownRanker, UnreadableFile
-from as2core.gate import GateFailed
+from as2core.gate import GateFailed, Requirement, check_gate
 from as2core.types import Candidate, Question
 from db.repositories import versions as rows
 
@@ -150,3 +151,11 @@ def test_nothing_in_the_app_promotes_past_the_gates():
         if isinstance(node, ast.Attribute) and node.attr == "promote" and ast.unparse(node.value) == "promotion"
     }
     assert callers == {"compare/gates.py"}
+
+
+def test_rankers_that_are_the_same_on_all_questions_seen_may_differ_by_so_much_on_others():
+    values = {"P@1": {str(i): 1.0 for i in range(10)}}
+    results = {name: SimpleNamespace(per_question=values) for name in ("new", "old")}
+    [check] = check_gate([Requirement("P@1", 0.0, "old", True)], results, {})
+    share = 1.96**2 / (10 + 1.96**2)  # the upper end of Wilson's interval of 0 of 10
+    assert check.value == pytest.approx(-share, abs=1e-4) and not check.is_met

@@ -12,7 +12,7 @@ from app.adapt import label_selection
 from app.ask import asking
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
-from app.exchange import exports, imports, storage
+from app.exchange import exports, imports, sentence_matching, storage
 from app.jobs import queue
 from app.labels import agreement, annotation, consensus, rules
 from app.labels import consensus as labels
@@ -102,10 +102,9 @@ def test_labels_signed_by_an_address_are_those_of_whoever_logs_in_with_it(wb, an
 
 def test_the_document_of_each_title_is_looked_up_once(wb, monkeypatch):
     """Not once for each title before it: a list may have a thousand."""
-    calls, ensure = [], storage._Sentences._ensure_document
-    monkeypatch.setattr(
-        storage._Sentences, "_ensure_document", lambda self, *args: calls.append(args) or ensure(self, *args)
-    )
+    matcher = sentence_matching.SentenceMatcher
+    calls, ensure = [], matcher._ensure_document
+    monkeypatch.setattr(matcher, "_ensure_document", lambda self, *args: calls.append(args) or ensure(self, *args))
     rows = [("star wars", f"Plot {i}.", 1, f"Film {i % 20}") for i in range(60)]
     done = import_new(wb, "films.csv", format_rows([("query", "text", "rating", "title"), *rows]))
     assert done.new_documents == 20 and len(calls) == 60 + 19

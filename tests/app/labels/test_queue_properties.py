@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.labels import annotation, prevalence, queues, rules, strategies
 from app.labels.queues import Seat
 from app.labels.strategies import QUEUES, Assignment
+from db.models import Candidate, Sentence
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TABLE = DOCS / "labelling.md"
@@ -92,3 +94,5 @@ def test_the_queue_of_the_docs_offers_the_longest_sentence_first_and_says_why(wb
     second = queues.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
     assert len(first.text) >= len(second.text) and first.question_id
     assert first.why == f"It has {len(first.text)} characters and is ranked {first.rank}."
+    in_order = str(names["LONGEST"].order.sort(select(Candidate.id).join(Sentence), None))
+    assert "ORDER BY" in in_order and ".text" not in in_order  # as test_texts_are_read_of_the_head_of_a_queue_alone

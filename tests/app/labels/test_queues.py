@@ -13,7 +13,7 @@ from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, flags, progress, rules
 from app.labels import queues as queueing
 from app.labels.queues import Seat
-from app.labels.strategies import QUEUES
+from app.labels.strategies import QUEUES, UNLABELLED
 from app.ranking import next_question, score_job
 from app.workbench import people
 from app.workbench.people import Gone
@@ -24,7 +24,8 @@ from db.repositories import question_lists, queues
 from db.repositories import questions as rows
 from db.repositories.leases import Holder
 
-CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
+# of these, a label takes the pair out, and no other; of "unlabelled" it takes out all of the question
+CONSUMED = tuple(name for name, queue in QUEUES.items() if not queue.is_review and name != UNLABELLED)
 
 
 def walk(wb, corpus, who, queue, label="incorrect"):

@@ -5,7 +5,7 @@ import pytest
 from app.adapt.report import BeforeAfter
 from app.ui.adapt.card.figures import describe_forgetting
 from app.ui.wording import describe_test
-from app.versions.outcome import Change, compare_with_parent, find_change
+from app.versions.outcome import MAX_FORGOTTEN_POINTS, Change, compare_with_parent, find_change, is_forgetting
 from as2core.evaluation import MAX_P, Outcome, PairedTest, find_outcome, is_clear
 
 PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losses=3, ties=20)
@@ -53,6 +53,7 @@ def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(afte
     change = find_change(0.7, 0.8, PAIRED, {"starter-test": (0.8, after), "wikiqa-dev": (0.7, 0.72)})
     why = f"AP fell by {points} points on the frozen benchmark Starter, test" if points else ""
     assert change.objection == why
+    assert not is_forgetting(MAX_FORGOTTEN_POINTS) and is_forgetting(MAX_FORGOTTEN_POINTS + 1e-9)
 
 
 @pytest.mark.parametrize(("after", "forgets"), [(0.81, False), (0.786, False), (0.7801, False), (0.7799, True)])

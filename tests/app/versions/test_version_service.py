@@ -113,6 +113,8 @@ def test_the_only_version_of_a_kind_stays_when_there_is_none_to_go_back_to(wb):
 def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, candidates):
     assert promotion.reject(wb, "towers-1").state == "rejected"
     assert promotion.promote(wb, "towers-1").state == "active"
+    promotion.roll_back(wb)
+    assert states(wb)["towers-1"] == "former"
 
 
 @pytest.mark.parametrize("name", ["cascade", "towers-2"])

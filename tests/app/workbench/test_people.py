@@ -7,7 +7,7 @@ import pytest
 from tower_texts import QUESTIONS
 
 from app import bootstrap
-from app.adapt import readiness
+from app.adapt import retrain_job
 from app.corpora import corpora, ingestion
 from app.exchange import imports
 from app.jobs import retrain_rule
@@ -112,7 +112,7 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
         lambda: corpora.create_corpus(wb, "others", by=bob.id),
         lambda: ingestion.ingest(wb, towers.id, [("a.txt", b"One sentence.")], by=bob.id),
-        lambda: readiness.start_retrain(wb, towers.id, by=bob.id),
+        lambda: retrain_job.start_retrain(wb, towers.id, by=bob.id),
         lambda: retrain_rule.set_rule(wb, towers.id, after=9, by=bob.id),
         lambda: imports.import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
     )

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from app.adapt.baselines import SHIPPED
-from app.adapt.report import BeforeAfter, Metrics, RetrainReport
+from app.adapt.report import SHIPPED, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
 from app.ui.text import count, escape, plain
-from app.ui.wording import METRICS, UNRANKED
+from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
 from as2core.evaluation import Outcome
+from as2core.metrics import MEANINGS
 
 BASELINES = {  # name -> heading, explanation
     **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
@@ -23,7 +23,7 @@ BASELINES = {  # name -> heading, explanation
 
 def draw_metrics(report: RetrainReport) -> None:
     st.markdown(f"**Before and after, on the same {count(report.change.questions, 'question')}**")
-    names = [m for m in METRICS if m in report.before and m in report.after]
+    names = [m for m in MEANINGS if m in report.before and m in report.after]
     before, after = report.intervals.before, report.intervals.after
     rows = [Change(m, report.before[m], report.after[m], *after.get(m, (None, None))) for m in names]
     alt = "Each metric before (grey) and after (coloured) with its 95 % interval"
@@ -31,7 +31,7 @@ def draw_metrics(report: RetrainReport) -> None:
     fixed = [b for b in report.baselines if b.metrics != report.before]
     head = "".join(f"<th title='{BASELINES[b.name][1]}'>{BASELINES[b.name][0]}</th>" for b in fixed)
     cells = "".join(
-        f"<tr><th title='{METRICS[m]}'>{m}</th>{''.join(f'<td>{b.metrics[m]:.3f}</td>' for b in fixed)}"
+        f"<tr><th title='{MEANINGS[m]}'>{m}</th>{''.join(f'<td>{b.metrics[m]:.3f}</td>' for b in fixed)}"
         f"<td>{_format_interval(report.before[m], before.get(m))}</td>"
         f"<td>{_format_interval(report.after[m], after.get(m))}</td><td>{report.after[m] - report.before[m]:+.3f}</td>"
         "</tr>"
@@ -118,9 +118,9 @@ def render_benchmarks(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
             return "<td></td>"
         return f"<td>{sides.before[metric]:.3f} → {sides.after[metric]:.3f}</td>"
 
-    head = "".join(f"<th title='{title}'>{m}</th>" for m, title in METRICS.items())
+    head = "".join(f"<th title='{title}'>{m}</th>" for m, title in MEANINGS.items())
     rows = "".join(
-        f"<tr><th>{escape(TITLES.get(name, name))}</th>{''.join(format_change(sides, m) for m in METRICS)}</tr>"
+        f"<tr><th>{escape(TITLES.get(name, name))}</th>{''.join(format_change(sides, m) for m in MEANINGS)}</tr>"
         for name, sides in benchmarks.items()
     )
     return f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
