@@ -29,7 +29,7 @@ def list_people(context: Context, as_json: JsonFlag = False) -> None:
         {
             "name": p.name,
             "role": p.role,
-            "signs in": "by name" if p.local else "logs in",
+            "signs in": "without a name" if p.name == service.NOBODY else "by name" if p.local else "logs in",
             "account": accounts.get(p.id, ""),
         }
         for p in views

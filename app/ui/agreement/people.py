@@ -11,7 +11,7 @@ from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
-from app.workbench.people import ROLES, AnnotatorView
+from app.workbench.people import NOBODY, ROLES, AnnotatorView
 
 PERMISSIONS = {
     "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
@@ -22,6 +22,7 @@ PERMISSIONS = {
     "blocked": "sees no page",
 }
 TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}
+NO_NAME = "whoever typed no name"
 MAX_EVENTS = 200
 HEAD = ("when (UTC)", "who", "what", "on what", "detail")
 state = st.session_state
@@ -43,6 +44,7 @@ def draw(frame: Frame) -> None:
             since = ", waits to be let in" if person.is_waiting else since
             you = " (you)" if person.id == me.id else ""
             account = f", {plain(account)}" if (account := accounts.get(person.id)) else ""
+            account = f", {NO_NAME}" if person.name == NOBODY else account
             st.markdown(f"**{plain(person.name)}**{you}{account}{since}", width="stretch")
             if frame.is_admin and not person.local:
                 st.button(f"End sessions of {plain(person.name)}", key=f"agreement_sessions_{person.id}",
@@ -88,7 +90,7 @@ def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
 
 def _draw_handover(frame: Frame, persons: Sequence[AnnotatorView]) -> None:
     """A name on imported labels, and the account of the same person, count as two."""
-    names = {p.id: p.name for p in persons}
+    names = {p.id: f"{p.name}, {NO_NAME}" if p.name == NOBODY else p.name for p in persons}
     givers = [p.id for p in persons if p.local]
     if not givers or len(persons) < 2:
         return
