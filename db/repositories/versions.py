@@ -14,7 +14,6 @@ from db.repositories.pairs import is_same_pair
 from db.repositories.questions import CUT_COLUMNS, RETRIEVED, is_ranked_by, is_run_of
 from db.repositories.statements import add_row, upsert
 
-
 NAMES_LOCK = 7265  # any number that nothing else here locks
 
 
@@ -25,7 +24,7 @@ class VersionDetails(TypedDict, total=False):
 
 
 def lock_names(session: Session) -> None:
-    """Until this transaction ends, no other looks for a free name to take it. On SQLite it is the only writer anyway."""
+    """Until this transaction ends, no other takes a free name. On SQLite it is the only writer anyway."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
 
