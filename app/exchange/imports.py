@@ -211,7 +211,7 @@ def _store(
 
     def record(*, is_whole: bool) -> None:
         stop = "" if is_whole else f", stopped after {counts.questions:,} of {len(questions):,} questions"
-        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {counts.new:,} new labels{stop}")
+        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {count(counts.new, 'new label')}{stop}")
 
     try:
         store_questions(wb, corpus.id, questions, options, counts)
