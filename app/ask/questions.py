@@ -17,6 +17,7 @@ from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from as2core.rewording import find_exact_form
+from as2core.text import count
 from db.models import ASKED, Corpus
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
@@ -64,7 +65,8 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
             find_or_add(s, corpus_id, row.text if row else text, LISTED, wb.clock())
         new_count, unqueued_texts = len(texts) - len(is_queued_by_text), list(is_queued_by_text.values()).count(False)
         if new_count or unqueued_texts:
-            detail = f"{new_count:,} new, {unqueued_texts:,} put in the label queues"
+            queued = f", {count(unqueued_texts, 'earlier one')} put in the label queues" if unqueued_texts else ""
+            detail = f"{new_count:,} new{queued}"
             audit.record(s, wb.clock(), by, ADD, s.get_one(Corpus, corpus_id).name, detail)
     if new_count or unqueued_texts:
         score_job.start_scoring(wb, corpus_id, max(new_count + unqueued_texts, score_job.MAX_JOB_QUESTIONS))

@@ -29,7 +29,7 @@ def list_people(context: Context, as_json: JsonFlag = False) -> None:
         {
             "name": p.name,
             "role": p.role,
-            "signs in": "by name" if p.local else "logs in",
+            "signs in": "without a name" if p.name == service.NOBODY else "by name" if p.local else "logs in",
             "account": accounts.get(p.id, ""),
         }
         for p in views
@@ -68,7 +68,9 @@ def end_sessions(
 
 @people.command("hand-over")
 def give_labels_to(
-    name: Annotated[str, Argument(metavar="NAME", help="Who does not log in, such as a name on imported labels.")],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="Who does not log in, as a name from an import, or is blocked.")
+    ],
     to: Annotated[str, Argument(metavar="TO", help="Whose the labels are.")],
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     as_json: JsonFlag = False,

@@ -30,6 +30,7 @@ from as2core.data.qrels import run_to_lines
 from as2core.data.tool_records import Predictions
 from as2core.errors import As2Error, BadSetting
 from as2core.rankers.cascade import CascadeRanker
+from as2core.text import count
 from as2core.types import CORRECT, INCORRECT, OnProgress, Question
 from db.repositories.questions import WRITTEN_HERE
 
@@ -95,7 +96,7 @@ def export_labels(
     parts = select_parts(questions, fmt)
     if not parts:
         raise As2Error(f"the file would be empty. {NEEDS.get(fmt, 'Label some sentences first.')}")
-    audit.write(wb, by, "export labels", name, f"{fmt}, {len(questions):,} questions")
+    audit.write(wb, by, "export labels", name, f"{fmt}, {count(len(questions), 'question')}")
     if fmt == "beir":
         return _zip(beir.dumps(parts))
     if fmt == "run":

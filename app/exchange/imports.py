@@ -49,6 +49,7 @@ TABLE = "table"
 TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", TABLE, *TOOLS)
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
+UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
 MAX_ARCHIVE_FILES = 1000
 SPLITS = {
     "": "split automatically when a model is adapted",
@@ -210,7 +211,7 @@ def _store(
 
     def record(*, is_whole: bool) -> None:
         stop = "" if is_whole else f", stopped after {counts.questions:,} of {len(questions):,} questions"
-        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {counts.new:,} new labels{stop}")
+        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{file}: {count(counts.new, 'new label')}{stop}")
 
     try:
         store_questions(wb, corpus.id, questions, options, counts)
@@ -254,12 +255,12 @@ def _sign(
     with wb.write() as s:
         if by is not None and (importer := require(s, by, IMPORT_LABELS)).role != ADMIN:
             if judges:
-                message = f"{file}: it holds verdicts on conflicts, and only an admin may import those"
+                message = f"{file}: it holds verdicts on conflicts, and only an admin may import those{UNSIGNED}"
                 raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
             for name in [annotator, *names]:
                 person = _find_person(s, name)
                 if person is not None and not person.imported and person.id != by:
-                    message = f"{file}: only {person.name} or an admin may import labels signed {person.name}"
+                    message = f"{file}: only {person.name} or an admin may import labels signed {person.name}{UNSIGNED}"
                     raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
         notes = _describe_signers(names, {name: _find_person(s, name) for name in names})
         signers = {name: ensure(s, name) for name in names}

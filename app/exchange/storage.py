@@ -280,9 +280,9 @@ def _explain_rejection(c: Candidate) -> str:
 
 
 def _name_pair(question: Question, c: Candidate) -> str:
-    """Both ids, and as much of the texts as tells which they are."""
+    """As much of the texts as tells which they are, and both ids."""
     quoted = [f"“{shorten(text, MAX_QUOTE_CHARS, placeholder=' …')}”" for text in (question.text, c.text) if text]
-    return f"{question.qid} {c.id} ({', '.join(quoted)})" if quoted else f"{question.qid} {c.id}"
+    return f"{', '.join(quoted)} ({question.qid} {c.id})" if quoted else f"{question.qid} {c.id}"
 
 
 def _find_standing_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:

@@ -156,19 +156,19 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
 
 
 def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None) -> HandoverView:
-    """Make the labels of somebody who does not log in, such as a name on imported labels, another person's, as imported
-    ones with their times and what was on the screen: the heir's Undo leaves them alone, and what chance drew stays in
-    the sample. Labels so signed that are imported later are the heir's, too. Where both labelled a pair, the heir's
-    label stays. `by` None is the command line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone,
-    UnknownCorpus."""
+    """Make the labels of somebody who does not log in, such as a name on imported labels, or is blocked, such as an
+    account that was replaced by a new one, another person's: as imported ones with their times and what was on the
+    screen. The heir's Undo leaves them alone, and what chance drew stays in the sample. Labels so signed that are
+    imported later are the heir's, too. Where both labelled a pair, the heir's label stays. `by` None is the command
+    line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone, UnknownCorpus."""
     with wb.write(durable=True) as s:
         people.allow(s, by, HAND_OVER, ADMIN)
         giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
         if giver is None or heir is None or giver.imported or heir.imported:
             raise people.Gone("this person does not exist any more: reload the page")
-        if giver is heir or giver.subject is not None:
+        if giver is heir or (giver.subject is not None and giver.role != people.BLOCKED):
             why = "that is the same person" if giver is heir else f"{giver.name} logs in, and gives their own labels"
-            raise BadSetting(f"{why}: name somebody who does not log in, and whose labels theirs are")
+            raise BadSetting(f"{why}: name somebody who does not log in or is blocked, and whose labels theirs are")
         labels = label_rows.list_labels_by(s, giver_id)
         for corpus_id in sorted({r.corpus_id for r in labels}):
             lock_corpus(s, corpus_id)

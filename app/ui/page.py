@@ -26,6 +26,7 @@ from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.landing import shipped
 from app.ui.landing.glossary import draw_glossary
+from app.ui.landing.restart import show_lost_click
 from app.ui.text import count, plain
 from app.ui.wording import describe_vectors, name_version_state
 from app.versions import registry
@@ -107,6 +108,7 @@ def open_page(
     if subtitle:
         st.caption(subtitle)
     signin.require_login()
+    show_lost_click()
     errors.show_pending()
     if (name := navigation.get_current()) != "label":
         page_keys.listen(name, focus=focus_field)

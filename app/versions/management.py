@@ -76,6 +76,7 @@ def _check_name(name: str) -> str:
 
 
 def _check_free(s: Session, name: str) -> None:
+    rows.lock_names(s)
     if rows.find_version(s, name=name) is not None:
         raise BadSetting(f"there is a version {name!r} already: choose another name")
 

@@ -125,7 +125,9 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
 
 def find_next_name(s: Session, corpus_id: int, stem: str) -> str:
     """`stem` with the next number: above those of all versions that have or had such a name, and not below the corpus's
-    retrains, since one of their versions may have been renamed. A deleted version's name stays in its job."""
+    retrains, since one of their versions may have been renamed. A deleted version's name stays in its job. Nobody else
+    takes a name until this transaction ends."""
+    rows.lock_names(s)
     jobs = rows.list_retrained_names(s)
     names = {*(v.name for v in rows.list_versions(s)), *(job.version for job in jobs)}
     numbers = (int(name[len(stem) + 1 :]) for name in names if re.fullmatch(f"{re.escape(stem)}-[0-9]{{1,9}}", name))

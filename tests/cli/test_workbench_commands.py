@@ -726,6 +726,7 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
         ("cara", "admin", False),
     ]
     assert as2("people")[1].splitlines()[-1].split() == ["cara", "admin", "logs", "in", "https://id.example|1"]
+    assert as2("people")[1].splitlines()[-2].split() == ["me", "admin", "without", "a", "name"]
     assert [p["account"] for p in as2_json("people")["people"]] == [None, "https://id.example|1"]
     code, _, err = as2("people", "role", "dan", "admin")
     assert code == 1 and "known: me, cara" in err

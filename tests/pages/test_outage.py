@@ -1,9 +1,11 @@
 """What a page shows while the database's server is away."""
 
-from app_pages import open_page, texts
+import stored
+from app_pages import MAIN, open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from app.ui import page
+from app.ui.landing.restart import RESTART_MESSAGE
 from app.workbench.workbench import DatabaseTrouble
 from db.errors import DatabaseUnreachable
 
@@ -64,3 +66,16 @@ def test_every_act_that_is_lost_in_an_outage_is_told_where_only_a_part_of_the_pa
     assert [e.value for e in at.button[0].click().run().error] == [lost]  # and not the same twice
     at.toggle[0].set_value(True)
     assert [e.value for e in at.button[0].click().run().error] == [TEXT, lost]
+
+
+def test_the_first_click_after_a_restart_of_the_server_is_said_to_be_lost(wb):
+    at = open_page("label", {"mode": "one"})
+    assert RESTART_MESSAGE not in texts(at)
+    at.button(key="label_correct").click()
+    fresh = AppTest.from_file(str(MAIN), default_timeout=120).switch_page("../pages/label.py")
+    fresh.query_params["mode"] = "one"
+    fresh._run(at._tree.get_widget_states())  # the browser sends its click to a session that has drawn nothing
+    assert RESTART_MESSAGE in texts(fresh) and not stored.label_events(wb)
+    assert RESTART_MESSAGE not in texts(fresh.run())
+    fresh.button(key="label_correct").click().run()
+    assert RESTART_MESSAGE not in texts(fresh) and len(stored.label_events(wb)) == 1

@@ -30,7 +30,8 @@ def test_an_admin_reads_who_did_what_and_what_was_refused(wb):
 def test_others_see_people_and_no_log(wb):
     stored.set_role(wb, "annotator")
     at = open_page("agreement", PEOPLE)
-    assert "**ann**" in texts(at) and "Audit log" not in [h.value for h in at.header]
+    assert "**ann**" in texts(at) and "**me** (you), whoever typed no name" in texts(at)
+    assert "Audit log" not in [h.value for h in at.header]
     assert "become the first admin" not in markup(at)
 
 

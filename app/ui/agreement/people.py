@@ -11,7 +11,7 @@ from app.ui.errors import guard
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, join, plain
 from app.workbench import audit_log, people, sessions
-from app.workbench.people import ROLES, AnnotatorView
+from app.workbench.people import BLOCKED, NOBODY, ROLES, AnnotatorView
 
 PERMISSIONS = {
     "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
@@ -22,6 +22,7 @@ PERMISSIONS = {
     "blocked": "sees no page",
 }
 TITLES = {"admin": "an admin", "annotator": "an annotator", "viewer": "a viewer", "blocked": "blocked"}
+NO_NAME = "whoever typed no name"
 MAX_EVENTS = 200
 HEAD = ("when (UTC)", "who", "what", "on what", "detail")
 state = st.session_state
@@ -43,6 +44,7 @@ def draw(frame: Frame) -> None:
             since = ", waits to be let in" if person.is_waiting else since
             you = " (you)" if person.id == me.id else ""
             account = f", {plain(account)}" if (account := accounts.get(person.id)) else ""
+            account = f", {NO_NAME}" if person.name == NOBODY else account
             st.markdown(f"**{plain(person.name)}**{you}{account}{since}", width="stretch")
             if frame.is_admin and not person.local:
                 st.button(f"End sessions of {plain(person.name)}", key=f"agreement_sessions_{person.id}",
@@ -88,14 +90,14 @@ def _end_sessions(frame: Frame, person: AnnotatorView) -> None:
 
 def _draw_handover(frame: Frame, persons: Sequence[AnnotatorView]) -> None:
     """A name on imported labels, and the account of the same person, count as two."""
-    names = {p.id: p.name for p in persons}
-    givers = [p.id for p in persons if p.local]
+    names = {p.id: f"{p.name}, {NO_NAME}" if p.name == NOBODY else p.name for p in persons}
+    givers = [p.id for p in persons if p.local or (p.role == BLOCKED and not p.is_waiting)]
     if not givers or len(persons) < 2:
         return
     with st.popover("Hand over labels", icon=":material/merge:", type="tertiary", key="agreement_handover"):
-        st.caption("For a name on imported labels, or one that was typed before there was a log-in: its labels in all "
-                   "corpora become those of somebody else. Where both labelled a sentence, the other's label "
-                   "stays. This cannot be undone.")  # fmt: skip
+        st.caption("For a name on imported labels, one that was typed before there was a log-in, or a blocked account "
+                   "that a new one replaces: its labels in all corpora become those of somebody else. Where both "
+                   "labelled a sentence, the other's label stays. This cannot be undone.")  # fmt: skip
         giver = st.selectbox("Labels of", givers, None, format_func=names.__getitem__, key="agreement_giver")
         heir = st.selectbox("To", [p for p in names if p != giver], None, format_func=names.__getitem__,
                             key="agreement_heir")  # fmt: skip

@@ -14,7 +14,7 @@ from app.ranking import retrieval, scoring
 from app.ranking.first_stage import FirstStageRanker
 from app.ranking.retrieval import EmptyCorpus, EmptyQuestion, choose_sentences
 from app.versions import loading, promotion, registry
-from app.workbench import people
+from app.workbench import audit_log, people
 from app.worker import RUNNERS
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
@@ -79,6 +79,8 @@ def test_a_question_of_a_list_is_not_added_again_for_its_case_punctuation_or_art
         ("Who baked the bread?",),
         1,
     )
+    details = [e.detail for e in audit_log.list_events(wb, by=None, act="add questions")]
+    assert details == ["2 new, 1 earlier one put in the label queues"]
     with wb.read() as s:
         texts = [(q.text, q.queued) for q in rows.list_questions(s, towers.id)]
         assert s.get_one(Question, there).queued

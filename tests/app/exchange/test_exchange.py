@@ -438,7 +438,7 @@ def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the
     unsigned = imports.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
     first = QUESTIONS[0]
     texts = f"“{first.text}”, “{first.candidates[0].text}”"
-    assert unsigned.conflicts == (f"q-1 t-0 ({texts}): incorrect in the file, correct here",)
+    assert unsigned.conflicts == (f"{texts} (q-1 t-0): incorrect in the file, correct here",)
 
 
 def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):

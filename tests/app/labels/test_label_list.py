@@ -149,6 +149,17 @@ def test_nobody_but_an_admin_withdraws_others_labels(wb, corpus_id, admin, cy, b
     assert find(wb, corpus_id, admin).total == 3
 
 
+def test_a_new_account_takes_over_the_labels_of_the_one_it_replaces_once_that_is_blocked(wb, corpus_id, admin, give):
+    old = people.sign_in_subject(wb, "https://id.example|8", "Dan")
+    new = people.sign_in_subject(wb, "https://id.example|9", "Dan")
+    give(old, 0, "correct")
+    with pytest.raises(BadSetting, match="Dan logs in"):
+        label_list.give_labels_to(wb, old.id, new.id, by=admin.id)
+    people.set_role(wb, old.id, "blocked", by=admin.id)
+    assert label_list.give_labels_to(wb, old.id, new.id, by=admin.id).moved == 1
+    assert "Dan" not in consensus.count_annotators(wb, corpus_id)
+
+
 def test_the_labels_of_an_imported_name_become_those_of_whoever_it_is(wb, asked, admin, give, clock):
     texts = [c.text for c in asked.candidates[:3]]
     labels_of = zip(texts, ("correct", "incorrect", "correct"), strict=True)

@@ -1,4 +1,5 @@
 import json
+import threading
 from dataclasses import replace
 from datetime import timedelta
 
@@ -429,3 +430,24 @@ def test_the_card_is_read_from_the_directory(wb, candidates):
 def test_nested_metrics_are_flattened():
     told = {"AP": 0.5, "per exit": {"2": 0.4, "note": "x"}, "ok": True}
     assert directory.flatten_metrics(told) == {"AP": 0.5, "per exit 2": 0.4}
+
+
+def test_two_retrains_that_end_together_take_two_names(wb):
+    names, folder = [], write_version(wb.settings.versions_dir / "job-1")
+
+    def register(meanwhile):
+        with wb.write() as s:
+            names.append(registry.find_next_name(s, 1, "rivers"))
+            registry.add_candidate(s, wb, names[-1], folder)
+            meanwhile()
+
+    other = threading.Thread(target=register, args=(lambda: None,))
+
+    def start_other():
+        other.start()
+        other.join(0.2)  # it has to wait: its name is chosen when this transaction is over
+
+    register(start_other)
+    other.join()
+    assert names == ["rivers-1", "rivers-2"]
+    assert {"rivers-1", "rivers-2"} <= {v.name for v in registry.list_versions(wb)}

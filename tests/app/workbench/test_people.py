@@ -135,6 +135,7 @@ def make_set(*names, verdict=None):
         (SET, " ann  ", "only ann or an admin"),
         (make_set("bob", "ann"), "import", "only ann or an admin"),
         (make_set("bob", verdict="ann"), "import", "set.jsonl: it holds verdicts on conflicts, and only an admin may"),
+        (make_set("bob", verdict="ann"), "import", r"a table \(CSV\) has no names and no verdicts"),
         (make_set("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
     ],
 )
