@@ -903,7 +903,7 @@ def test_a_viewer_looks_and_changes_no_version(wb):
 def test_a_version_can_be_rejected(wb):
     at = open_result(wb).button(key="adapt_reject").click().run()
     assert registry.get_version(wb, "starter-3").state == "rejected"
-    assert any("rejected" in t.value for t in at.toast)
+    assert any("rejected" in t.value for t in at.toast) and "It was rejected." in texts(at)
 
 
 def test_going_back_to_a_version_that_was_better_needs_no_reason(wb):
