@@ -90,12 +90,14 @@ def _check_readiness(_wb: Workbench, corpus_id: int, mark: tuple[object, ...], s
 
 def _draw_active(frame: Frame) -> None:
     """Above a version's card: the retrain that runs, and once it is done, the way to its own card."""
-    wb, job, watched = frame.wb, _find_active(frame), st.session_state.get(WATCHED)
-    if job is not None:
-        st.session_state[WATCHED] = job.id
-        draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
-    elif watched and (job := queue.load_job(wb, watched)).state == "done" and job.corpus_id == frame.corpus.id:
-        jobs.draw_end(job)
+    wb, active = frame.wb, _find_active(frame)
+    if active is not None:
+        st.session_state[WATCHED] = active.id
+        draw_live(wb, active, partial(draw_retrain, person=frame.annotator))
+    elif WATCHED in st.session_state:
+        job = queue.load_job(wb, st.session_state[WATCHED])
+        if job.state == "done" and job.corpus_id == frame.corpus.id:
+            jobs.draw_end(job)
 
 
 def _draw_version(frame: Frame, name: str) -> None:
