@@ -11,6 +11,7 @@ from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
 from as2core.metrics import MEANINGS, name_effect
 from as2core.text import count, format_p
+from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1d2430}
@@ -40,6 +41,7 @@ class ReportContents:
     notes: Sequence[str] = ()
     checks: Sequence[Check] = ()
     outcomes: Sequence[tuple[str, str]] = ()
+    headline: str = ""
 
 
 def write_report(contents: ReportContents) -> str:
@@ -47,10 +49,11 @@ def write_report(contents: ReportContents) -> str:
     tests, rankers = contents.tests, contents.rankers
     facts = "".join(f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in contents.facts)
     parts = [f"<h1>{escape(contents.title)}</h1>", f"<dl>{facts}</dl>"]
-    parts += [f'<p class="missed">{escape(note)}</p>' for note in contents.notes]
+    parts += [f'<p class="missed">{escape(note)}</p>' for note in merge_overlaps(contents.notes)]
     if tests:
         texts = [_describe_pair(pair, tests[pair]["AP"], "AP", len(tests)) for pair in contents.outcomes or tests]
-        parts += ["<h2>Outcome</h2><ul>", *(f"<li>{escape(text)}</li>" for text in texts), "</ul>"]
+        headline = f"<p><strong>{escape(contents.headline)}</strong></p>" if contents.headline else ""
+        parts += [f"<h2>Outcome</h2>{headline}<ul>", *(f"<li>{escape(text)}</li>" for text in texts), "</ul>"]
     if contents.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
@@ -83,12 +86,12 @@ def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: st
     p = f"p = {format_p(corrected_p)}".replace("= <", "< ")
     family = values.get("family_size", pairs)
     corrected = f", corrected for {family} pairs" if family > 1 else ""
-    size = f"{measure} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
+    change = f"is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
+    size = f"{measure} of {a} {change}"
     interval = f"95 %: {test.low:+.3f} to {test.high:+.3f}"
     if is_clear(test, corrected_p):
-        outcome = (
-            f"{a} is {'better' if test.difference > 0 else 'worse'} than {b}: {size} ({interval}; {p}{corrected})."
-        )
+        verdict = "better" if test.difference > 0 else "worse"
+        outcome = f"{a} is {verdict} than {b}: {measure} {change} ({interval}; {p}{corrected})."
     elif test.has_few_changes:
         outcome = f"Too few questions changed to tell {a} and {b} apart: {size} ({p}{corrected})."
     else:

@@ -108,6 +108,11 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def join(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def name_some(names: Sequence[str], total: int | None = None) -> str:
     """As in "a.txt, b.txt and 3 more"; the first names of `total`, all of them if not given."""
     rest = (len(names) if total is None else total) - min(len(names), MAX_NAMES)

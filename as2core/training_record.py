@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from as2core.data import jsonl
 from as2core.data.catalog import find_shipped
 from as2core.data.source import is_folder
 from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
+from as2core.text import join
 
 CARDS = ("card.json", "as2_card.json")  # of a version, and of an export for another program
 TRAINED_ON, VALIDATED_ON = "trained_on", "validated_on"  # lists of questions in a card
 SHIPPED_TRAINING_SET = "starter-train"
-_OVERLAP = re.compile(r"(.+) was trained on ([\d,]+) of these [\d,]+ questions, so")  # as _describe_training writes
+_OVERLAP = re.compile(r"(.+) was (trained|validated) on ([\d,]+) of these ([\d,]+) questions[,:]")  # as below
+_EFFECTS = {  # on the figures of several rankers
+    "trained": ", so their figures here are too high, intervals and tests included. Their cards have figures on "
+    "held-out questions (on Adapt, or by as2 versions show NAME).",
+    "validated": ": these questions chose when training ended and how far the weights went, so the figures on them "
+    "may be too high.",
+}
 
 
 def read_shipped_training() -> list[str]:
@@ -100,9 +107,35 @@ def count_trained_on(notes: Iterable[str], rankers: Collection[str]) -> dict[str
     """Ranker -> on how many of the questions it was trained, as `describe_overlap` says; without those on none."""
     counts = {}
     for match in filter(None, map(_OVERLAP.match, notes)):
-        name, number = match[1], int(match[2].replace(",", ""))
-        counts.update({r: number for r in rankers if r == name or r.startswith(f"{name}:")})
+        name, number = match[1], int(match[3].replace(",", ""))
+        if match[2] == "trained":
+            counts.update({r: number for r in rankers if r == name or r.startswith(f"{name}:")})
     return counts
+
+
+def merge_overlaps(notes: Iterable[str]) -> list[str]:
+    """The notes with one for all rankers that were trained, and one for all that were validated, on some of the
+    questions, where the first of these stands."""
+    matches = {note: _OVERLAP.match(note) for note in notes}
+    merged: dict[str, str] = {}
+    for note, match in matches.items():
+        if match is None:
+            merged[note] = note
+        elif match[2] not in merged:
+            alike = [m for m in matches.values() if m is not None and m[2] == match[2]]
+            merged[match[2]] = note if len(alike) == 1 else _describe_several(alike)
+    return list(merged.values())
+
+
+def _describe_several(matches: Sequence[re.Match[str]]) -> str:
+    """`a and b were trained on 9 of these 12 questions, c on 7 of them, so ...`"""
+    names_by_number: dict[str, list[str]] = {}
+    for match in matches:
+        names_by_number.setdefault(match[3], []).append(match[1])
+    (number, names), *others = names_by_number.items()
+    verb, total = matches[0][2], matches[0][4]
+    first = f"{join(names)} {'was' if len(names) == 1 else 'were'} {verb} on {number} of these {total} questions"
+    return ", ".join([first, *(f"{join(names)} on {n} of them" for n, names in others)]) + _EFFECTS[verb]
 
 
 def drop_settings(spec: str) -> str:

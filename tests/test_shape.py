@@ -73,7 +73,7 @@ FUNCTION_VERBS = frozenset(
     "bound bring build calibrate cancel capitalize catch check choose close compare compose compute count create "
     "cross delete describe dismiss divide draw drop embed empty end enqueue ensure estimate explain export "
     "extract fill filter find finish flatten fold follow forget format freeze get give group guard handle hash hold "
-    "import index infer ingest join keep leave list listen load locate lock make map mark measure name normalise "
+    "import index infer ingest keep leave list listen load locate lock make map mark measure name normalise "
     "note offer open order parse pause plan preload prepare presume preview promote propose prune put raise rank "
     "rate read reap record register reindex reject remember rename render renew reopen report request require "
     "rescore resolve restore resume retrieve retry roll round run sample score scroll search select set shift "

@@ -69,8 +69,9 @@ def export_json(view: ComparisonView) -> str:
     return json.dumps(to_json(document), indent=2, ensure_ascii=False) + "\n"
 
 
-def export_html(view: ComparisonView) -> str:
-    """A report to pass on or to print: the outcome in words, means with their intervals, tests, and costs."""
+def export_html(view: ComparisonView, *, headline: str = "") -> str:
+    """A report to pass on or to print: the outcome in words, means with their intervals, tests, and costs. `headline`:
+    that of the page."""
     from as2core.html_report import ReportContents, write_report
 
     metrics = _list_metrics(view)
@@ -87,7 +88,15 @@ def export_html(view: ComparisonView) -> str:
     title = f"{count(len(rankers), 'ranker')} on {view.data}"
     outcomes = [pair for pair in tests if not any(map(parse_ratio, pair))]  # and not only of a sweep
     contents = ReportContents(
-        title, facts, rankers, tests, view.unranked, WANTED_DIFFERENCE, _list_notes(view), outcomes=outcomes
+        title,
+        facts,
+        rankers,
+        tests,
+        view.unranked,
+        WANTED_DIFFERENCE,
+        _list_notes(view),
+        outcomes=outcomes,
+        headline=headline,
     )
     return write_report(contents)
 

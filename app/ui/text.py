@@ -9,11 +9,11 @@ text that is left. A character without width (WORD_JOINER) parts them.
 """
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from html import escape as escape
 
 from as2core.text import count as count
+from as2core.text import join as join
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
@@ -47,11 +47,6 @@ def shorten(text: str, width: int) -> str:
         return text
     cut = text[: width - 1]
     return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut).rstrip(" ,;:.") + "…"
-
-
-def join(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def format_percent(share: float) -> str:

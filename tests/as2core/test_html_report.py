@@ -1,9 +1,10 @@
-"""The report of an evaluation: which pairs it tells of in words, and what p is corrected for."""
+"""The report of an evaluation: which pairs it tells of in words, what p is corrected for, and its notes."""
 
 from dataclasses import asdict
 
 from as2core.html_report import ReportContents, write_report
 from as2core.metrics import PairedTest
+from as2core.training_record import describe_overlap, merge_overlaps
 
 
 def make_report(**changes):
@@ -34,3 +35,27 @@ def test_p_is_said_to_be_corrected_for_the_pairs_of_the_report_or_of_its_family(
 def test_what_a_ranker_s_record_lacks_has_no_column():
     page = write_report(make_report())
     assert "SHA-256" not in page and "seconds" not in page and "compute, of the whole model" in page
+
+
+def test_whose_mean_is_higher_is_said_where_no_ranker_is_called_better():
+    contents = make_report(headline="a & b lead.")
+    for test in contents.tests.values():
+        test["AP"] |= {"p": 0.5, "holm": 0.7}
+    page = write_report(contents)
+    assert "No clear difference between a and b: AP of a is 0.100 higher (95 %: +0.050 to +0.150)" in page
+    assert "<h2>Outcome</h2><p><strong>a &amp; b lead.</strong></p><ul>" in page
+
+
+def test_several_rankers_trained_on_the_questions_share_a_note():
+    questions = [str(n) for n in range(1200)]
+    trained_on = {"a": questions, "b": questions[:7], "c": questions, "bm25": []}
+    one = [note for name, texts in trained_on.items() for note in describe_overlap(name, texts, questions)]
+    two = [note for name in "ab" for note in describe_overlap(name, [], questions, validated_on=questions[:3])]
+    notes = merge_overlaps(["first", *one, *two, "last"])
+    assert notes == ["first", *notes[1:3], "last"]
+    assert notes[1].startswith(
+        "a and c were trained on 1,200 of these 1,200 questions, b on 7 of them, so their figures"
+    )
+    assert notes[2].startswith("a and b were validated on 3 of these 1,200 questions: these questions chose")
+    assert merge_overlaps([one[1], two[0]]) == [one[1], two[0]]  # one ranker each: as they are
+    assert write_report(make_report(notes=one)).count('class="missed"') == 1

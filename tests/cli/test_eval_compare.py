@@ -267,7 +267,7 @@ def test_a_report_says_what_it_is_of_what_came_out_and_how_to_make_it_again(as2,
         f"<code>as2 eval jaccard rr {data} --no-titles --report {tmp_path / 'r.html'} --difference 0.1</code>" in html
     )
     assert f"as2core {__version__}" in html and re.search(r"<dd>20\d\d-\d\d-\d\d \d\d:\d\d UTC</dd>", html)
-    assert "Too few questions changed to tell jaccard and rr apart: AP is 0.556 higher (p = 0.062)." in html
+    assert "Too few questions changed to tell jaccard and rr apart: AP of jaccard is 0.556 higher (p = 0.062)." in html
     assert "jaccard is better on 5 questions, rr on 0, 1 are the same." in html
     assert "p corrected for 1 pair (Holm)" in html and "questions needed for 0.1" in html and "sample_size" not in html
     assert (

@@ -25,6 +25,9 @@ def test_example_questions_are_whole(page, server, scheme):
         assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
         hidden = "e => [e, ...e.querySelectorAll('*')].some(x => x.scrollWidth > x.clientWidth + 1 && x.clientWidth)"
         assert not questions.nth(place).evaluate(hidden)
+    link = page.locator('.stMain [data-testid="stPageLink-NavLink"]').last
+    link.locator("p").evaluate("e => e.append(', which is one of many words'.repeat(4))")
+    assert not link.evaluate(hidden)
     assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= WIDTH
 
 

@@ -475,6 +475,19 @@ def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(wb, state, what
     assert at.button(key="adapt_again")
 
 
+def test_a_retrain_is_in_sight_above_the_card_of_a_version_and_so_is_what_became_of_it(wb):
+    job = put_retrain(wb)
+    at = open_adapt({"version": "starter-2"})
+    assert f"job {job})" in find_title(at) and "it was not retrained here" in texts(at)
+    stored.change_job(wb, job, state="done", result=stored.retrain_result())
+    at = at.run()
+    assert f"The retrain (job {job}) is done." in texts(at)
+    at = at.button(key="adapt_ended_open").click().run()
+    assert at.query_params["job"] == str(job) and "version" not in at.query_params
+    stored.change_job(wb, job, state="failed", error="the disk is full")
+    assert "The last retrain failed" in texts(open_adapt({"version": "starter-2", "job": str(job)}))
+
+
 @pytest.mark.parametrize("later", ["the next", "the one before, run again"])
 def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(wb, clock, later):
     one = put_retrain(wb, "done" if later != "the next" else "failed")
@@ -890,7 +903,7 @@ def test_a_viewer_looks_and_changes_no_version(wb):
 def test_a_version_can_be_rejected(wb):
     at = open_result(wb).button(key="adapt_reject").click().run()
     assert registry.get_version(wb, "starter-3").state == "rejected"
-    assert any("rejected" in t.value for t in at.toast)
+    assert any("rejected" in t.value for t in at.toast) and "It was rejected." in texts(at)
 
 
 def test_going_back_to_a_version_that_was_better_needs_no_reason(wb):

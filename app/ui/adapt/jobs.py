@@ -33,6 +33,13 @@ def draw_failure(recent: Sequence[JobView], newest: JobView | None, *, current: 
         st.button("Open", key="adapt_lost_open", on_click=url.put, kwargs={"job": newest.id, "version": None})
 
 
+def draw_end(job: JobView) -> None:
+    """One line for a retrain that was done while a version's card was open."""
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_ended"):
+        st.markdown(f":material/check_circle: The retrain (job {job.id}) is done.", width="stretch")
+        st.button("Open", key="adapt_ended_open", on_click=url.put, kwargs={"job": job.id, "version": None})
+
+
 def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
     """Newest first. A retrain can be opened; a failed job of another kind can be run again from here."""
     if not recent:

@@ -26,6 +26,7 @@ from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
 _CSS = Path(__file__).with_name("adapt.css")
+WATCHED = "_as2_adapt_watched"  # of the session: the id of the retrain that ran beside a version's card
 
 
 def draw(frame: Frame) -> None:
@@ -44,10 +45,12 @@ def _draw_front(frame: Frame) -> list[JobView]:
     """The version or the job of the address, else a retrain that is active. Returns the corpus's recent jobs."""
     wb, corpus_id = frame.wb, frame.corpus.id
     job = _find_job(frame)
-    recent = queue.list_recent(wb, corpus_id)
-    jobs.draw_failure(recent, queue.find_newest(wb, JobKind.RETRAIN, corpus_id), current=job)
-    if url.get("version"):
-        _draw_version(frame, url.get("version"))
+    recent, version = queue.list_recent(wb, corpus_id), url.get("version")
+    newest = queue.find_newest(wb, JobKind.RETRAIN, corpus_id)
+    jobs.draw_failure(recent, newest, current=None if version else job)
+    if version:
+        _draw_active(frame)
+        _draw_version(frame, version)
     elif job is not None:
         url.put(job=job.id)
         _draw_job(frame, job)
@@ -57,7 +60,11 @@ def _draw_front(frame: Frame) -> list[JobView]:
 def _find_job(frame: Frame) -> JobView | None:
     """The job of the address, else one that is active on this corpus."""
     job = load_job_of_link(frame.wb, "retrain", "The retrain in this link does not exist here.")
-    return job or next(reversed(queue.list_active(frame.wb, JobKind.RETRAIN, frame.corpus.id)), None)
+    return job or _find_active(frame)
+
+
+def _find_active(frame: Frame) -> JobView | None:
+    return next(reversed(queue.list_active(frame.wb, JobKind.RETRAIN, frame.corpus.id)), None)
 
 
 def _draw_form(frame: Frame) -> None:
@@ -79,6 +86,18 @@ def _check_readiness(_wb: Workbench, corpus_id: int, mark: tuple[object, ...], s
     """Dividing thousands of labels takes seconds. A change of the labels, which the `mark` tells of, is seen at once,
     others, such as of what was ranked, in a minute."""
     return check_readiness(_wb, corpus_id, settings)
+
+
+def _draw_active(frame: Frame) -> None:
+    """Above a version's card: the retrain that runs, and once it is done, the way to its own card."""
+    wb, active = frame.wb, _find_active(frame)
+    if active is not None:
+        st.session_state[WATCHED] = active.id
+        draw_live(wb, active, partial(draw_retrain, person=frame.annotator))
+    elif WATCHED in st.session_state:
+        job = queue.load_job(wb, st.session_state[WATCHED])
+        if job.state == "done" and job.corpus_id == frame.corpus.id:
+            jobs.draw_end(job)
 
 
 def _draw_version(frame: Frame, name: str) -> None:

@@ -63,6 +63,8 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     st.markdown(f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
+    elif version.state == "rejected":
+        st.caption("It was rejected.")
     if promotion.needs_reason(frame.wb, version) or promote.has_missed(frame.wb, version):
         st.text_input(
             "To promote it all the same, give a reason", key="adapt_reason", max_chars=300,
@@ -309,4 +311,4 @@ def _promote(frame: Frame, version: VersionView) -> None:
 @guard
 def _reject(frame: Frame, name: str) -> None:
     promotion.reject(frame.wb, name, by=frame.annotator.id)
-    announce(f"{name} is rejected; it can still be promoted from the list.")
+    announce(f"{name} is rejected; it can still be promoted.")

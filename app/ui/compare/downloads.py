@@ -7,14 +7,22 @@ import streamlit as st
 
 from app.compare import exports
 from app.compare.comparison import ComparisonView
+from app.ui.compare.headline import describe_headline
 from as2core.data.spreadsheet import mark_utf_8
+
+REPORT_METRIC = "AP"  # of the outcome in words
+
+
+def _export_html(view: ComparisonView) -> str:
+    return exports.export_html(view, headline=describe_headline(view, REPORT_METRIC))
+
 
 FILES = (  # title, what makes it, file name, type, what it holds
     ("Table as CSV", exports.export_table, "comparison.csv", "text/csv",
      "A row a ranker: every metric with its interval, compute and seconds"),
     ("Values by question as CSV", exports.export_values, "comparison-questions.csv", "text/csv",
      "A row a question and ranker, with every metric"),
-    ("Report as HTML", exports.export_html, "comparison.html", "text/html",
+    ("Report as HTML", _export_html, "comparison.html", "text/html",
      "One file to pass on or to print: which ranker is better, means with their intervals, and tests"),
     ("All results as JSON", exports.export_json, "comparison.json", "application/json",
      "Means, intervals, paired tests of every metric, dropped candidates and notes, named as in as2 eval with --json"),

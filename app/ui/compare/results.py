@@ -20,6 +20,7 @@ from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, format_time, plain, shorten
 from app.ui.wording import UNRANKED, describe_test, format_p
 from as2core.metrics import MEANINGS, name_effect
+from as2core.training_record import merge_overlaps
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
@@ -41,7 +42,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
         headline = describe_headline(view, metric)
     if headline:
         st.markdown(f"**{plain(headline)}**", help=MEANING)
-    for note in view.notes:
+    for note in merge_overlaps(view.notes):
         st.info(plain(note), icon=":material/info:")
     _draw_table(view.distinct_results, metric)
     if view.full_names:

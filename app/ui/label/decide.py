@@ -27,6 +27,7 @@ from app.ui.signin import fragment
 from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
+from as2core.training_record import merge_overlaps
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."
@@ -131,7 +132,7 @@ def draw_conclusion(wb: Workbench, desk: DecideDesk, job: JobView) -> None:
     """What is known so far, also by others' labels; the whole page is drawn again where its item is not wanted now."""
     if (course := desk.course) is None:
         return
-    for note in job.result.get("notes", ()):
+    for note in merge_overlaps(job.result.get("notes", ())):
         st.info(plain(note), icon=":material/info:")
     looks = count()
 
