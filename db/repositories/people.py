@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from db.models import Annotator
-from db.repositories.statements import upsert_into
+from db.repositories.statements import lock, upsert_into
 
 ROLES_LOCK = 7264  # any number that nothing else here locks
 
 
 def lock_roles(session: Session) -> None:
-    """Until this transaction ends, no other counts admins to decide by it. On SQLite it is the only writer anyway."""
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(text(f"SELECT pg_advisory_xact_lock({ROLES_LOCK})"))
+    """Until this transaction ends, no other counts admins to decide by it."""
+    lock(session, ROLES_LOCK)
 
 
 def list_people(session: Session) -> list[Annotator]:

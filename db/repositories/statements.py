@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -26,6 +27,13 @@ def add_row(session: Session, row: Row) -> Row:
     session.add(row)
     session.flush()
     return row
+
+
+def lock(session: Session, number: int) -> None:
+    """Until this transaction ends, every other that asks for this lock waits. On SQLite it is the only writer anyway.
+    The lock of migrations in db/session.py is 7263; each repository has a number of its own."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text(f"SELECT pg_advisory_xact_lock({number})"))
 
 
 def upsert_into(session: Session, table: type[Base]) -> sqlite.Insert | postgresql.Insert:

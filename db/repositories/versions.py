@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Row, Select, and_, func, or_, select, text, update
+from sqlalchemy import Row, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, CurrentLabel, Evaluation, Job, ModelVersion, Question, Run, Score
 from db.repositories.pairs import is_same_pair
 from db.repositories.questions import CUT_COLUMNS, RETRIEVED, is_ranked_by, is_run_of
-from db.repositories.statements import add_row, upsert
+from db.repositories.statements import add_row, lock, upsert
 
 NAMES_LOCK = 7265  # any number that nothing else here locks
 
@@ -24,9 +24,8 @@ class VersionDetails(TypedDict, total=False):
 
 
 def lock_names(session: Session) -> None:
-    """Until this transaction ends, no other takes a free name. On SQLite it is the only writer anyway."""
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
+    """Until this transaction ends, no other takes a free name."""
+    lock(session, NAMES_LOCK)
 
 
 def add_version(
