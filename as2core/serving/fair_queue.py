@@ -126,7 +126,8 @@ class FairQueue:
     ) -> None:
         self.max_requests, self.max_client_requests = max_requests, max_client_requests
         self.slice_pairs = slice_pairs
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = dict[Ticket, threading.Condition]()  # one each: of many that wait, one has the next turn
         self.schedule = Schedule(turns or count_cores())
 
     def __len__(self) -> int:
@@ -136,24 +137,27 @@ class FairQueue:
         """A place in the queue, to be given back by `leave`. Raises TooManyRequests, Overloaded."""
         states = pairs if pairs > self.slice_pairs else 0
         ticket = Ticket(client, 1 + priority, min(pairs, self.slice_pairs), states)
-        with self._changed:
+        with self._lock:
             if len(self) >= self.max_requests:
                 raise Overloaded(f"{self.max_requests} requests are waiting already: try again later")
             if sum(t.client == client for t in self.schedule.tickets) >= self.max_client_requests:
                 raise TooManyRequests(f"at most {self.max_client_requests} requests of a client at once: wait for one")
             self.schedule.add(ticket)
+            self._changed[ticket] = threading.Condition(self._lock)
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        with self._changed:
+        with self._lock:
             self.schedule.remove(ticket)
-            self._changed.notify_all()
+            del self._changed[ticket]
+            self._wake_running()
 
     def cancel(self, ticket: Ticket) -> None:
         """Nobody waits for the result any more: its next pause ends it."""
-        with self._changed:
+        with self._lock:
             ticket.is_cancelled = True
-            self._changed.notify_all()
+            if ticket in self._changed:  # it may have left meanwhile
+                self._changed[ticket].notify()
 
     @contextmanager
     def turns(self, ticket: Ticket) -> Iterator[None]:
@@ -163,18 +167,22 @@ class FairQueue:
             if ticket.is_first and not ticket.is_cancelled:  # it has its turn
                 ticket.is_first = False
                 return
-            with self._changed:
+            with self._lock:
                 self._wait(ticket, pairs)
 
-        with self._changed:
+        with self._lock:
             self._wait(ticket, ticket.slice)
         with handle_pauses(wait_for_next):
             yield
 
     def _wait(self, ticket: Ticket, pairs: int) -> None:
         self.schedule.ask(ticket, pairs)
-        self._changed.notify_all()
+        self._wake_running()
         while ticket not in self.schedule.running or ticket.is_cancelled:
             if ticket.is_cancelled:
                 raise Cancelled(NOBODY_WAITS)
-            self._changed.wait()
+            self._changed[ticket].wait()
+
+    def _wake_running(self) -> None:
+        for ticket in self.schedule.running:
+            self._changed[ticket].notify()
