@@ -114,7 +114,8 @@ class Schedule:
 
 class FairQueue:
     """The schedule for threads. A request of a few documents keeps one core busy, so there are as many turns at a time
-    as cores. `slice_pairs`: the most work of a turn; of what does not pause, the longest request."""
+    as cores, and one: the next request's products go on while another's scores are read. `slice_pairs`: the most work
+    of a turn; of what does not pause, the longest request."""
 
     def __init__(
         self,
@@ -128,7 +129,7 @@ class FairQueue:
         self.slice_pairs = slice_pairs
         self._lock = threading.RLock()
         self._changed = dict[Ticket, threading.Condition]()  # one each: of many that wait, one has the next turn
-        self.schedule = Schedule(turns or count_cores())
+        self.schedule = Schedule(turns or count_cores() + 1)
 
     def __len__(self) -> int:
         return len(self.schedule.tickets)
