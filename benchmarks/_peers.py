@@ -62,7 +62,7 @@ def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
 def cross_encoder(
     cascade: CascadeRanker, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32
 ) -> CrossEncoder:
-    """sentence-transformers' over the same weights, the classifier among them: what `as2 export` writes for it."""
+    """sentence-transformers' over the same weights, the classifier among them: what `as2 versions export` writes."""
     from sentence_transformers import CrossEncoder
 
     if not folder.exists():

@@ -10,8 +10,8 @@ Every client is a thread with a connection of its own that sends its next reques
 one before. A request is a question of `starter-test` with the first sentences of the starter corpus from a place of its
 own. All servers run at once, and one at a time gets the load, in turns: the medians over the rounds are told. The peer
 is a FastAPI route around sentence-transformers' CrossEncoder, which takes one request after another as its own
-documentation shows; the cascade is exported for it by `as2 export`. infinity does not load that export, so it serves
-the encoder with an untrained head of BERT's, which costs it the same.
+documentation shows; the cascade is exported for it as `as2 versions export` does. infinity does not load that export,
+so it serves the encoder with an untrained head of BERT's, which costs it the same.
 """
 
 from __future__ import annotations

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 MAX_KINDS = 10  # of files left out, that are named
 MAX_NOTES = 5  # of one kind, that are printed
+FORMATS = f"{', '.join(suffix[1:] for suffix in SUFFIXES[:-1])} and {SUFFIXES[-1][1:]}"
 LIBRARY_FOLDERS = ("node_modules", "__pycache__")
 
 
 def ingest(
-    paths: Annotated[list[Path], Argument(metavar="PATH...", help="Files, or folders to search for files.")],
+    paths: Annotated[list[Path], Argument(metavar="PATH...", help=f"{FORMATS} files, or folders of them.")],
     corpus: Annotated[str, Option(help="The corpus they are added to; created if it does not exist.")] = "documents",
     replace: Annotated[
         bool, Option("--replace", help="Replace also documents of the same name whose text is another one.")
@@ -36,7 +37,7 @@ def ingest(
     yes: Annotated[bool, Option("--yes", help="Do not ask before --prune deletes.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
+    """Add documents to a corpus. Unchanged documents are skipped."""
     from app.corpora import ingestion
     from app.corpora.ingestion import ADD
     from app.workbench import audit
