@@ -3,7 +3,8 @@ the same passages searched by words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]  # question, sentence
 Score = Callable[[list[Pair]], np.ndarray]
 BATCH = 32  # what both libraries take if nobody says
+
+
+class Logits(nn.Module):
+    """A classifier of Hugging Face's, to be exported."""
+
+    def __init__(self, classifier: nn.Module) -> None:
+        super().__init__()
+        self.classifier = classifier
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self.classifier(input_ids=ids, attention_mask=mask).logits
 
 
 class _Whole(nn.Module):
@@ -102,31 +114,45 @@ def bm25s(texts: list[str], k: int) -> Callable[[str], np.ndarray]:
 
 
 def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
-    """The whole model by torch's exporter, and its int8 form by ONNX Runtime's dynamic quantisation with per-channel
-    weights: what sentence-transformers' and FlashRank's ONNX files hold."""
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
+    """The whole model by torch's exporter, and its int8 form by ONNX Runtime's dynamic quantisation: what
+    sentence-transformers' and FlashRank's ONNX files hold."""
     real, small = folder / "whole.onnx", folder / "whole-int8.onnx"
     if small.exists():
         return real, small
     example = _pad_pairs(cascade, [("when was it built?", t) for t in ("It was completed in 1889.", "Nobody knows.")])
-    sizes = {0: torch.export.Dim("batch", max=1 << 16), 1: torch.export.Dim("length", min=4, max=cascade.max_length)}
-    names = ["ids", "mask", "second"]
+    inputs = dict(zip(("ids", "mask", "second"), example, strict=True))
+    write_onnx(_Whole(cascade).eval(), inputs, real, cascade.max_length)
+    quantise(real, small)
+    return real, small
+
+
+def write_onnx(module: nn.Module, inputs: Mapping[str, torch.Tensor], path: Path, longest: int) -> None:
+    """The module's graph from inputs (batch, length), of any batch and up to so many tokens, to `logits`."""
+    import onnx
+
+    sizes = {0: torch.export.Dim("batch", max=1 << 16), 1: torch.export.Dim("length", min=4, max=longest)}
     torch.onnx.export(
-        _Whole(cascade).eval(),
-        example,
-        str(real),
+        module,
+        tuple(inputs.values()),
+        str(path),
         dynamo=True,
-        dynamic_shapes=dict.fromkeys(names, sizes),
-        input_names=names,
+        dynamic_shapes=[sizes] * len(inputs),
+        input_names=list(inputs),
         output_names=["logits"],
         external_data=False,
         verbose=False,
     )
-    model = onnx.load(real)
+    model = onnx.load(path)
     del model.graph.value_info[:]  # the exporter notes shapes that the quantiser then finds to be others
-    onnx.save(model, real)
+    onnx.save(model, path)
+
+
+def quantise(real: Path, small: Path) -> None:
+    """By ONNX Runtime's dynamic quantisation with per-channel weights."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    model = onnx.load(real)
     matrices = {i.name for i in model.graph.initializer if len(i.dims) == 2 and min(i.dims) > 1}
     others = [n.name for n in model.graph.node if n.op_type == "MatMul" and not matrices & set(n.input)]
     quantize_dynamic(
@@ -137,7 +163,6 @@ def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
         nodes_to_exclude=others,
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
-    return real, small
 
 
 def optimised(cascade: CascadeRanker, real: Path) -> Path:
@@ -207,7 +232,8 @@ def openvino(cascade: CascadeRanker, path: Path, *, streams: int, batch: int = 8
             out[rows] = request.get_output_tensor(0).data
 
         queue.set_callback(store)
-        for rows in _plan_batches(pairs, batch, ordered=True):
+        size = min(batch, math.ceil(len(pairs) / streams))  # of few pairs each stream gets its share
+        for rows in _plan_batches(pairs, size, ordered=True):
             inputs = _pad_pairs(cascade, [pairs[r] for r in rows])
             queue.start_async([g.numpy() for g in inputs], rows)
         queue.wait_all()

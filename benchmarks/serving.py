@@ -1,17 +1,19 @@
 """`as2 serve` against the servers that one would write or install, over the same weights and under the same load.
 
     python benchmarks/serving.py                  some minutes on two idle cores; writes docs/performance.md
-    python benchmarks/serving.py --infinity PATH  infinity too; PATH is the `infinity_emb` command of its environment
+    python benchmarks/serving.py --infinity PATH  infinity too; PATH is the `infinity_emb` command of its environment,
+                                                  which has its extras torch, optimum and server
     python benchmarks/serving.py --memory         the memory of each alone, before and after some of the load
     python benchmarks/serving.py --minutes 10     the memory of `as2 serve` alone, each minute of a load that goes on
     python benchmarks/serving.py --tiny           a minute, to see that it runs; writes nothing
 
 Every client is a thread with a connection of its own that sends its next request as soon as it has the answer to the
 one before. A request is a question of `starter-test` with the first sentences of the starter corpus from a place of its
-own. All servers run at once, and one at a time gets the load, in turns: the medians over the rounds are told. The peer
-is a FastAPI route around sentence-transformers' CrossEncoder, which takes one request after another as its own
-documentation shows; the cascade is exported for it as `as2 versions export` does. infinity does not load that export,
-so it serves the encoder with an untrained head of BERT's, which costs it the same.
+own. All servers run at once, and one at a time gets the load, in turns: the medians over the rounds are told. The peers
+are FastAPI routes that take one request after another: around sentence-transformers' CrossEncoder as its own
+documentation shows, for which the cascade is exported as `as2 versions export` does; and, where the packages openvino
+and nncf are installed, around OpenVINO over the whole model in int8. infinity does not load that export, so it serves
+the encoder with an untrained head of BERT's, which costs it the same: by torch, and by ONNX Runtime in int8.
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
-from _peers import cross_encoder
+from _peers import Logits, compress, cross_encoder, export, has, quantise, write_onnx
 from _served import AS2, PATIENCE, ROOT, free_port
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -45,26 +48,10 @@ from as2core.rankers.catalog import get
 
 PAGE = ROOT / "docs" / "performance.md"
 OURS, WHOLE = "`as2 serve`, cascade at .3", "`as2 serve`, whole model"
-PEER, INFINITY = "FastAPI around CrossEncoder", "infinity"
+PEER, OPENVINO = "FastAPI around CrossEncoder", "FastAPI around OpenVINO, int8"
+INFINITY, INFINITY_INT8 = "infinity", "infinity, ONNX Runtime, int8"
 BESIDE, LONG = "2 beside long ones", 3_000  # documents of the long request
-LOOP = """
-import sys
-import uvicorn
-from fastapi import FastAPI
-from sentence_transformers import CrossEncoder
-app, model = FastAPI(), CrossEncoder(sys.argv[1], device="cpu", max_length=int(sys.argv[2]), trust_remote_code=True)
-
-@app.get("/health")
-def health():
-    return {}
-
-@app.post("/rerank")
-async def rerank(body: dict):
-    found = model.rank(body["query"], body["documents"], show_progress_bar=False)
-    return {"results": [{"index": r["corpus_id"], "relevance_score": float(r["score"])} for r in found]}
-
-uvicorn.run(app, port=int(sys.argv[3]), log_level="warning")
-"""
+LOOP_SERVER = ROOT / "benchmarks" / "_loop_server.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,33 +132,44 @@ def list_servers(folder: Path, infinity: str | None) -> list[tuple[str, Callable
     assert isinstance(cascade, CascadeRanker)
     cross_encoder(cascade, folder / "exported")
     exported, longest = str(folder / "exported"), str(cascade.max_length)
+    loop = [sys.executable, str(LOOP_SERVER)]
     servers = [
         (OURS, lambda port: [*AS2, "serve", "--ranker", "cascade", "--port", str(port)], "/v1/rerank"),
         (WHOLE, lambda port: [*AS2, "serve", "--ranker", "cascade:drop_ratio=0", "--port", str(port)], "/v1/rerank"),
-        (PEER, lambda port: [sys.executable, "-c", LOOP, exported, longest, str(port)], "/rerank"),
+        (PEER, lambda port: [*loop, "cross-encoder", exported, longest, str(port)], "/rerank"),
     ]
+    if has("openvino") and has("nncf"):
+        whole, _ = export(cascade, folder)
+        compressed = str(compress(whole))
+        servers.append((OPENVINO, lambda port: [*loop, "openvino", compressed, longest, str(port)], "/rerank"))
     if infinity:
         write_classifier(cascade, folder / "plain")
-        options = [
-            "v2",
-            "--model-id",
-            str(folder / "plain"),
-            "--engine",
-            "torch",
-            "--device",
-            "cpu",
-            "--no-model-warmup",
-            "--port",
-        ]
-        servers.append((INFINITY, lambda port: [infinity, *options, str(port)], "/rerank"))
+        for name, engine in ((INFINITY, "torch"), (INFINITY_INT8, "optimum")):
+            # from within the folder: its ONNX files are looked for by paths that hold no folder
+            start_there = ["env", "-C", str(folder / "plain"), f"HF_HOME={folder / 'hub'}", infinity, "v2"]
+            options = ["--model-id", ".", "--engine", engine, "--device", "cpu", "--no-model-warmup", "--port"]
+            command = [*start_there, *options]
+            servers.append((name, partial(_with_port, command), "/rerank"))
     return servers
 
 
+def _with_port(command: list[str], port: int) -> list[str]:
+    return [*command, str(port)]
+
+
 def write_classifier(cascade: CascadeRanker, folder: Path) -> None:
-    """The encoder as Hugging Face's own classifier of pairs."""
+    """The encoder as Hugging Face's own classifier of pairs, and in ONNX Runtime's int8, which infinity takes on a CPU
+    where it is there."""
     source = locate_weights(cascade.backbone.name)
-    AutoModelForSequenceClassification.from_pretrained(source, num_labels=1).save_pretrained(folder)
+    classifier = AutoModelForSequenceClassification.from_pretrained(source, num_labels=1)
+    classifier.save_pretrained(folder)
     AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+    real, small = folder / "model.onnx", folder / "model_quantized.onnx"
+    pairs = cascade.backbone.encode(["when was it built?"] * 2, ["It was completed in 1889.", "Nobody knows."])
+    ids, mask, _ = cascade.backbone.pad(pairs, [0, 1])
+    write_onnx(Logits(classifier).eval(), {"input_ids": ids, "attention_mask": mask.long()}, real, cascade.max_length)
+    quantise(real, small)
+    real.unlink()
 
 
 # --- the load --------------------------------------------------------------------------------------------------------
