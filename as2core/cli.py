@@ -39,6 +39,7 @@ from as2core.lookup import (
 )
 from as2core.terminal import (
     echo,
+    empty_output,
     ignore_closed_pipe,
     open_outputs,
     print_json,
@@ -72,7 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code and never raises."""
     open_outputs()
     _configure_logging()
-    return _run(argv)
+    try:
+        return _run(argv)
+    finally:
+        empty_output()
 
 
 def _run(argv: Sequence[str] | None) -> int:

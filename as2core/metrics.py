@@ -8,6 +8,7 @@ of a set that has them (`Candidate.relevance`); the other measures only correct 
 the same scores give the same figures in trec_eval.
 """
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -170,6 +171,7 @@ def measure_orders(correct: np.ndarray, names: Sequence[str] = MEASURES) -> dict
 def _parse_measure(name: str) -> "Measure":
     import ir_measures
 
+    ir_measures.util._ast_to_value = ast.literal_eval  # its own asks for classes that Python 3.14 has no more
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()

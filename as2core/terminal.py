@@ -53,7 +53,19 @@ def ignore_closed_pipe(stream: TextIO | None = None) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+        _lead_nowhere(stream or sys.stdout)
+
+
+def empty_output() -> None:
+    """Nothing is left for Python to write when it ends, which gives the exit code 120 where that fails."""
+    try:
+        sys.stdout.flush()
+    except OSError:  # reported before, or nobody's loss
+        _lead_nowhere(sys.stdout)
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_note(text: str) -> None:

@@ -1,9 +1,12 @@
 """Measures by hand and by brute force, intervals and tests against theory."""
 
+import ast
 import itertools
 import math
 import statistics
+from types import SimpleNamespace
 
+import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -142,6 +145,13 @@ def test_scores_that_do_not_fit_are_refused(scores):
 def test_an_unknown_measure_is_refused_by_name(name):
     with pytest.raises(BadSetting, match=f"no measure '{name}'"):
         measure_mean([question("q", 0, 1)], {"q": np.zeros(2)}, [name])
+
+
+def test_measures_are_read_without_the_classes_that_python_3_14_has_no_more(monkeypatch):
+    rest = {k: v for k, v in vars(ast).items() if k not in ("Num", "Str", "NameConstant")}
+    monkeypatch.setattr(ir_measures.util, "ast", SimpleNamespace(**rest))
+    values = measure_mean([question("q", 1, 0)], {"q": np.zeros(2)}, ["P@2", "RR(judged_only=True)"])
+    assert values == {"P@2": 0.5, "RR(judged_only=True)": 1.0}
 
 
 def test_any_measure_of_ir_measures_can_be_asked_for():
