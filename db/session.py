@@ -30,6 +30,7 @@ UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
 SQLITE_DAMAGE = ("not a database", "malformed", "no such table")  # in what it says
+MIGRATION_LOCK = 7263  # of PostgreSQL; who opens the database waits for it
 MIN_FREE_BYTES = 100_000  # SQLite's shared memory takes 32 kB
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -74,7 +75,7 @@ class Database:
         refers to it: foreign keys are off, which cannot be switched once it has begun."""
         if not self.sqlite:
             with self.engine.begin() as connection:
-                connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
                 yield connection
             return
         eager = f"busy_timeout={RETRY_MS}"

@@ -546,11 +546,12 @@ def test_root_restores_nobody_elses_home(wb, settings, tmp_path, monkeypatch):
         backup.check_restore(settings, tmp_path / "monday.tar")
 
 
-def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path):
+def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path, monkeypatch):
     database = Database("postgresql+psycopg://ada:secret@db:5433/as2?sslmode=require")
     with pytest.raises(BadSetting) as error:
         back_up(replace(wb, database=database), tmp_path / "x.tar")
     assert 'pg_dump --format=custom --file=as2.dump "postgresql://ada@db:5433/as2?sslmode=require"' in str(error.value)
+    monkeypatch.setattr(backup, "open_database", lambda _: Database(settings.database))  # one with rows
     elsewhere = settings.model_copy(update={"database_url": "postgresql+psycopg://u:p@h/n"})
     with pytest.raises(BadSetting, match="pg_restore"):
         restore(elsewhere, tmp_path / "x.tar")
