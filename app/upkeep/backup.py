@@ -132,9 +132,9 @@ def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
 
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
-    `as2.db.before-restore`, or that with a number. One on PostgreSQL has to be empty, and is filled. Nothing is changed unless the backup is whole, fits this program
-    and has room on the disk. Versions that the backup does not know stay in their folder, as do jobs, and no job's
-    number is given again.
+    `as2.db.before-restore`, or that with a number. One on PostgreSQL has to be empty, and is filled. Nothing
+    is changed unless the backup is whole, fits this program and has room on the disk. Versions that the backup does not
+    know stay in their folder, as do jobs, and no job's number is given again.
 
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database with rows or while a job runs,
     NoBackup, or IndexUnavailable where the index server does not answer.
