@@ -45,6 +45,7 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+UNPACKED = ".restore-"  # how the name of a folder begins into which a backup is unpacked
 AS_OWNER = "run this as the owner of the folder"
 REFUSAL = (
     "the database on PostgreSQL is not empty: to move a home there, make a new one (`createdb`) and name it in "
@@ -142,8 +143,10 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     database = _find_replaceable(settings)
     try:
         prepare_home(settings)
+        for left in settings.home.glob(f"{UNPACKED}*"):  # of a restore that was killed
+            shutil.rmtree(left)
         with (
-            tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.home) as folder,
+            tempfile.TemporaryDirectory(prefix=UNPACKED, dir=settings.home) as folder,
             closing(open_indexes(settings)) as indexes,
         ):
             view = _unpack(Path(file), Path(folder), on_progress)

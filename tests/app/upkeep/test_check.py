@@ -193,3 +193,16 @@ def test_a_job_whose_worker_was_killed_is_named(wb, towers):
     with wb.write() as s:
         jobs.claim_next(s, {"score": 10}, f"{host}:999999999:{born}", wb.clock())
     assert find_problems(wb)["jobs"].problem == f"job {job.id} (score) was running, and its worker is gone"
+
+
+def test_what_a_killed_restore_left_is_found(wb, clock):
+    folder = wb.settings.home / ".restore-x"
+    folder.mkdir()
+    os.utime(folder, times=(clock().timestamp(),) * 2)
+    assert "restore" not in find_problems(wb)
+    clock.advance(hours=2)
+    finding = find_problems(wb)["restore"]
+    assert (
+        finding.problem == f"{folder} is of a restore that was interrupted"
+        and "restore the backup again" in finding.remedy
+    )
