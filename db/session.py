@@ -228,13 +228,18 @@ def _translate_errors(database: Database) -> Iterator[None]:
         raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
 
 
+def _describe_place(database: Database) -> str:
+    """The server's address, or the path of SQLite's file: in an address, blanks and accents would be escaped."""
+    file = database.url.database if database.sqlite else None
+    return file or database.url.render_as_string(hide_password=True)
+
+
 def _to_unreachable(reason: str, database: Database) -> DatabaseUnreachable:
-    where = database.url.render_as_string(hide_password=True)
-    return DatabaseUnreachable(f"cannot reach the database {where}: {reason}")
+    return DatabaseUnreachable(f"cannot reach the database {_describe_place(database)}: {reason}")
 
 
 def _to_error(reason: str, database: Database) -> DbError:
-    where = database.url.render_as_string(hide_password=True)
+    where = _describe_place(database)
     if reason.startswith(UNCLEAR) and _is_disk_full(database):
         reason = "disk is full"
     remedies: dict[str, Callable[[], DbError]] = {
