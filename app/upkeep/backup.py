@@ -312,10 +312,10 @@ def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | No
     now = datetime.now(UTC)
     with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database:
         names = keep_out(database, blocked or [], now)
-        kept = "an empty database on PostgreSQL is filled"
+        remark = "an empty database on PostgreSQL is filled"
         if blocked is not None:
-            kept = "the database before, with its audit log, is kept beside"
-        detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; {kept}"
+            remark = "the database before, with its audit log, is kept beside"
+        detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; {remark}"
         stay = f"; still blocked: {', '.join(names)}" if names else ""
         with database.write() as s:
             for corpus in corpora.list_corpora(s):  # an index that a running app has made anew meanwhile is empty
