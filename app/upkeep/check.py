@@ -100,8 +100,8 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
 
 def _check_folders(wb: Workbench) -> Iterator[Finding]:
     """Directories of no version: left by an import that was killed, or of a version that came after the backup that was
-    restored, or before a database that was lost; and what a killed restore left. Not those that may still be
-    written."""
+    restored, or before a database that was lost; not those that may still be written.
+    And what a killed restore left."""
     in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
     imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
@@ -111,10 +111,9 @@ def _check_folders(wb: Workbench) -> Iterator[Finding]:
             if not find_problem(folder):
                 remedy = f"to keep it, `as2 versions import '{folder}'`, which makes a copy; then delete the folder"
             yield Finding("versions", f"{folder} belongs to no version in the database", remedy)
-    for folder in sorted(wb.settings.home.glob(f"{UNPACKED}*")):
-        if folder.stat().st_mtime < before:
-            remedy = "restore the backup again, or delete the folder"
-            yield Finding("restore", f"{folder} is of a restore that was interrupted", remedy)
+    for folder in wb.settings.home.glob(f"{UNPACKED}*"):
+        remedy = "if none runs, restore the backup again, as files may be replaced and the database not; or delete this"
+        yield Finding("restore", f"{folder} is of a restore that runs or was killed", remedy)
 
 
 def _find_damage(folder: Path) -> str:

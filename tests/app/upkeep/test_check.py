@@ -195,14 +195,9 @@ def test_a_job_whose_worker_was_killed_is_named(wb, towers):
     assert find_problems(wb)["jobs"].problem == f"job {job.id} (score) was running, and its worker is gone"
 
 
-def test_what_a_killed_restore_left_is_found(wb, clock):
+def test_what_a_killed_restore_left_is_found(wb):
     folder = wb.settings.home / ".restore-x"
     folder.mkdir()
-    os.utime(folder, times=(clock().timestamp(),) * 2)
-    assert "restore" not in find_problems(wb)
-    clock.advance(hours=2)
     finding = find_problems(wb)["restore"]
-    assert (
-        finding.problem == f"{folder} is of a restore that was interrupted"
-        and "restore the backup again" in finding.remedy
-    )
+    assert finding.problem == f"{folder} is of a restore that runs or was killed"
+    assert "restore the backup again" in finding.remedy
