@@ -33,16 +33,17 @@ def copy_rows(
         lock(s, MIGRATION_LOCK)
         if not is_empty(s):
             raise DbError("the database is not empty")
-        try:
-            driver: Any = s.connection().connection.driver_connection
-            with driver.cursor() as cursor:
-                cursor.execute("SET LOCAL TIME ZONE 'UTC'")
-                for number, table in enumerate(tables, 1):
+        driver: Any = s.connection().connection.driver_connection
+        with driver.cursor() as cursor:
+            cursor.execute("SET LOCAL TIME ZONE 'UTC'")
+            for number, table in enumerate(tables, 1):
+                try:
                     _copy_table(file, cursor, table)
-                    if on_progress:
-                        on_progress(Progress(number, len(tables), table.name))
-        except target.engine.dialect.loaded_dbapi.Error as e:
-            raise DbError(f"the database refused: {str(e).strip().splitlines()[0]}") from e
+                except target.engine.dialect.loaded_dbapi.Error as e:
+                    reason = str(e).strip().splitlines()[0]
+                    raise DbError(f"PostgreSQL refused a row of {table.name}, so nothing was copied: {reason}") from e
+                if on_progress:
+                    on_progress(Progress(number, len(tables), table.name))
         before_commit()
     target.analyze()
 

@@ -19,6 +19,7 @@ from app.versions import registry
 from app.workbench import audit_log
 from app.workbench.settings import Settings
 from as2core.errors import BadSetting
+from db.errors import DbError
 from db.models import Base
 from db.session import Database, open_database
 from db.transfer import copy_rows, is_empty
@@ -96,5 +97,9 @@ def test_a_move_that_fails_leaves_the_database_empty(wb, towers, server):
     with closing(open_database(server.database)) as database:
         with pytest.raises(OSError, match="No space"):
             copy_rows(wb.settings.database_file, database, fail)
+        with wb.write() as s:
+            s.execute(text("UPDATE document SET text = text || char(0)"))  # which only SQLite takes
+        with pytest.raises(DbError, match=r"refused a row of document, so nothing was copied: .*NUL"):
+            copy_rows(wb.settings.database_file, database, lambda: None)
         with database.read() as s:
             assert is_empty(s)
