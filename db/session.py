@@ -30,6 +30,7 @@ UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
 SQLITE_DAMAGE = ("not a database", "malformed", "no such table")  # in what it says
+MIGRATION_LOCK = 7263  # of PostgreSQL; who opens the database waits for it
 MIN_FREE_BYTES = 100_000  # SQLite's shared memory takes 32 kB
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -74,7 +75,7 @@ class Database:
         refers to it: foreign keys are off, which cannot be switched once it has begun."""
         if not self.sqlite:
             with self.engine.begin() as connection:
-                connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
                 yield connection
             return
         eager = f"busy_timeout={RETRY_MS}"
@@ -227,13 +228,18 @@ def _translate_errors(database: Database) -> Iterator[None]:
         raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
 
 
+def _describe_place(database: Database) -> str:
+    """The server's address, or the path of SQLite's file: in an address, blanks and accents would be escaped."""
+    file = database.url.database if database.sqlite else None
+    return file or database.url.render_as_string(hide_password=True)
+
+
 def _to_unreachable(reason: str, database: Database) -> DatabaseUnreachable:
-    where = database.url.render_as_string(hide_password=True)
-    return DatabaseUnreachable(f"cannot reach the database {where}: {reason}")
+    return DatabaseUnreachable(f"cannot reach the database {_describe_place(database)}: {reason}")
 
 
 def _to_error(reason: str, database: Database) -> DbError:
-    where = database.url.render_as_string(hide_password=True)
+    where = _describe_place(database)
     if reason.startswith(UNCLEAR) and _is_disk_full(database):
         reason = "disk is full"
     remedies: dict[str, Callable[[], DbError]] = {

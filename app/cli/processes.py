@@ -101,6 +101,7 @@ def worker() -> None:
     from app.workbench.settings import get_settings
 
     logging.getLogger().setLevel(logging.INFO)
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it lists its plugins
     process.run(bootstrap.open(get_settings()))
     raise KeyboardInterrupt  # it ends only on a signal: report it as every command does
 

@@ -58,7 +58,8 @@ def restore(
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Put the home back as it was in a backup. The present database is kept beside it."""
+    """Put the home back as it was in a backup, or into an empty PostgreSQL database. A present SQLite database is kept
+    beside it."""
     from app.upkeep.backup import check_restore
     from app.upkeep.backup import restore as restore_home
     from app.workbench.settings import get_settings
@@ -67,6 +68,8 @@ def restore(
     check_restore(settings, file)
     if not yes and settings.home.exists():
         question = f"Replace the database of {settings.home} by the backup's?"
+        if settings.database_file is None:
+            question = f"Fill the empty database on PostgreSQL, and put the backup's files into {settings.home}?"
         ask_to_confirm(question, "nothing was restored (--yes does not ask)")
     with show_progress("restore") as on_progress:
         view = restore_home(settings, file, on_progress)

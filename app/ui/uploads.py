@@ -5,7 +5,8 @@ memory, and bounds each file alone. `offer_upload` draws every uploader here; `U
 session without one, and what exceeds the limits of a session or of the server.
 """
 
-from collections.abc import Callable
+import string
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +23,36 @@ MAX_SESSION_BYTES = 1_000_000_000
 MAX_SERVER_BYTES = 4_000_000_000
 TOO_MUCH = "These files are more than this app takes at once. Add some of them, then the others."
 NOT_OFFERED = "This session may not upload files. Log in, or reload the page."
+LOST_MESSAGE = (
+    "The server was restarted while this page was open, and the files chosen here are gone. Choose them again."
+)
+_LOST_FILES, _SUFFIX = "_as2_lost_files", "_as2_upload_suffix"  # of a session
 
 _sessions: set[str] = set()  # which have been offered an upload
 
 
-def offer_upload(label: str, *, is_allowed: bool = True, **settings: Any) -> Any:
-    """As `st.file_uploader`, which takes no files unless `is_allowed`."""
+def offer_upload(label: str, *, key: str, is_allowed: bool = True, **settings: Any) -> Any:
+    """As `st.file_uploader`, which takes no files unless `is_allowed`. A number at the end of `key` makes an uploader
+    anew. Where a server that was restarted has lost its files, it is emptied, and says so until others are chosen."""
     if is_allowed and (context := get_script_run_ctx()) is not None:
         allow_session(context.session_id)
-    return st.file_uploader(label, disabled=not is_allowed, **settings)
+    stem, lost_files = key.rstrip(string.digits), st.session_state.get(_LOST_FILES, frozenset())
+    place = st.container() if any(k.startswith(stem) for k in lost_files) else None
+    files = st.file_uploader(label, disabled=not is_allowed, key=key + st.session_state.get(_SUFFIX, ""), **settings)
+    if files:
+        st.session_state[_LOST_FILES] = frozenset(k for k in lost_files if not k.startswith(stem))
+    elif place is not None:
+        place.warning(LOST_MESSAGE, icon=":material/sync_problem:")
+    return files
+
+
+def note_lost_files(widget_ids: Iterable[str]) -> None:
+    """In the first run of a session: the browser shows files in these uploaders, which another server had. Their names
+    differ from now on, since the browser keeps what it shows for a name."""
+    context, keys = get_script_run_ctx(), frozenset(i.split("-", 2)[-1] for i in widget_ids)  # $$ID-hash-key
+    if keys and context is not None:
+        st.session_state[_LOST_FILES] = keys
+        st.session_state[_SUFFIX] = f"_{context.session_id}"
 
 
 def allow_session(session_id: str) -> None:

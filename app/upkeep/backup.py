@@ -3,7 +3,8 @@ keys of: without the gates of promotions or the keys of `as2 serve`, a restored 
 
 It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
 and graphs are derived and not in it, nor are the checkpoints of a training, which are far larger than all else. Only
-SQLite's database is; PostgreSQL has pg_dump.
+SQLite's database is; PostgreSQL has pg_dump. Where the settings name an empty PostgreSQL database, a backup goes into
+that: so a home moves there.
 """
 
 import io
@@ -12,7 +13,7 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora
 from db.session import open_database
+from db.transfer import copy_rows, is_empty
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
@@ -43,7 +45,13 @@ FOLDERS = ("versions", JOBS, "gates", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+UNPACKED = ".restore-"  # how the name of a folder begins into which a backup is unpacked
 AS_OWNER = "run this as the owner of the folder"
+REFUSAL = (
+    "the database on PostgreSQL is not empty: to move a home there, make a new one (`createdb`) and name it in "
+    "AS2_DATABASE_URL; to go back to a dump of it, use pg_restore, and put the copy of the home in place of the "
+    "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
+)
 
 
 class NoBackup(As2Error):
@@ -125,30 +133,31 @@ def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
 
 def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
     """Put a home back as it was when the backup was written; the present database is kept beside it as
-    `as2.db.before-restore`, or that with a number. Nothing is changed unless the backup is whole, fits this program
-    and has room on the disk. Versions that the backup does not know stay in their folder, as do jobs, and no job's
-    number is given again.
+    `as2.db.before-restore`, or that with a number. One on PostgreSQL has to be empty, and is filled. Nothing
+    is changed unless the backup is whole, fits this program and has room on the disk. Versions that the backup does not
+    know stay in their folder, as do jobs, and no job's number is given again.
 
-    Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup, or
-    IndexUnavailable where the index server does not answer.
+    Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database with rows or while a job runs,
+    NoBackup, or IndexUnavailable where the index server does not answer.
     """
     database = _find_replaceable(settings)
     try:
         prepare_home(settings)
+        for left in settings.home.glob(f"{UNPACKED}*"):  # of a restore that was killed
+            shutil.rmtree(left)
         with (
-            tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.home) as folder,
+            tempfile.TemporaryDirectory(prefix=UNPACKED, dir=settings.home) as folder,
             closing(open_indexes(settings)) as indexes,
         ):
             view = _unpack(Path(file), Path(folder), on_progress)
             copy = Path(folder) / DATABASE
             _check_database(copy, file)
-            corpus_ids = _list_corpora(database) | _list_corpora(copy)
+            corpus_ids = _list_corpora(copy) | (_list_corpora(database) if database else set())
             former = [i for i in sorted(corpus_ids) if indexes.exists(i)]  # a server that is down ends it here
-            _check_room(database, copy)
 
             def finish_copy() -> None:
                 raise_job_counter(settings, copy)
-                _finish_copy(copy, view, list_blocked(database))
+                _finish_copy(copy, view, list_blocked(database) if database else None)
 
             def replace_folders() -> None:
                 for corpus_id in former:  # of other documents; built anew by the next question
@@ -157,22 +166,26 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
                 empty_unfinished(settings, copy)
                 _replace_folders(settings, Path(folder))
 
-            put_in_place(database, copy, finish_copy, replace_folders)
+            if database is None:
+                finish_copy()
+                _fill_server(settings, copy, replace_folders, on_progress)
+            else:
+                _check_room(database, copy)
+                put_in_place(database, copy, finish_copy, replace_folders)
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
     return view
 
 
-def _find_replaceable(settings: Settings) -> Path:
-    """The database, if a restore may replace it now. Raises BadSetting, NoBackup for a home of somebody else."""
-    database = settings.database_file
-    if database is None:
-        raise BadSetting(
-            "the database is on PostgreSQL: restore it with pg_restore, and put the copy of the home in place of the "
-            "present one, without the folder index: a job takes what it meets in its folder below jobs for its own"
-        )
+def _find_replaceable(settings: Settings) -> Path | None:
+    """The database, if a restore may replace it now; None for an empty one on PostgreSQL. Raises BadSetting, NoBackup
+    for a home of somebody else."""
+    if (database := settings.database_file) is None:
+        _check_server(settings)
     if owner := name_other_owner(settings.home):
         raise NoBackup(f"{settings.home} belongs to {owner}, who could not read what root restores: {AS_OWNER}")
+    if database is None:
+        return None
     try:
         has_worker = settings.home.is_dir() and is_running(settings)
     except sqlite3.Error as e:  # its lock is a file of the home
@@ -180,6 +193,21 @@ def _find_replaceable(settings: Settings) -> Path:
     if has_worker and _has_running_job(database):
         raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
     return database
+
+
+def _check_server(settings: Settings) -> None:
+    """Raises BadSetting where the database on PostgreSQL has rows."""
+    with translate_errors(), closing(open_database(settings.database)) as server, server.read() as s:
+        if not is_empty(s):
+            raise BadSetting(REFUSAL)
+
+
+def _fill_server(
+    settings: Settings, copy: Path, replace_folders: Callable[[], None], on_progress: OnProgress | None
+) -> None:
+    """All or nothing, as the folders are replaced before it is committed."""
+    with translate_errors(), closing(open_database(settings.database)) as server:
+        copy_rows(copy, server, replace_folders, on_progress)
 
 
 def _list_corpora(database: Path) -> set[int]:
@@ -278,13 +306,16 @@ def _check_database(file: Path, backup: Path) -> None:
         open_database(to_sqlite_url(file)).close()
 
 
-def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | None]]) -> None:
+def _finish_copy(copy: Path, view: BackupView, blocked: list[tuple[str, str | None]] | None) -> None:
     """Keep out who is out, have the indexes built anew, and record the restore in the audit log that is put back: what
-    came after the backup is missing there."""
+    came after the backup is missing there. `blocked` is None where no database is replaced."""
     now = datetime.now(UTC)
     with translate_errors(), closing(open_database(to_sqlite_url(copy))) as database:
-        names = keep_out(database, blocked, now)
-        detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; the database before, with its audit log, is kept beside"
+        names = keep_out(database, blocked or [], now)
+        remark = "an empty database on PostgreSQL is filled"
+        if blocked is not None:
+            remark = "the database before, with its audit log, is kept beside"
+        detail = f"written {view.created:%Y-%m-%d %H:%M} UTC; {remark}"
         stay = f"; still blocked: {', '.join(names)}" if names else ""
         with database.write() as s:
             for corpus in corpora.list_corpora(s):  # an index that a running app has made anew meanwhile is empty

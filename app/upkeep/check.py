@@ -11,6 +11,7 @@ from app.corpora import corpora
 from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
 from app.jobs.process import KILLED, is_running, may_start, read_failure
+from app.upkeep.backup import UNPACKED
 from app.versions import registry
 from app.versions.directory import find_problem
 from app.versions.management import is_shipped
@@ -99,7 +100,8 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
 
 def _check_folders(wb: Workbench) -> Iterator[Finding]:
     """Directories of no version: left by an import that was killed, or of a version that came after the backup that was
-    restored, or before a database that was lost. Not those that may still be written."""
+    restored, or before a database that was lost; not those that may still be written.
+    And what a killed restore left."""
     in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
     imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
@@ -109,6 +111,9 @@ def _check_folders(wb: Workbench) -> Iterator[Finding]:
             if not find_problem(folder):
                 remedy = f"to keep it, `as2 versions import '{folder}'`, which makes a copy; then delete the folder"
             yield Finding("versions", f"{folder} belongs to no version in the database", remedy)
+    for folder in wb.settings.home.glob(f"{UNPACKED}*"):
+        remedy = "if none runs, restore the backup again, as files may be replaced and the database not; or delete this"
+        yield Finding("restore", f"{folder} is of a restore that runs or was killed", remedy)
 
 
 def _find_damage(folder: Path) -> str:

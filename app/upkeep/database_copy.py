@@ -31,17 +31,26 @@ def write_copy(source: Path, target: Path, on_progress: OnProgress | None = None
 
 
 def _keep_database(database: Path) -> bool:
-    """Copy the present one beside itself, as a whole or not at all. False, and no copy, where it is damaged."""
+    """Copy the present one beside itself: its name is there once it is whole, also where this process is killed. False,
+    and no copy, where it is damaged."""
     copy = _find_free(database)
+    part = copy.with_name(f".{copy.name}.part")
     try:
-        write_copy(database, copy)
+        _remove(part)  # of a restore that was killed
+        write_copy(database, part)
+        part.replace(copy)
     except (OSError, sqlite3.Error) as e:
-        for suffix in SUFFIXES:
-            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+        _remove(part)
         if _is_damage(e):
             return False
         raise
     return True
+
+
+def _remove(file: Path) -> None:
+    """A database with what SQLite has beside it, as far as it is there."""
+    for suffix in SUFFIXES:
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
 
 
 def _is_damage(error: Exception) -> bool:

@@ -31,7 +31,7 @@ def add_row(session: Session, row: Row) -> Row:
 
 def lock(session: Session, number: int) -> None:
     """Until this transaction ends, every other that asks for this lock waits. On SQLite it is the only writer anyway.
-    The lock of migrations in db/session.py is 7263; each repository has a number of its own."""
+    That of migrations is `MIGRATION_LOCK`; each repository has a number of its own."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock({number})"))
 

@@ -184,9 +184,10 @@ def test_a_file_that_is_no_database_is_named(tmp_path):
 
 
 def test_a_database_that_a_full_disk_keeps_from_opening_is_not_called_damaged(tmp_path, monkeypatch):
-    (tmp_path / "as2.db").mkdir()  # which SQLite cannot open either
-    url = f"sqlite:///{tmp_path / 'as2.db'}"
-    with pytest.raises(DbError, match="cannot open the database"):
+    file = tmp_path / "Bücher 1.db"
+    file.mkdir()  # which SQLite cannot open either
+    url = f"sqlite:///{file}"
+    with pytest.raises(DbError, match=f"cannot open the database {file}: check"):  # as it can be pasted
         open_database(url)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
     with pytest.raises(DbError, match="the disk is full: free some space"):

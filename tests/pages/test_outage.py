@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page
 from app.ui.landing.restart import RESTART_MESSAGE
+from app.ui.uploads import LOST_MESSAGE
 from app.workbench.workbench import DatabaseTrouble
 from db.errors import DatabaseUnreachable
 
@@ -79,3 +80,16 @@ def test_the_first_click_after_a_restart_of_the_server_is_said_to_be_lost(wb):
     assert RESTART_MESSAGE not in texts(fresh.run())
     fresh.button(key="label_correct").click().run()
     assert RESTART_MESSAGE not in texts(fresh) and len(stored.label_events(wb)) == 1
+
+
+def test_files_that_a_restart_of_the_server_lost_are_asked_for_again(wb):
+    at = open_page("data")
+    note = ("note.txt", b"A note about the bell.", "text/plain")
+    at.file_uploader(key="data_files_0").set_value([note]).run()
+    assert LOST_MESSAGE not in texts(at)
+    fresh = AppTest.from_file(str(MAIN), default_timeout=120).switch_page("../pages/data.py")
+    fresh._run(at._tree.get_widget_states())  # the browser names the files to a session that has none
+    assert texts(fresh).count(LOST_MESSAGE) == 1 and LOST_MESSAGE in texts(fresh.run())
+    uploader = next(u for u in fresh.file_uploader if "data_files_" in u.key)
+    assert uploader.key != "data_files_0"  # or the browser would go on showing files there
+    assert LOST_MESSAGE not in texts(uploader.set_value([note]).run()) and LOST_MESSAGE not in texts(fresh.run())

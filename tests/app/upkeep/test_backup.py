@@ -409,7 +409,7 @@ def test_a_restore_that_cannot_keep_the_present_database_changes_nothing(
     job.parent.mkdir(parents=True)
     job.touch()
     label_all(wb, asked, ann, "correct")
-    fail_to_copy(monkeypatch, sqlite3.SQLITE_FULL, into="as2.db.before-restore")
+    fail_to_copy(monkeypatch, sqlite3.SQLITE_FULL, into=".as2.db.before-restore")
     with pytest.raises(NoBackup, match="disk is full"):
         restore(settings, tmp_path / "monday.tar")
     assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
@@ -426,6 +426,22 @@ def test_a_restore_without_room_for_both_databases_changes_nothing(wb, towers, s
         restore(settings, tmp_path / "monday.tar")
     assert "later" in {c.name for c in corpora.list_corpora(wb)}
     assert not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_restore_that_was_killed_leaves_nothing_behind_the_next_one(wb, towers, settings, tmp_path, monkeypatch):
+    back_up(wb, tmp_path / "monday.tar")
+    (settings.home / ".restore-x").mkdir()
+    (settings.home / ".restore-x" / "as2.db").touch()
+    (settings.home / ".as2.db.before-restore.part").write_bytes(b"half of a copy")
+    (settings.home / ".as2.db.before-restore.part-journal").touch()
+    names = []
+    write_copy = database_copy.write_copy
+    monkeypatch.setattr(database_copy, "write_copy", lambda *a: (names.append(a[1].name), write_copy(*a)))
+    restore(settings, tmp_path / "monday.tar")
+    assert names == [".as2.db.before-restore.part"]  # so that a half copy never has the name of a whole one
+    assert not list(settings.home.glob(".*"))
+    with sqlite3.connect(settings.home / "as2.db.before-restore") as s:
+        assert s.execute("SELECT count(*) FROM corpus").fetchone() == (1,)
 
 
 def test_a_second_restore_keeps_what_the_first_one_kept(wb, towers, settings, tmp_path):
@@ -546,11 +562,12 @@ def test_root_restores_nobody_elses_home(wb, settings, tmp_path, monkeypatch):
         backup.check_restore(settings, tmp_path / "monday.tar")
 
 
-def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path):
+def test_postgresql_is_left_to_its_own_tool_with_an_address_that_it_takes(wb, settings, tmp_path, monkeypatch):
     database = Database("postgresql+psycopg://ada:secret@db:5433/as2?sslmode=require")
     with pytest.raises(BadSetting) as error:
         back_up(replace(wb, database=database), tmp_path / "x.tar")
     assert 'pg_dump --format=custom --file=as2.dump "postgresql://ada@db:5433/as2?sslmode=require"' in str(error.value)
+    monkeypatch.setattr(backup, "open_database", lambda _: Database(settings.database))  # one with rows
     elsewhere = settings.model_copy(update={"database_url": "postgresql+psycopg://u:p@h/n"})
     with pytest.raises(BadSetting, match="pg_restore"):
         restore(elsewhere, tmp_path / "x.tar")

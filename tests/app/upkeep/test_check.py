@@ -193,3 +193,11 @@ def test_a_job_whose_worker_was_killed_is_named(wb, towers):
     with wb.write() as s:
         jobs.claim_next(s, {"score": 10}, f"{host}:999999999:{born}", wb.clock())
     assert find_problems(wb)["jobs"].problem == f"job {job.id} (score) was running, and its worker is gone"
+
+
+def test_what_a_killed_restore_left_is_found(wb):
+    folder = wb.settings.home / ".restore-x"
+    folder.mkdir()
+    finding = find_problems(wb)["restore"]
+    assert finding.problem == f"{folder} is of a restore that runs or was killed"
+    assert "restore the backup again" in finding.remedy
