@@ -280,8 +280,8 @@ def _explain_rejection(c: Candidate, length: int) -> str:
         return f"the sentence “{shorten(c.text, MAX_QUOTE_CHARS, placeholder=' …')}” is not in this corpus"
     if length > 1:
         return (
-            f"document {c.id!r} has {length:,} sentences, and a label is for one of them: its id ({c.id}-0 is the first) "
-            "or, in a column “text”, its text has to be in the file"
+            f"document {c.id!r} has {length:,} sentences, and a label is for one of them: its id ({c.id}-0 is the "
+            "first) or, in a column “text”, its text has to be in the file"
         )
     return f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
 

@@ -4,8 +4,12 @@ CSV with commas, semicolons (as spreadsheets write it where the comma is the dec
 their names, in any order; others are left out. Rows may name their annotators (`as2core.data.label_rows`), as labelling
 tools write it. Written, what a spreadsheet would take for a formula has an apostrophe in front, which reading takes
 away again.
+
+A sentence is known by a digest of its text, or by its `docid` where there is such a column and each id has one text: a
+search team's ids then leave with the labels. Where the ids are those of longer documents, several sentences share one.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +25,8 @@ from as2core.types import Question
 COLUMNS = ("question", "sentence", "label", "title")  # of a written table
 REQUIRED = COLUMNS[:3]
 DELIMITERS = ",;\t"
-ALIASES = {"query text": "query"}  # a column of Quepid's
+ALIASES = {"query text": "query", "doc id": "docid", "doc_id": "docid"}  # columns of Quepid's
+COLUMN_NAMES = {**NAMES, "docid": ("docid",)}
 
 
 def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
@@ -29,15 +34,15 @@ def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
     for delimiter in DELIMITERS:
         fields = [field.strip().strip('"').strip().lower() for field in header.split(delimiter)]
         fields = [ALIASES.get(field, field) for field in fields]
-        places = {c: fields.index(name) for c in NAMES for name in reversed(NAMES[c]) if name in fields}
+        places = {c: fields.index(name) for c in COLUMN_NAMES for name in reversed(COLUMN_NAMES[c]) if name in fields}
         if all(c in places for c in REQUIRED):
             return delimiter, places
     return None
 
 
 def stream(file: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of their first row. Their ids and the sentences' are digests of the texts. Raises
-    UnreadableFile without the three columns."""
+    """Questions in the order of their first row. Their ids are digests of the texts. Raises UnreadableFile without
+    the three columns."""
     _, header = next(source.stream_lines(file, Report(file)), (0, ""))
     columns = find_columns(header)
     if columns is None:
@@ -46,11 +51,20 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
     next(rows, None)
-    parsed = source.parse_each(rows, partial(_parse, report, places), report)
-    yield from source.group_rows(join_rows(parsed, report), report)
+    names: dict[str, set[str]] = defaultdict(set)  # digest of a sentence -> its ids in the file
+    parsed = source.parse_each(rows, partial(_parse, report, places, names), report)
+    yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], names), report)
 
 
-def _parse(report: Report, places: Mapping[str, int], row: Sequence[str]) -> Row:
+def _name_by_docid(rows: Sequence[tuple[int, Row]], names: Mapping[str, set[str]]) -> Iterator[tuple[int, Row]]:
+    shares = Counter(docid for docids in names.values() for docid in docids)
+    for number, (qid, question, candidate) in rows:
+        docid = next(iter(names.get(candidate.id, ())), "")
+        is_own = shares[docid] == 1 and len(names[candidate.id]) == 1
+        yield number, (qid, question, replace(candidate, id=docid) if is_own else candidate)
+
+
+def _parse(report: Report, places: Mapping[str, int], names: Mapping[str, set[str]], row: Sequence[str]) -> Row:
     if len(row) <= (last := max(places[c] for c in REQUIRED)):
         raise ValueError(f"{len(row)} fields, and the header has at least {last + 1}")
     cells = {c: restore_formula(row[place]).strip() for c, place in places.items() if place < len(row)}
@@ -58,6 +72,8 @@ def _parse(report: Report, places: Mapping[str, int], row: Sequence[str]) -> Row
     if not question or not sentence:
         raise ValueError(f"the {'sentence' if question else 'question'} is empty")
     candidate = replace(parse_label(cells["label"], report), id=source.digest_id("s", sentence), text=sentence)
+    if docid := cells.get("docid"):
+        names[candidate.id].add(docid)
     if name := cells.get("annotator"):
         candidate = sign_label(candidate, name, cells["label"])
     return source.digest_id("q", question), question, replace(candidate, title=cells.get("title", ""))
