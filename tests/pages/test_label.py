@@ -843,7 +843,7 @@ def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
 
 
 def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it(wb):
-    advice = "a retrain gains most from that"
+    advice = "Read each list until you find the answer"
     at = opened_list(queue="uncertain")
     assert advice in texts(at)
     at = at.selectbox(key="label_queue").set_value("tops").run()  # for evaluations
