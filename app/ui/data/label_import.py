@@ -108,7 +108,7 @@ def _draw_choices(frame: Frame) -> _Choices:
     corpus = frame.corpus
     abouts = {NEW_CORPUS: "With the documents and sentences of the file"}
     if corpus:
-        own = {corpus.name: "Labels its sentences; others are added only if you say so. Ratings and qrels need this"}
+        own = {corpus.name: "Labels its sentences, and asks before it adds others"}
         abouts = abouts | own if corpus.is_shipped else own | abouts  # the first is the default
     names, captions = list(abouts), list(abouts.values())
     key = f"data_import_target_{corpus.id if corpus else 0}"
