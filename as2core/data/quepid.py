@@ -16,7 +16,7 @@ UNRATED = "a query without a rating"
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of the file; a problem's number is the query's. Raises UnreadableFile."""
     queries = read_json(source, lambda case: list(case["queries"]), "a case of Quepid", report)
-    numbered = parse_each(enumerate(queries, 1), lambda query: _parse(query, report), report, unit="query")
+    numbered = parse_each(enumerate(queries, 1), lambda query: _parse(query, report), report, unit="record")
     yield from group_rows(_flatten(numbered), report)
 
 

@@ -9,7 +9,7 @@ A sentence is known by a digest of its text, or by its `docid` where there is su
 search team's ids then leave with the labels. Where the ids are those of longer documents, several sentences share one.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,7 @@ COLUMNS = ("question", "sentence", "label", "title")  # of a written table
 REQUIRED = COLUMNS[:3]
 DELIMITERS = ",;\t"
 ALIASES = {"query text": "query", "doc id": "docid", "doc_id": "docid"}  # columns of Quepid's
+Pair = tuple[str, str]  # the digests of a question and a sentence
 COLUMN_NAMES = {**NAMES, "docid": ("docid",)}
 
 
@@ -51,20 +52,19 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
     next(rows, None)
-    names: dict[str, set[str]] = defaultdict(set)  # digest of a sentence -> its ids in the file
-    parsed = source.parse_each(rows, partial(_parse, report, places, names), report)
-    yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], names), report)
+    docids: dict[Pair, str] = {}
+    parsed = source.parse_each(rows, partial(_parse, report, places, docids), report)
+    yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], docids), report)
 
 
-def _name_by_docid(rows: Sequence[tuple[int, Row]], names: Mapping[str, set[str]]) -> Iterator[tuple[int, Row]]:
-    shares = Counter(docid for docids in names.values() for docid in docids)
+def _name_by_docid(rows: Sequence[tuple[int, Row]], docids: Mapping[Pair, str]) -> Iterator[tuple[int, Row]]:
+    texts = Counter(docid for docid, _ in {(docid, digest) for (_, digest), docid in docids.items()})
     for number, (qid, question, candidate) in rows:
-        docid = next(iter(names.get(candidate.id, ())), "")
-        is_own = shares[docid] == 1 and len(names[candidate.id]) == 1
-        yield number, (qid, question, replace(candidate, id=docid) if is_own else candidate)
+        docid = docids.get((qid, candidate.id), "")
+        yield number, (qid, question, replace(candidate, id=docid) if texts[docid] == 1 else candidate)
 
 
-def _parse(report: Report, places: Mapping[str, int], names: Mapping[str, set[str]], row: Sequence[str]) -> Row:
+def _parse(report: Report, places: Mapping[str, int], docids: dict[Pair, str], row: Sequence[str]) -> Row:
     if len(row) <= (last := max(places[c] for c in REQUIRED)):
         raise ValueError(f"{len(row)} fields, and the header has at least {last + 1}")
     cells = {c: restore_formula(row[place]).strip() for c, place in places.items() if place < len(row)}
@@ -72,11 +72,12 @@ def _parse(report: Report, places: Mapping[str, int], names: Mapping[str, set[st
     if not question or not sentence:
         raise ValueError(f"the {'sentence' if question else 'question'} is empty")
     candidate = replace(parse_label(cells["label"], report), id=source.digest_id("s", sentence), text=sentence)
+    qid = source.digest_id("q", question)
     if docid := cells.get("docid"):
-        names[candidate.id].add(docid)
+        docids.setdefault((qid, candidate.id), docid)
     if name := cells.get("annotator"):
         candidate = sign_label(candidate, name, cells["label"])
-    return source.digest_id("q", question), question, replace(candidate, title=cells.get("title", ""))
+    return qid, question, replace(candidate, title=cells.get("title", ""))
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

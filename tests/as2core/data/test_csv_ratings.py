@@ -98,4 +98,4 @@ def test_a_query_of_quepids_that_cannot_be_read_is_named_by_its_number():
     queries = [{"query": "", "ratings": {}}, *({"query": "Who?", "ratings": r} for r in ({"7": "good"}, {"8": 1}))]
     [question], report = read_all(quepid.stream, json.dumps({"queries": queries}).encode())
     assert [c.id for c in question.candidates] == ["8"]
-    assert [p.split(":")[0] for p in report] == ["query 1", "query 2"]
+    assert [p.split(":")[0] for p in report] == ["record 1", "record 2"]
