@@ -9,7 +9,7 @@ UNITS = {  # that are numbered, where not lines
     "selqa": "question",
     "label-studio": "record",
     "argilla": "record",
-    "quepid": "record",
+    "quepid": "rating",
 }
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""

@@ -5,33 +5,38 @@
 read: a case has one rating for a document. The CSVs of Quepid are in `as2core.data.csv_ratings`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from as2core.data.source import Report, Row, Source, digest_id, group_rows, parse_each, read_json
 from as2core.types import Question
 
 UNRATED = "a query without a rating"
 
+Rating = tuple[str, str, str]  # query, docid, rating
+
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of the file; a problem's number is the query's. Raises UnreadableFile."""
-    queries = read_json(source, lambda case: list(case["queries"]), "a case of Quepid", report)
-    numbered = parse_each(enumerate(queries, 1), lambda query: _parse(query, report), report, unit="record")
-    yield from group_rows(_flatten(numbered), report)
+    """Questions in the order of the file; a problem's number is that of the rating. Raises UnreadableFile."""
+    ratings = read_json(source, lambda case: [*_list_ratings(case["queries"], report)], "a case of Quepid", report)
+    rows = parse_each(enumerate(ratings, 1), partial(_parse, report), report, unit="rating")
+    yield from group_rows(rows, report)
 
 
-def _flatten(queries: Iterable[tuple[int, list[Row]]]) -> Iterator[tuple[int, Row]]:
-    return ((number, row) for number, rows in queries for row in rows)
+def _list_ratings(queries: list[dict], report: Report) -> Iterator[Rating]:
+    for query in queries:
+        text = str(query.get("query") or query.get("query_text") or "").strip()
+        ratings = query.get("ratings") or {}
+        if isinstance(ratings, list):
+            ratings = {rating["doc_id"]: rating["rating"] for rating in ratings}
+        pairs = [(str(docid), str(rating)) for docid, rating in ratings.items() if rating is not None]
+        if not pairs:
+            report.omissions[UNRATED] += 1
+        yield from ((text, docid, rating) for docid, rating in pairs)
 
 
-def _parse(query: dict, report: Report) -> list[Row]:
-    text = str(query.get("query") or query.get("query_text") or "").strip()
-    if not text:
-        raise ValueError("the query is empty")
-    ratings = query.get("ratings") or {}
-    if isinstance(ratings, list):
-        ratings = {rating["doc_id"]: rating["rating"] for rating in ratings}
-    if not ratings:
-        report.omissions[UNRATED] += 1
-    rated = ((str(docid), rating) for docid, rating in ratings.items() if rating is not None)
-    return [(digest_id("q", text), text, report.rate(docid, str(rating))) for docid, rating in rated]
+def _parse(report: Report, rating: Rating) -> Row:
+    query, docid, value = rating
+    if not query or not docid:
+        raise ValueError("the query or the id of the document is empty")
+    return digest_id("q", query), query, report.rate(docid, value)

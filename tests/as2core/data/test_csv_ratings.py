@@ -94,8 +94,8 @@ def test_a_case_of_quepid_as_json_is_read_by_the_ids_of_its_documents(key, ratin
     assert report == [] and dict(report.omissions) == {quepid.UNRATED: 1}
 
 
-def test_a_query_of_quepids_that_cannot_be_read_is_named_by_its_number():
-    queries = [{"query": "", "ratings": {}}, *({"query": "Who?", "ratings": r} for r in ({"7": "good"}, {"8": 1}))]
+def test_a_rating_of_quepids_that_cannot_be_read_is_named_by_its_number():
+    queries = [{"query": "", "ratings": {"6": 1}}, {"query": "Who?", "ratings": {"7": "good", "8": 1}}]
     [question], report = read_all(quepid.stream, json.dumps({"queries": queries}).encode())
     assert [c.id for c in question.candidates] == ["8"]
-    assert [p.split(":")[0] for p in report] == ["record 1", "record 2"]
+    assert [p.split(":")[0] for p in report] == ["rating 1", "rating 2"] and not report.omissions
