@@ -560,6 +560,7 @@ def test_a_file_of_mostly_unknown_sentences_is_taken_for_one_of_another_corpus(w
 def test_sentences_that_the_corpus_lacks_are_left_out_where_a_person_says_so(wb):
     at = import_file("mine.csv", ONE_UNKNOWN.encode(), into="Towers").button(key="data_import_leave").click().run()
     assert "1 new label, 1 line left out" in texts(at)
+    assert "Compare rankers on these labels" in [x.proto.label for x in at.get("page_link")]
     assert reasons(at)[0] == ["3", "the sentence “The tower was finnished in a day.” is not in this corpus"]
     assert (count_documents(wb), corpora.get_corpus(wb, TOWERS).labels) == (2, 1)
 
