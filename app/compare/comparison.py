@@ -230,7 +230,9 @@ def _warn_of_labels(
 ) -> str:
     """That the lists are too short, or that a ranker has often a sentence first that nobody labelled; else ""."""
     sizes = [(len(q.candidates), q.positives) for q in by_id.values()]
-    if warning := explain_short_lists(sizes, with_unlabelled=settings.with_unlabelled):
+    with_unlabelled = settings.with_unlabelled
+    is_complete = with_unlabelled and all(c.label is not None for q in by_id.values() for c in q.candidates)
+    if warning := explain_short_lists(sizes, with_unlabelled=with_unlabelled, is_complete=is_complete):
         return warning
     counts = {name: _count_unlabelled_first(by_id, of_one) for name, of_one in scores.items()}
     worst = sorted((n for n in counts if counts[n] > MAX_UNLABELLED_FIRST * len(by_id)), key=lambda n: -counts[n])

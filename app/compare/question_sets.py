@@ -68,14 +68,17 @@ def describe_short_lists(wb: Workbench, data: str, setting: str, *, with_unlabel
         sizes = [(n, r, wrong) for n, r, wrong in sizes if r]
     if setting == "clean":
         sizes = [(n, r, wrong) for n, r, wrong in sizes if (r < n if with_unlabelled else wrong)]
-    return explain_short_lists([(n, r) for n, r, _ in sizes], with_unlabelled=with_unlabelled)
+    is_complete = with_unlabelled and all(n == r + wrong for n, r, wrong in sizes)
+    lists = [(n, r) for n, r, _ in sizes]
+    return explain_short_lists(lists, with_unlabelled=with_unlabelled, is_complete=is_complete)
 
 
-def explain_short_lists(sizes: Sequence[tuple[int, int]], *, with_unlabelled: bool) -> str:
-    """As `chance.describe_short_lists`, with what to do about it on a corpus's labels."""
+def explain_short_lists(sizes: Sequence[tuple[int, int]], *, with_unlabelled: bool, is_complete: bool) -> str:
+    """As `chance.describe_short_lists`, with what to do about it on a corpus's labels: nothing where `is_complete`,
+    with a label on each sentence of the lists, as in the ratings of a search team."""
     text = chance.describe_short_lists(sizes)
-    if not text:
-        return ""
+    if not text or is_complete:
+        return text
     remedy = "Label more sentences of each list" if with_unlabelled else COUNT_UNLABELLED
     return f"{text} They favour the ranker whose first sentences were labelled. {remedy}."
 

@@ -6,6 +6,7 @@ Every document stores whether its present content is indexed, so the next call c
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
+from app.jobs.remaining import describe_remaining
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
 from as2core.retrieval.index import DamagedIndex, PassageIndex
@@ -229,12 +231,15 @@ def store_vectors(
     awaited: set[str] = set()
     before, total = index.count_vectors(), index.count()
     count = ordered = 0
+    started = time.monotonic()
     for batch, vectors in embed(_list_batches(index, awaited)):
         index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
         awaited.difference_update(p.id for p in batch)
         count += len(batch)
         total = max(total, before + count)  # documents may be added meanwhile
-        on_progress(Progress(before + count, total, f"{before + count:,} of {total:,} passages have vectors"))
+        remaining = describe_remaining(time.monotonic() - started, count, total - before)
+        stage = f"{before + count:,} of {total:,} passages have vectors{remaining}"
+        on_progress(Progress(before + count, total, stage))
         if count - ordered >= OPTIMIZE_PASSAGES:
             ordered = count
             if not index.is_optimized():

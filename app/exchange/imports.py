@@ -42,11 +42,12 @@ from db.repositories.labels import find_heir
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", *TOOLS,
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS,
 )  # fmt: skip
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TABLE = "table"
-TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets", TABLE, *TOOLS)
+TEXTLESS_FORMATS = tuple(RATING_STREAMS)
+FORMATS_WITHOUT_IDS = ("csv", "quepid", "pairs", "triplets", TABLE, *TOOLS)  # of questions
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
@@ -332,7 +333,8 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
         if not fmt:
-            raise UnreadableFile(f"{name}: unknown format; known: {', '.join(IMPORTS)}")
+            needed = "a table (CSV) needs the columns question, sentence and label"
+            raise UnreadableFile(f"{name}: unknown format; {needed}")
     if fmt in ("wikipassageqa", "insuranceqa"):
         raise UnreadableFile(
             f"{name}: {fmt} consists of several files; make one with `as2 data convert {name} labels.jsonl`"

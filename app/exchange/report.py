@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 from as2core.text import count
 
-UNITS = {"selqa": "question", "label-studio": "record", "argilla": "record"}  # that are numbered, where not lines
+UNITS = {  # that are numbered, where not lines
+    "selqa": "question",
+    "label-studio": "record",
+    "argilla": "record",
+    "quepid": "rating",
+}
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
 Lines = Mapping[tuple[str, str], Place]

@@ -25,7 +25,8 @@ _NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
 
 class SentenceMatcher:
     """The corpus's sentences as a batch of candidates needs them; new ones are made on demand if `add`.
-    `new_sentences`: those that no document here had; `new_documents`: those made for them."""
+    `new_sentences`: those that no document here had; `new_documents`: those made for them. `lengths`: of the documents
+    whose id, and no text, a candidate has, the number of sentences."""
 
     def __init__(self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question], *, add: bool) -> None:
         self._s, self._corpus_id, self._now, self._add = s, corpus_id, now, add
@@ -35,6 +36,7 @@ class SentenceMatcher:
         self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
             self._by_name[row.external_id].append(row)
+        self.lengths = self._read_short_documents({c.id for c in candidates if not c.text} - set(self._by_name))
         texts = sorted({c.text for c in candidates if c.text})
         for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
             self._by_text[tidy_spaces(row.text)].append(row)
@@ -42,6 +44,14 @@ class SentenceMatcher:
         self._own_documents: defaultdict[tuple[str, str], list[DocumentRow]] = defaultdict(list)  # by name and title
         self._own_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)  # by name, of the next one
         self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
+
+    def _read_short_documents(self, names: Set[str]) -> dict[str, int]:
+        """A search team rates documents: the rating of one with a single sentence is that sentence's."""
+        documents = corpus_rows.find_documents_by_name(self._s, self._corpus_id, sorted(names))
+        names_by_id = {row.id: name for name, row in documents.items() if row.sentences == 1}
+        for row in corpus_rows.list_sentences(self._s, list(names_by_id)):
+            self._by_name[names_by_id[row.document_id]].append(row)
+        return {name: row.sentences for name, row in documents.items()}
 
     def find(
         self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]

@@ -193,7 +193,8 @@ class _BatchImport:
             if row is None or row in assigned_rows or (c.text and tidy_spaces(row.text) != tidy_spaces(c.text)):
                 row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
-                self.counts.rejections.append((question.qid, c.id, _explain_rejection(c)))
+                reason = _explain_rejection(c, sentences.lengths.get(c.id, 0))
+                self.counts.rejections.append((question.qid, c.id, reason))
             else:
                 assigned_rows.add(row)
                 sentence_rows[c.id] = row
@@ -273,9 +274,15 @@ class _BatchImport:
             counts.outcomes.append((question.qid, c.id, outcome))
 
 
-def _explain_rejection(c: Candidate) -> str:
+def _explain_rejection(c: Candidate, length: int) -> str:
+    """`length`: how many sentences the document has whose id it names instead, 0 if there is none."""
     if c.text.strip():
         return f"the sentence “{shorten(c.text, MAX_QUOTE_CHARS, placeholder=' …')}” is not in this corpus"
+    if length > 1:
+        return (
+            f"document {c.id!r} has {length:,} sentences, and a label is for one of them: its id ({c.id}-0 is the "
+            "first) or, in a column “text”, its text has to be in the file"
+        )
     return f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
 
 

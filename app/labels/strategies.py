@@ -70,8 +70,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where a review
-    has none. `is_adaptive`: it chooses what teaches the model most, so a share of it is drawn at random.
+    """`hint`: what it holds, in the menu beside its name. `explain` gives the reason for an item, or "" where
+    there is none beside the description. `is_adaptive`: it chooses what teaches the model most, so a share of it is
+    drawn at random.
     `is_by_probability`: in the order of a sentence's probability by itself, which the page therefore shows.
     `is_sample`: all of it is drawn at random, so what is estimated from its labels holds for the corpus.
     `is_pooled`: the rankers whose first candidates it offers can be chosen.
@@ -232,7 +233,7 @@ QUEUES = {
             hint="questions that still need a label",
             description="Questions that still need a label, the best candidate first.",
             order=Order(_without_label),
-            explain=lambda e: f"{_rank(e).capitalize()}, the best without a label.",
+            explain=lambda _: "",
             when_empty="Nothing is left: every question is labelled, or somebody else is labelling it.",
         ),
         Queue(

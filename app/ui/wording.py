@@ -89,9 +89,10 @@ def format_p(p: float) -> str:
     return f"p = {p:.3f}" if p < 0.01 or 0.045 <= p < 0.055 else f"p = {p:.2f}"
 
 
-def describe_vectors(done: int, total: int) -> str:
-    """How far search by meaning is, wherever that is said; 100 % only when all passages have a vector."""
-    text = f"Search by meaning is {100 * done // max(1, total)} % prepared."
+def describe_vectors(done: int, total: int, remaining: str = "") -> str:
+    """How far search by meaning is, wherever that is said; 100 % only when all passages have a vector. `remaining`: as
+    `find_remaining` gives it."""
+    text = f"Search by meaning is {100 * done // max(1, total)} % prepared{remaining}."
     return text if MeaningState(done, total).is_used else f"{text} Answers get better once it is ready."
 
 

@@ -21,6 +21,7 @@ from as2core.data import (
     prodigy,
     qed,
     qrels,
+    quepid,
     question_table,
     selqa,
     squad,
@@ -73,7 +74,11 @@ STREAMS: dict[str, Stream] = {
     "argilla": argilla.stream,
     "prodigy": prodigy.stream,
 }
-RATING_STREAMS: dict[str, Stream] = {"qrels": qrels.stream, "csv": csv_ratings.stream}  # labels without texts
+RATING_STREAMS: dict[str, Stream] = {  # labels without texts
+    "qrels": qrels.stream,
+    "csv": csv_ratings.stream,
+    "quepid": quepid.stream,
+}
 WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
     "jsonl": jsonl.to_lines,
     "asnq": asnq.to_lines,
@@ -234,6 +239,8 @@ def _sniff_json(line: str, text: str) -> str | None:
         return "natural-questions"
     if '"candidates"' in line:
         return "jsonl"
+    if '"queries"' in text and '"ratings"' in text:
+        return "quepid"
     for name, keys in (("pairs", pairs.PAIR), ("triplets", pairs.TRIPLET)):
         if all(f'"{key}"' in line for key in keys):
             return name

@@ -4,8 +4,12 @@ CSV with commas, semicolons (as spreadsheets write it where the comma is the dec
 their names, in any order; others are left out. Rows may name their annotators (`as2core.data.label_rows`), as labelling
 tools write it. Written, what a spreadsheet would take for a formula has an apostrophe in front, which reading takes
 away again.
+
+A sentence is known by a digest of its text, or by its `docid` where there is such a column and each id has one text: a
+search team's ids then leave with the labels. Where the ids are those of longer documents, several sentences share one.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +25,9 @@ from as2core.types import Question
 COLUMNS = ("question", "sentence", "label", "title")  # of a written table
 REQUIRED = COLUMNS[:3]
 DELIMITERS = ",;\t"
-ALIASES = {"query text": "query"}  # a column of Quepid's
+ALIASES = {"query text": "query", "doc id": "docid", "doc_id": "docid"}  # columns of Quepid's
+Pair = tuple[str, str]  # the digests of a question and a sentence
+COLUMN_NAMES = {**NAMES, "docid": ("docid",)}
 
 
 def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
@@ -29,15 +35,15 @@ def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
     for delimiter in DELIMITERS:
         fields = [field.strip().strip('"').strip().lower() for field in header.split(delimiter)]
         fields = [ALIASES.get(field, field) for field in fields]
-        places = {c: fields.index(name) for c in NAMES for name in reversed(NAMES[c]) if name in fields}
+        places = {c: fields.index(name) for c in COLUMN_NAMES for name in reversed(COLUMN_NAMES[c]) if name in fields}
         if all(c in places for c in REQUIRED):
             return delimiter, places
     return None
 
 
 def stream(file: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of their first row. Their ids and the sentences' are digests of the texts. Raises
-    UnreadableFile without the three columns."""
+    """Questions in the order of their first row. Their ids are digests of the texts. Raises UnreadableFile without
+    the three columns."""
     _, header = next(source.stream_lines(file, Report(file)), (0, ""))
     columns = find_columns(header)
     if columns is None:
@@ -46,11 +52,19 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
     next(rows, None)
-    parsed = source.parse_each(rows, partial(_parse, report, places), report)
-    yield from source.group_rows(join_rows(parsed, report), report)
+    docids: dict[Pair, str] = {}
+    parsed = source.parse_each(rows, partial(_parse, report, places, docids), report)
+    yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], docids), report)
 
 
-def _parse(report: Report, places: Mapping[str, int], row: Sequence[str]) -> Row:
+def _name_by_docid(rows: Sequence[tuple[int, Row]], docids: Mapping[Pair, str]) -> Iterator[tuple[int, Row]]:
+    texts = Counter(docid for docid, _ in {(docid, digest) for (_, digest), docid in docids.items()})
+    for number, (qid, question, candidate) in rows:
+        docid = docids.get((qid, candidate.id), "")
+        yield number, (qid, question, replace(candidate, id=docid) if texts[docid] == 1 else candidate)
+
+
+def _parse(report: Report, places: Mapping[str, int], docids: dict[Pair, str], row: Sequence[str]) -> Row:
     if len(row) <= (last := max(places[c] for c in REQUIRED)):
         raise ValueError(f"{len(row)} fields, and the header has at least {last + 1}")
     cells = {c: restore_formula(row[place]).strip() for c, place in places.items() if place < len(row)}
@@ -58,9 +72,12 @@ def _parse(report: Report, places: Mapping[str, int], row: Sequence[str]) -> Row
     if not question or not sentence:
         raise ValueError(f"the {'sentence' if question else 'question'} is empty")
     candidate = replace(parse_label(cells["label"], report), id=source.digest_id("s", sentence), text=sentence)
+    qid = source.digest_id("q", question)
+    if docid := cells.get("docid"):
+        docids.setdefault((qid, candidate.id), docid)
     if name := cells.get("annotator"):
         candidate = sign_label(candidate, name, cells["label"])
-    return source.digest_id("q", question), question, replace(candidate, title=cells.get("title", ""))
+    return qid, question, replace(candidate, title=cells.get("title", ""))
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

@@ -85,10 +85,12 @@ def _is_present(corpus_id: int) -> ColumnElement[bool]:
 
 
 def find_documents_by_name(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Row]:
-    """External id -> row (id, external_id, digest, source), of those that are stored."""
-    columns = (Document.id, Document.external_id, Document.digest, Document.source)
-    query = select(*columns).where(Document.corpus_id == corpus_id, Document.external_id.in_(external_ids))
-    return {r.external_id: r for r in session.execute(query)}
+    """External id -> row (id, external_id, digest, source, sentences), of those that are stored."""
+    columns = (Document.id, Document.external_id, Document.digest, Document.source, Document.sentences)
+    documents = select(*columns).where(Document.corpus_id == corpus_id)
+    batches = split_batches(external_ids)
+    rows = (r for ids in batches for r in session.execute(documents.where(Document.external_id.in_(ids))))
+    return {r.external_id: r for r in rows}
 
 
 def find_older_twin(session: Session, document_id: int, first_sentence: str) -> Row | None:

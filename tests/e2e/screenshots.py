@@ -186,7 +186,7 @@ def bring_labels_in(page: Page, url: str) -> None:
         {"name": "pumps.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
     )
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text("1 line was left out")).to_be_visible()
+    expect(page.get_by_text("1 line left out")).to_be_visible()
 
 
 def film(page: Page, path: Path) -> None:

@@ -183,7 +183,7 @@ def test_who_chose_no_model_follows_the_one_in_use(wb, chosen, then):
     ("page", "query", "message"),
     [
         ("label", {"queue": "nonsense"}, "There is no queue “nonsense”."),
-        ("label", {"queue": "tops", "question": "99999"}, "The list of this link is not open to you any more."),
+        ("label", {"queue": "tops", "question": "99999"}, "The list of this link is taken or done. This is another."),
         ("data", {"view": "documents", "doc": "99999"}, "There is no document “99999” here any more."),
         ("data", {"view": "documents", "doc": "The_tower"}, None),
         ("label", {"queue": "tops"}, None),

@@ -17,7 +17,7 @@ from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
 from as2core.errors import DamagedModel
-from db.models import Annotator
+from db.models import Annotator, Job
 
 QUESTION = "When was the hall finished?"
 ANSWER = 11  # its sentence
@@ -205,6 +205,10 @@ def test_without_vectors_the_answer_says_how_far_they_are_and_offers_another_sea
     assert bar.proto.text == describe_vectors(0, total)
     assert all(c.vector_rank is None for c in view_of(at).candidates)
     at.button(key="as2_prepare").click().run()
+    with wb.write() as s:
+        s.get_one(Job, indexing.request_vectors(wb, stored.WORKS)).message = "64 of 900 passages, 4 to 6 min left"
+    [bar] = at.run().get("progress")
+    assert bar.proto.text == describe_vectors(0, total, ", 4 to 6 min left")
     run_queued(wb, RUNNERS)
     at.run()
     assert "Search by meaning is ready. This answer was found by its words alone." in texts(at)

@@ -537,6 +537,9 @@ def test_what_the_questions_could_show_and_what_a_small_difference_takes():
     html = results.render_pairs([PairedResult("a", "b", "AP", test, detectable=0.503, sample_size=5697)])
     assert "9 questions would show a difference of 0.50 in 80 of 100 cases. " in html
     assert " For 0.02 you need about 5,700 questions." in html
+    clear = replace(test, low=0.05)
+    html = results.render_pairs([PairedResult("a", "b", "AP", clear, detectable=0.503, sample_size=5697)])
+    assert "more than chance" in html and "you need" not in html
     assert [results.round_size(n) for n in (7, 37, 849, 123_456)] == [7, 37, 850, 120_000]
 
 

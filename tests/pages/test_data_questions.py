@@ -8,6 +8,7 @@ from stored import TOWERS
 from app.ask import asking, question_management
 from app.labels import annotation
 from app.ui.data.question_list import describe
+from app.ui.data.questions import split_list
 
 TOWER, COSTS, BRIDGE = stored.QUESTIONS  # the questions 1 to 3
 
@@ -57,6 +58,13 @@ def test_a_list_pasted_with_its_marks_brings_the_questions_alone(wb, at):
     at.button(key="data_typed_add").click().run()
     brought = ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, *brought]
+
+
+def test_a_numbered_question_over_two_lines_is_one_and_lines_without_marks_are_each_their_own():
+    assert split_list("1. How do I\n   reset it?\n2. Why?\nWhen was it\n\n3. Who") == [
+        "How do I reset it?", "Why?", "When was it", "", "Who",
+    ]  # fmt: skip
+    assert split_list("how do I reset it\nwho built it") == ["how do I reset it", "who built it"]
 
 
 def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, me, clock):

@@ -178,6 +178,7 @@ def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "Why this row" not in markup(at)
     assert "Ranked 1" not in markup(at)
+    assert "Why this row" not in markup(open_label({"mode": "list", "queue": "unlabelled"}))  # its line above says it
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
@@ -843,7 +844,7 @@ def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
 
 
 def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it(wb):
-    advice = "a retrain gains most from that"
+    advice = "Read each list until you find the answer"
     at = opened_list(queue="uncertain")
     assert advice in texts(at)
     at = at.selectbox(key="label_queue").set_value("tops").run()  # for evaluations

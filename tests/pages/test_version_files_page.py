@@ -40,6 +40,7 @@ def export_version(to):
 def import_version(content):
     at = open_page("adapt")
     assert at.button(key="adapt_import_start").disabled
+    assert not at.file_uploader(key="adapt_import_file_0").proto.type  # the page says what is wrong, not a MIME type
     at.file_uploader(key="adapt_import_file_0").set_value(("spring.zip", content, "application/zip"))
     at = at.text_input(key="adapt_import_name_0").input("spring").run()
     return at.button(key="adapt_import_start").click().run()

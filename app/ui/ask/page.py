@@ -118,11 +118,7 @@ def _draw_examples(frame: Frame, examples: Examples) -> None:
     for title, texts, key in (
         ("Try one of these", examples.questions, "as2_example"),
         ("The documents do not answer this one", (examples.unanswerable,), "as2_unanswerable"),
-        (
-            "An early exit drops the answer to this one when 70\u00a0% are dropped at each exit",
-            (examples.dropped,),
-            "as2_dropped",
-        ),
+        ("Dropping too many sentences loses this answer", (examples.dropped,), "as2_dropped"),
     ):
         if any(texts):
             st.pills(title, texts, format_func=plain, key=key, on_change=_submit_example, args=(key,))

@@ -19,6 +19,7 @@ from app.ui.compare.names import count_questions, count_rankers, describe_raw_na
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, format_time, plain, shorten
 from app.ui.wording import UNRANKED, describe_test, format_p
+from as2core.evaluation import is_clear
 from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
@@ -224,11 +225,11 @@ def _format_title(pair: PairedResult) -> str:
 
 
 def _describe_power(pair: PairedResult) -> str:
-    """How large it is, what these questions could have shown, and what others would have to."""
+    """How large it is; where it may be chance, also what these questions could have shown, and what others would."""
     text = "" if pair.effect is None else f" Effect size {pair.effect:.2f} ({name_effect(pair.effect)})."
     if pair.test.has_few_changes:
         return f"{text} Too few questions changed to say how many it would take."
-    if pair.detectable is None or pair.sample_size is None:
+    if pair.detectable is None or pair.sample_size is None or is_clear(pair.test, pair.holm):
         return text
     questions = count(pair.test.questions, "question")
     difference = f"{pair.detectable:.{2 if pair.detectable >= 0.01 else 3}f}"

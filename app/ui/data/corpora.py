@@ -298,7 +298,10 @@ def _draw_changes(report: IngestView) -> None:
 
 def describe_ingest(name: str, report: IngestView) -> str:
     parts = [f"{count(report.added, 'document')} added"]
-    parts += [f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
+    if report.updated:
+        parts.append(f"{report.updated:,} updated")
+    if report.unchanged:
+        parts.append(f"{report.unchanged:,} unchanged")
     if report.unread_files:
         parts.append(f"{count(len(report.unread_files), 'file')} not read")
     if report.partly_read_files:

@@ -10,6 +10,7 @@ import streamlit as st
 from app.corpora import corpora
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
+from app.ui import navigation
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, use_corpus
@@ -37,6 +38,7 @@ NAMES = {
     "yahooqa": "YahooQA",
     "beir": "BEIR, zipped",
     "run": "Run file",
+    "quepid": "Quepid JSON",
     "pairs": "Pairs",
     "triplets": "Triplets",
     **TOOLS,
@@ -106,7 +108,7 @@ def _draw_choices(frame: Frame) -> _Choices:
     corpus = frame.corpus
     abouts = {NEW_CORPUS: "With the documents and sentences of the file"}
     if corpus:
-        own = {corpus.name: "Labels its sentences; others are added only if you say so. Ratings and qrels need this"}
+        own = {corpus.name: "Labels its sentences, and asks before it adds others"}
         abouts = abouts | own if corpus.is_shipped else own | abouts  # the first is the default
     names, captions = list(abouts), list(abouts.values())
     key = f"data_import_target_{corpus.id if corpus else 0}"
@@ -194,9 +196,7 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
             others = (
                 "The others were read." if report.new or report.same or report.verdicts else "Nothing was imported."
             )
-            st.caption(
-                f"{count(len(report.malformed), f'{report.unit} was', f'{report.unit}s were')} left out. {others}"
-            )
+            st.caption(others)
             draw_reasons((report.unit, "reason"), report.malformed)
         if report.conflicts:
             st.caption(
@@ -210,6 +210,8 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
             target = next((c for c in corpora.list_corpora(frame.wb) if c.id == report.corpus_id), None)
             if target is not None and (frame.corpus is None or target.id != frame.corpus.id):
                 st.button(f"Use {plain(target.name)}", key="data_import_use", on_click=use_corpus, args=(target.name,))
+            elif report.new or report.same:
+                navigation.to("compare", "Compare rankers on these labels")
             st.button("Dismiss", type="tertiary", key="data_import_away", on_click=st.session_state.pop,
                       args=(REPORT, None))  # fmt: skip
 
@@ -226,9 +228,11 @@ def _draw_lines(report: ImportView) -> None:
 
 
 def describe_import(name: str, report: ImportView) -> str:
-    parts, additions = [count(report.new, "new label"), f"{report.same:,} unchanged"], report.describe_additions()
+    parts, additions = [count(report.new, "new label")], report.describe_additions()
     if report.verdicts:
-        parts.insert(1, count(report.verdicts, "new verdict"))
+        parts.append(count(report.verdicts, "new verdict"))
+    if report.same:
+        parts.append(f"{report.same:,} unchanged")
     if report.conflicting:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
@@ -242,7 +246,7 @@ def describe_import(name: str, report: ImportView) -> str:
         *report.signers,
     )
     about = "; ".join(filter(None, more))
-    return f"{name} ({TOOLS.get(report.format, report.format)}): {', '.join(parts)}; {about}."
+    return f"{name} ({NAMES.get(report.format, report.format)}): {', '.join(parts)}; {about}."
 
 
 def _format_name(fmt: str) -> str:

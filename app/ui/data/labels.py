@@ -45,12 +45,8 @@ def _draw_export(frame: Frame) -> None:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'labelled pair')}.")
-    st.caption("JSONL keeps every label with its annotator, the verdicts on conflicts, and which questions are for "
-               "training, validation and test; importing it again changes nothing, but takes an admin where others "
-               "gave labels or verdicts. Flags, times and removals from the "
-               "label queue are only in a backup. Files for other tools keep every label with its annotator, too, "
-               "but no verdicts. The other formats have one label per sentence: they omit unsure and evenly disputed "
-               "labels.")  # fmt: skip
+    st.caption("JSONL and the files for other tools have every label with its annotator. The other formats have one "
+               "label per sentence, without unsure and evenly disputed ones. Quepid reads Ratings (CSV).")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
     missing = exports.find_missing(frame.wb, corpus.id)

@@ -64,10 +64,24 @@ def _draw_report(report: AddedQuestionsView) -> None:
 @guard
 def _add(frame: Frame, key: str) -> None:
     st.session_state.pop(_REPORT, None)
-    lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]
+    lines = split_list(st.session_state[key])
     try:
         report = questions.add_questions(frame.wb, frame.corpus.id, lines, by=frame.annotator.id)
     except (BadSetting, EmptyQuestion) as error:
         raise BadSetting(f"Nothing was added. {capitalize(str(error))}.") from error
     st.session_state[_REPORT] = (frame.corpus.id, report)
     st.session_state[key] = ""
+
+
+def split_list(text: str) -> list[str]:
+    """The lines without their marks. In a list with marks, a question that goes on in the next line is one."""
+    lines: list[str] = []
+    is_open = False  # whether the line before has a mark, or goes on with one that has, and is no whole question yet
+    for line in text.splitlines():
+        mark, question = _LIST_MARK.match(line), _LIST_MARK.sub("", line).strip()
+        if is_open and question and not mark:
+            lines[-1] += f" {question}"
+        else:
+            lines.append(question)
+        is_open = bool(question) and (is_open or bool(mark)) and not question.endswith("?")
+    return lines

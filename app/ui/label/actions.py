@@ -110,7 +110,8 @@ def _open_desk(page: LabelPage, skips: tuple[int, ...]) -> Desk | ListDesk:
         return DESKS[page.mode].start(page.frame.wb, page.seat, skips)
     desk = ListDesk.resume(page.frame.wb, page.seat, question, skips)
     if desk.item is None or desk.item.question_id != question:
-        st.toast("The list of this link is not open to you any more.", icon=":material/link_off:")
+        instead = " This is another." if desk.item else ""
+        st.toast(f"The list of this link is taken or done.{instead}", icon=":material/link_off:")
     return desk
 
 

@@ -26,7 +26,7 @@ from app.ui.scripts import scroll_to
 from as2core.types import LABELS
 
 Width = Literal["stretch", "content"]
-ADVICE = "Read each list until you find the answer: a retrain gains most from that."
+ADVICE = "Read each list until you find the answer, then go on to the next."
 SCORES_SWITCH, KEYS_SWITCH = "label_scores", "label_keys"
 STEPS = (*LABELS, "up", "down")  # in a list: a key may be pressed before the page has done one of these
 

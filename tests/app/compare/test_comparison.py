@@ -142,6 +142,14 @@ def test_lists_of_two_sentences_bring_a_warning_on_the_result_and_in_its_files(w
     assert pd.read_csv(StringIO(exports.export_table(view)))["candidates"].tolist() == [2, 2]
 
 
+def test_short_lists_on_which_every_sentence_has_a_label_ask_for_no_more_labels(wb, towers):
+    rows = "".join(f"who built tower {i}?,tower-0,1\nwho built tower {i}?,tower-1,0\n" for i in range(2))
+    imports.import_labels(wb, towers.id, "case.csv", f"query,docid,rating\n{rows}".encode())
+    view = run_comparison(wb, ["rr", "bm25"], "labels:towers", with_unlabelled=True)
+    assert view.warning == question_sets.describe_short_lists(wb, view.data, "clean", with_unlabelled=True)
+    assert view.warning.endswith("all figures are too high.")
+
+
 def test_sentences_without_a_label_can_count_as_incorrect_and_stay_unlabelled(wb, towers, ann):
     label_until_the_answer_is_found(wb, towers, ann)
     view = run_comparison(wb, ["rr", "bm25"], "labels:towers", with_unlabelled=True)

@@ -290,6 +290,18 @@ def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     assert list(consensus.read_labels(wb, asked.question_id).values()) == ["correct"]
 
 
+def test_a_rating_of_a_document_is_that_of_its_only_sentence_and_leaves_with_its_id(wb):
+    corpus = corpora.create_corpus(wb, "shop")
+    table = b"id,title,text\n70,Lamp,It is bright.\n71,Chair,It is low. It is red.\n"
+    ingestion.ingest(wb, corpus.id, [("shop.csv", table)])
+    done = imports.import_labels(wb, corpus.id, "case.csv", ratings("70,3", "71,1", "72,0"))
+    assert done.new == 1
+    (line, several), (_, unknown) = done.malformed
+    assert line == 3 and several.startswith("document '71' has 2 sentences") and "71-0" in several
+    assert unknown.startswith("sentence '72' is not in this corpus")
+    assert exports.export_labels(wb, corpus.id, "csv").splitlines() == ratings("70,3").splitlines()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "at"),
     [

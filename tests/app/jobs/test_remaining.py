@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.jobs.remaining import describe_range, describe_remaining
+from app.jobs.remaining import describe_range, describe_remaining, find_remaining
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from app.jobs.remaining import describe_range, describe_remaining
         (61, 89, "65 to 90 s"),
         (70, 130, "2 to 3 min"),
         (100, 110, "about 2 min"),
+        (4 * 3600, 6 * 3600 - 9, "4 to 6 h"),
     ],
 )
 def test_a_range_is_rounded_to_what_one_holds_in_mind(low, high, words):
@@ -30,3 +31,4 @@ def test_a_range_is_rounded_to_what_one_holds_in_mind(low, high, words):
 )
 def test_steps_alike_take_as_long_as_those_before_a_quarter_less_or_more(seconds, done, total, words):
     assert describe_remaining(seconds, done, total) == words
+    assert find_remaining(f"1,200 of 9,000 passages have vectors{words}") == words

@@ -148,4 +148,5 @@ def test_no_time_is_called_none(total, retrieval, text):
 def test_how_far_search_by_meaning_is_has_one_wording():
     words = "Search by meaning is 89 % prepared. Answers get better once it is ready."
     assert describe_vectors(89, 100) == words
+    assert describe_vectors(2, 100, ", 4 to 6 h left").startswith("Search by meaning is 2 % prepared, 4 to 6 h left. ")
     assert describe_vectors(199, 200) == "Search by meaning is 99 % prepared."

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import json
 
 import pytest
 from hypothesis import given, settings
 from label_sets import IDS, QUESTION, TEXTS, question_lists
 
-from as2core.data import catalog, csv_ratings
+from as2core.data import catalog, csv_ratings, quepid
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
@@ -78,3 +79,23 @@ def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
 def test_a_csv_with_other_columns_is_refused(content, said):
     with pytest.raises(UnreadableFile, match=said):
         read_all(csv_ratings.stream, content)
+
+
+@pytest.mark.parametrize(
+    ("key", "ratings"),
+    [("query", '{"7": 3, "8": 0}'), ("query_text", '[{"doc_id": "7", "rating": 3}, {"doc_id": "8", "rating": 0.0}]')],
+)
+def test_a_case_of_quepid_as_json_is_read_by_the_ids_of_its_documents(key, ratings):
+    case = f'{{"case_name": "x", "queries": [{{"{key}": "Who?", "ratings": {ratings}}}, {{"{key}": "Why?"}}]}}'.encode()
+    assert catalog.sniff(case) == "quepid"
+    [question], report = read_all(quepid.stream, case)
+    assert question.qid == read_all(csv_ratings.stream, b"query,docid,rating\nWho?,7,3\n")[0][0].qid
+    assert [(c.id, c.label, c.grade) for c in question.candidates] == [("7", 1, 3), ("8", 0, None)]
+    assert report == [] and dict(report.omissions) == {quepid.UNRATED: 1}
+
+
+def test_a_rating_of_quepids_that_cannot_be_read_is_named_by_its_number():
+    queries = [{"query": "", "ratings": {"6": 1}}, {"query": "Who?", "ratings": {"7": "good", "8": 1}}]
+    [question], report = read_all(quepid.stream, json.dumps({"queries": queries}).encode())
+    assert [c.id for c in question.candidates] == ["8"]
+    assert [p.split(":")[0] for p in report] == ["rating 1", "rating 2"] and not report.omissions

@@ -37,6 +37,14 @@ def test_columns_are_found_by_name_in_any_order_and_with_any_divider():
         assert problems == []
 
 
+def test_a_sentence_keeps_its_id_unless_several_share_it():
+    (question,), problems = read("Query Text,Doc ID,text,Rating\nWho?,7,a,3\nWho?,8,b,0\nWho?,8,c,0\nWho?,,d,0\n")
+    assert question.candidates[0].id == "7" and problems == []
+    assert all(c.id.startswith("s-") for c in question.candidates[1:])
+    questions, _ = read("query,docid,text,rating\nWho?,7,a,1\nWhy?,8,a,0\n")  # a document that is there twice
+    assert [c.id for q in questions for c in q.candidates] == ["7", "8"]
+
+
 def test_a_label_may_be_a_word_a_grade_or_missing():
     (question,), _ = read("question,sentence,label,document\nWho?,a,Correct,T\nWho?,b,3,\nWho?,c,,\nWho?,d,unsure\n")
     assert [(c.label, c.grade, c.title) for c in question.candidates] == [

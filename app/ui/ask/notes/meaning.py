@@ -10,6 +10,7 @@ from app.ask.asking import Answer
 from app.corpora import indexing
 from app.jobs import queue
 from app.jobs.kinds import JobKind
+from app.jobs.remaining import find_remaining
 from app.ranking import retrieval
 from app.ui.ask import result
 from app.ui.errors import guard
@@ -43,8 +44,9 @@ def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
     state = retrieval.measure_meaning(wb, corpus_id)
     if state.is_used != was_used or state.is_complete:
         st.rerun()
-    st.progress(state.done / max(1, state.total), text=describe_vectors(state.done, state.total))
     jobs = [j for j in queue.list_active(wb) if j.kind == JobKind.EMBED and j.corpus_id == corpus_id]
+    remaining = find_remaining(jobs[0].message) if jobs else ""
+    st.progress(state.done / max(1, state.total), text=describe_vectors(state.done, state.total, remaining))
     if not jobs:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("No job is preparing the rest.", width="content")
