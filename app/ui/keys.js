@@ -125,6 +125,13 @@ function restoreFocus(state) {
   findOnly(document.querySelector(state.focus.selector))?.focus({ preventScroll: true });
 }
 
+// A button that is pressed by a key and disabled meanwhile, as one that makes a file, gets back the focus that this takes.
+function keepFocus(button, tries) {
+  const isLost = document.activeElement === document.body;
+  if (isLost && button.isConnected && !button.disabled) button.focus({ preventScroll: true });
+  else if (tries && (isLost || document.activeElement === button)) setTimeout(() => keepFocus(button, tries - 1), 100);
+}
+
 // Which label a row, a candidate or a pair has is shown by the colour of its button; this says it to a screen reader.
 const CHOICE = /(?:^|\s)st-key-(?:label_row|as2_label|agreement)_\S+_(?:correct|incorrect|unsure)(?:\s|$)/;
 
@@ -206,6 +213,8 @@ export default function (component) {
     window.addEventListener("pointerdown", state.pointed, true);
     state.chosen = (event) => {
       noteRow(state, event);
+      const button = event.detail === 0 && holdsFocus(state) && event.target.closest("button");
+      if (button) keepFocus(button, 30);
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
     window.addEventListener("click", state.chosen, true);

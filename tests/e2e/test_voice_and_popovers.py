@@ -53,6 +53,16 @@ def test_a_popover_that_is_clicked_leaves_the_focus_at_its_button(page):
     expect(page.get_by_role("button", name="Download")).to_be_focused()
 
 
+def test_a_button_that_is_disabled_while_it_works_keeps_the_focus_of_the_key(page):
+    page.evaluate("""() => document.querySelector("button").addEventListener("click", ({ target }) => {
+      target.disabled = true;
+      setTimeout(() => { target.disabled = false; target.textContent = "Done"; }, 250);
+    })""")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Done")).to_be_focused()
+
+
 def test_an_answer_is_read_out_once_and_not_again_when_it_gets_a_label(page):
     show = """(verdict) => {
       document.querySelector(".as2-answer")?.remove();
