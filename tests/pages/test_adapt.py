@@ -983,7 +983,7 @@ PAIRED = PairedTest(0.04, 0.01, 0.07, 0.03, 12, 3, 20)
 def test_the_paired_test_is_described_without_its_vocabulary():
     assert wording.describe_test(PAIRED) == (
         "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070). "
-        "This is more than chance (p = 0.03)."
+        "This is more than chance (p\u00a0=\u00a00.03)."
     )
 
 
