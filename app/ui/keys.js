@@ -163,7 +163,15 @@ function tellStates() {
   for (const state of document.querySelectorAll('[class*="st-key-as2-state-"]:not([role])')) state.setAttribute("role", "status");
 }
 
+// Streamlit writes the Markdown of a field's title into its name, with the backslashes that keep a foreign name as it is.
+function nameFields() {
+  for (const field of document.querySelectorAll('[aria-label*="\\\\"]')) {
+    field.setAttribute("aria-label", field.getAttribute("aria-label").replace(/\\([^a-z0-9\s])/gi, "$1"));
+  }
+}
+
 function tellRows() {
+  nameFields();
   tellChoices();
   tellEntries();
   tellStates();

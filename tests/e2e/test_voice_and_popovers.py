@@ -63,6 +63,11 @@ def test_a_button_that_is_disabled_while_it_works_keeps_the_focus_of_the_key(pag
     expect(page.get_by_role("button", name="Done")).to_be_focused()
 
 
+def test_a_field_s_name_has_no_backslash_of_markdown(page):
+    page.evaluate("""document.body.insertAdjacentHTML("beforeend", '<input aria-label="Role of ada\\\\_b \\\\[x]">')""")
+    expect(page.get_by_role("textbox", name="Role of ada_b [x]", exact=True)).to_be_visible()
+
+
 def test_an_answer_is_read_out_once_and_not_again_when_it_gets_a_label(page):
     show = """(verdict) => {
       document.querySelector(".as2-answer")?.remove();

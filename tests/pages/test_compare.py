@@ -150,6 +150,14 @@ def test_one_ranker_is_not_enough(wb):
     assert at.button(key="compare_start").disabled
 
 
+def test_a_word_that_is_no_ranker_is_refused_when_it_is_typed(wb):
+    at = open_page("compare")
+    at = at.multiselect(key="compare_rankers").set_value(["bm25", "bm52"]).run()
+    assert at.button(key="compare_start").disabled and "No ranker 'bm52'" in at.error[0].value.replace("\\", "")
+    at = at.multiselect(key="compare_rankers").set_value(["bm25:k1=2", "active:drop_ratio=0.5"]).run()
+    assert not at.error and not at.button(key="compare_start").disabled
+
+
 def test_whoever_names_a_reranker_elsewhere_reads_before_the_start_that_sentences_leave_the_machine(wb):
     at = open_page("compare", {"corpus": "things"})
     assert "leave this machine" not in texts(at)
