@@ -63,6 +63,27 @@ def test_a_button_that_is_disabled_while_it_works_keeps_the_focus_of_the_key(pag
     expect(page.get_by_role("button", name="Done")).to_be_focused()
 
 
+SCROLL = """async (script) => {
+  const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  document.body.insertAdjacentHTML("afterbegin", "<div class=card><h2>The card</h2><button>Promote</button></div>");
+  window.scroll = (place) => module.default({
+    parentElement: document.querySelector("#component"), data: { selector: ".card", place, block: "start" },
+  });
+}"""
+
+
+def test_what_tab_and_enter_open_further_up_gets_the_focus_and_what_is_clicked_does_not(page):
+    page.evaluate(SCROLL, load_script("scroll"))
+    page.get_by_role("button", name="After").click()
+    page.evaluate("window.scroll('first')")
+    expect(page.get_by_role("button", name="After")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.evaluate("window.scroll('second')")
+    expect(page.get_by_role("heading", name="The card")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Promote")).to_be_focused()
+
+
 def test_a_field_s_name_has_no_backslash_of_markdown(page):
     page.evaluate("""document.body.insertAdjacentHTML("beforeend", '<input aria-label="Role of ada\\\\_b \\\\[x]">')""")
     expect(page.get_by_role("textbox", name="Role of ada_b [x]", exact=True)).to_be_visible()
