@@ -78,10 +78,10 @@ def check_ranker(wb: Workbench, name: str) -> None:
 def find_mistake(wb: Workbench, names: Collection[str]) -> As2Error | None:
     """Why one of these cannot be compared; None if all can, as far as their names tell: no file is opened for a path,
     which only an admin may name."""
-    known = set(list_rankers(wb))
+    choices = set(list_rankers(wb))
     for name in names:
         try:
-            if name not in known and not is_path(name):
+            if name not in choices and not is_path(name):
                 check_ranker(wb, name_active(wb, name))
         except As2Error as e:
             return e
