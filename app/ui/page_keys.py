@@ -12,7 +12,7 @@ LISTENER = "as2_listener"
 _IS_OPEN, _TURN = "_as2_help", "_as2_help_turn"
 NOTE = "Keys are off while you type in a field and while this dialog is open. A held key counts once."
 SWITCH = "Letter keys and space"  # on Label
-SWITCH_NOTE = f"Letters, signs and space are {{}} on all pages in this browser; **{SWITCH}** on Label switches them."
+SWITCH_NOTE = f"Letters, signs and space are {{}}, on all pages in this browser; **{SWITCH}** on Label switches them."
 
 
 @dataclass(frozen=True, slots=True)
