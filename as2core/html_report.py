@@ -14,13 +14,18 @@ from as2core.text import count, format_p
 from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
+MAX_OUTCOMES = 5  # pairs that are told of in words; of more, those of the ranker with the highest AP
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1d2430}
 h1,p,li,dd,code{overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}dd{margin:0}
 .table{overflow-x:auto;margin:0 0 2em}table{border-collapse:collapse}
 th,td{padding:.3em .8em;text-align:right;border-bottom:1px solid #d8dde5;vertical-align:bottom}
 td{white-space:nowrap}th:first-child,td:first-child{text-align:left}.missed{color:#a3261b}.met{color:#1a6b3c}
-@media(prefers-color-scheme:dark){body{background:#14181f;color:#e4e8ee}td,th{border-color:#39414e}
-.missed{color:#ff9d92}.met{color:#7fd6a2}}"""
+@media screen and (prefers-color-scheme:dark){body{background:#14181f;color:#e4e8ee}td,th{border-color:#39414e}
+.missed{color:#ff9d92}.met{color:#7fd6a2}}
+@media print{body{font-size:9.5pt;margin:0;padding:0;max-width:none}h2,h3{break-after:avoid}
+h2+p,.means{break-inside:avoid;break-after:avoid}li,tr{break-inside:avoid}.table{overflow:visible;margin-bottom:1em}
+th{white-space:normal}td:first-child,.rankers td{white-space:normal;overflow-wrap:anywhere}
+th,td{padding:.2em .4em}.pairs,.rankers{font-size:7.5pt}.pairs td:first-child,.rankers td:first-child{width:24%}}"""
 Row = Sequence[object]
 Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pair of rankers, by measure
 
@@ -29,8 +34,8 @@ Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pai
 class ReportContents:
     """`facts`: a name and a value each, of the data and of how the report was made. `rankers` and `tests` are named as
     in `as2 eval --json`; what a ranker's record lacks has no column. `unranked`: the means of the order in the data.
-    `difference`: what the tests' sample sizes are for. `outcomes`: the pairs that are told of in words, beside the
-    tables; all where there are none."""
+    `difference`: what the tests' sample sizes are for. `outcomes`: the pairs of which the outcome is told, in words and
+    under each measure; all where there are none. The others are at the end."""
 
     title: str
     facts: Sequence[tuple[str, object]]
@@ -47,27 +52,43 @@ class ReportContents:
 def write_report(contents: ReportContents) -> str:
     """The whole file. Every name is escaped."""
     tests, rankers = contents.tests, contents.rankers
+    pairs, in_words = _order_pairs(contents)
     facts = "".join(f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in contents.facts)
     parts = [f"<h1>{escape(contents.title)}</h1>", f"<dl>{facts}</dl>"]
     parts += [f'<p class="missed">{escape(note)}</p>' for note in merge_overlaps(contents.notes)]
     if tests:
-        texts = [_describe_pair(pair, tests[pair]["AP"], "AP", len(tests)) for pair in contents.outcomes or tests]
+        texts = [_describe_pair(pair, tests[pair]["AP"], "AP", len(tests)) for pair in in_words]
         headline = f"<p><strong>{escape(contents.headline)}</strong></p>" if contents.headline else ""
         parts += [f"<h2>Outcome</h2>{headline}<ul>", *(f"<li>{escape(text)}</li>" for text in texts), "</ul>"]
+        if len(texts) < len(pairs):
+            parts.append(f"<p>The other {count(len(pairs) - len(texts), 'pair')} of rankers: in the tables.</p>")
     if contents.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
-    for measure, meaning in MEANINGS.items():
-        if not all(measure in r for r in rankers):
-            continue
-        parts += [f"<h2>{escape(measure)}</h2><p>{escape(meaning)}</p>"]
-        parts += [_table_of_means(measure, rankers, contents.unranked.get(measure)), _table_of_pairs(measure, contents)]
+    measures = [m for m in MEANINGS if all(m in r for r in rankers)]
+    for measure in measures:
+        parts += [f"<h2>{escape(measure)}</h2><p>{escape(MEANINGS[measure])}</p>"]
+        parts += [_table_of_means(measure, rankers, contents.unranked.get(measure))]
+        parts += [_table_of_pairs(measure, contents, pairs)]
     if rankers[0].get("slices"):
         parts += ["<h2>Slices</h2><p>P@1 and its 95 % interval</p>", _table_of_slices(rankers)]
     parts += ["<h2>Rankers</h2>", _table_of_rankers(rankers)]
+    if others := [pair for pair in tests if pair not in pairs]:
+        parts.append("<h2>Other pairs</h2>")
+        parts += [f"<h3>{escape(m)}</h3>{_table_of_pairs(m, contents, others)}" for m in measures]
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     head += f"<title>{escape(contents.title)}</title><style>{STYLE}</style>"
-    return f'<!doctype html><html lang="en">{head}{"".join(parts)}</html>\n'
+    return f'<!doctype html><html lang="en">{head}<main>{"".join(parts)}</main></html>\n'
+
+
+def _order_pairs(contents: ReportContents) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The pairs of which the outcome is told, first those of the ranker with the highest AP; and which of them are told
+    of in words."""
+    pairs = list(contents.outcomes or contents.tests)
+    means = {r["ranker"]: float(r.get("AP", 0.0)) for r in contents.rankers}
+    best = max((name for pair in pairs for name in pair), key=lambda name: means.get(name, 0.0), default="")
+    pairs.sort(key=lambda pair: best not in pair)
+    return pairs, pairs if len(pairs) <= MAX_OUTCOMES else [pair for pair in pairs if best in pair]
 
 
 class Markup(str):
@@ -83,7 +104,7 @@ def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: st
     if not test.changes:
         return f"{a} and {b} do not differ in {measure}: all {test.ties:,} questions are the same."
     corrected_p = values["p"] if values["holm"] is None else values["holm"]
-    p = f"p = {format_p(corrected_p)}".replace("= <", "< ")
+    p = f"p = {format_p(corrected_p)}".replace("= <", "< ").replace(" ", "\u00a0")
     family = values.get("family_size", pairs)
     corrected = f", corrected for {family} pairs" if family > 1 else ""
     change = f"is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
@@ -112,12 +133,12 @@ def _table_of_means(measure: str, rankers: Sequence[Mapping[str, Any]], unranked
     if unranked is not None:
         rows.append(("no reranking", _format(unranked), "", "", *([""] if has_bounds else ()), ""))
     heads = ("ranker", "mean", "from", "to", *(["with all labels"] if has_bounds else ()), "95 % interval")
-    return _table(heads, rows)
+    return _table(heads, rows, kind="means")
 
 
-def _table_of_pairs(measure: str, contents: ReportContents) -> str:
+def _table_of_pairs(measure: str, contents: ReportContents, pairs: Sequence[tuple[str, str]]) -> str:
     """ "" for one ranker."""
-    if not contents.tests:
+    if not pairs:
         return ""
     heads = (
         "first minus second",
@@ -130,7 +151,7 @@ def _table_of_pairs(measure: str, contents: ReportContents) -> str:
         "difference shown in 80 of 100 cases",
         f"questions needed for {contents.difference:g}",
     )
-    return _table(heads, [_list_cells(pair, tests[measure]) for pair, tests in contents.tests.items()])
+    return _table(heads, [_list_cells(pair, contents.tests[pair][measure]) for pair in pairs], kind="pairs")
 
 
 def _describe_families(measure: str, tests: Tests) -> str:
@@ -184,14 +205,17 @@ def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
     }
     keys = ("ranker", "version", "weights", "Judged@10", "seconds", "seconds_per_question", "relative_cost", "cuts")
     present = [(head, make) for key, (head, make) in zip(keys, columns.items(), strict=True) if key in rankers[0]]
-    return _table([head for head, _ in present], [[make(r) for _, make in present] for r in rankers])
+    rows = [[make(r) for _, make in present] for r in rankers]
+    return _table([head for head, _ in present], rows, kind="rankers")
 
 
-def _table(heads: Sequence[str], rows: Sequence[Row]) -> str:
-    """In a box of its own, in which it scrolls on a narrow screen."""
-    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
+def _table(heads: Sequence[str], rows: Sequence[Row], *, kind: str = "short") -> str:
+    """In a box of its own, in which it scrolls on a narrow screen; on paper its head is on each page. `kind`: the class
+    that its look on paper goes by."""
+    head = "".join(f'<th scope="col">{escape(h)}</th>' for h in heads)
     body = "".join(f"<tr>{''.join(f'<td>{_escape(value)}</td>' for value in row)}</tr>" for row in rows)
-    return f'<div class="table" tabindex="0"><table><tr>{head}</tr>{body}</table></div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="{kind}"><div class="table" tabindex="0">{table}</div></div>'
 
 
 def _escape(value: object) -> str:

@@ -139,7 +139,7 @@ def _describe_test(pair: PairedResult, *, first: str) -> dict[str, object]:
     """The test with the values of `first` minus those of the other."""
     test = asdict(pair.test)
     if pair.a != first:
-        test |= {"difference": -pair.test.difference, "low": -pair.test.high, "high": -pair.test.low,
+        test |= {"difference": 0.0 - pair.test.difference, "low": 0.0 - pair.test.high, "high": 0.0 - pair.test.low,
                  "wins": pair.test.losses, "losses": pair.test.wins}  # fmt: skip
     effect = pair.effect if pair.effect is None or pair.a == first else -pair.effect
     others = {

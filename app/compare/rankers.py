@@ -10,7 +10,7 @@ from app.versions import loading, registry
 from app.versions.directory import find_problem, read_drop_ratio
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
-from as2core.errors import BadSetting, DamagedModel, UnknownRanker
+from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations
 from as2core.rankers.classifier import check_checkpoint, is_classifier
 from as2core.rankers.versions import is_own_kind
@@ -73,6 +73,19 @@ def check_ranker(wb: Workbench, name: str) -> None:
         raise UnknownRanker(
             f"no ranker {name!r}; known: {names}, or the directory of a version, a checkpoint or an export"
         )
+
+
+def find_mistake(wb: Workbench, names: Collection[str]) -> As2Error | None:
+    """Why one of these cannot be compared; None if all can, as far as their names tell: no file is opened for a path,
+    which only an admin may name."""
+    choices = set(list_rankers(wb))
+    for name in names:
+        try:
+            if name not in choices and not is_path(name):
+                check_ranker(wb, name_active(wb, name))
+        except As2Error as e:
+            return e
+    return None
 
 
 def describe_destinations(names: Collection[str]) -> str:

@@ -162,7 +162,7 @@ def store_labels(
         is_untitled = file.fmt in (TABLE, *TOOLS) and corpus_id is not None
         questions = _add_titles(file.questions, file.name) if is_untitled else file.questions
         counts = _store(wb, by, file.name, corpus, questions, options)
-    view = _build_view(counts, file.problems, file.lines, corpus, file.fmt)
+    view = _build_view(counts, file, corpus)
     return replace(
         view,
         textless=file.textless,
@@ -179,11 +179,14 @@ def _add_titles(questions: Sequence[Question], file: str) -> list[Question]:
     return [replace(q, candidates=tuple(replace(c, title=c.title or title) for c in q.candidates)) for q in questions]
 
 
-def _build_view(
-    counts: ImportCounts, problems: list[tuple[int, str]], lines: report.Lines, corpus: CorpusView | None, fmt: str
-) -> report.ImportView:
-    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejections]
-    malformed = tuple(sorted([*problems, *rejections]))
+def _build_view(counts: ImportCounts, file: LabelFile, corpus: CorpusView | None) -> report.ImportView:
+    rejections = [report.locate_reason(file.lines, qid, c, reason) for qid, c, reason in counts.rejections]
+    malformed = tuple(sorted([*file.problems, *rejections]))
+    texts = {
+        (make_storable(q.qid), make_storable(c.id)): (make_storable(q.text), make_storable(c.text))
+        for q in file.questions
+        for c in q.candidates
+    }
     return report.ImportView(
         new=counts.new,
         same=counts.same,
@@ -195,9 +198,9 @@ def _build_view(
         new_questions=counts.new_questions,
         new_documents=counts.new_documents,
         new_sentences=counts.new_sentences,
-        format=fmt,
+        format=file.fmt,
         conflicts=tuple(counts.conflicts),
-        lines=report.report_lines(lines, counts.outcomes, malformed),
+        lines=report.report_lines(file.lines, counts.outcomes, malformed, texts),
         verdicts=counts.verdicts,
         moved=tuple((before, now, n) for (before, now), n in sorted(counts.moved.items())),
     )

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
+from textwrap import shorten
+from types import MappingProxyType
 
 from as2core.text import count
 
@@ -12,18 +15,22 @@ UNITS = {  # that are numbered, where not lines
     "quepid": "rating",
 }
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
+MAX_TEXTS, MAX_TEXT_CHARS = 1000, 100  # of lines, and of a question or a sentence in them
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
 Lines = Mapping[tuple[str, str], Place]
+Texts = Mapping[tuple[str, str], tuple[str, str]]  # question id, candidate id -> their texts
 
 
 @dataclass(frozen=True, slots=True)
 class ImportLine:
     """One line of a file: "new", "same", "conflicting" or "malformed" (the worst of its labels), and what it is about;
-    line 0 where the format has no lines."""
+    line 0 where the format has no lines. `text`: the question and the sentence of its label, of several the first; ""
+    where it has none, or after so many lines that nobody reads them."""
 
     line: int
     outcome: str
     what: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +84,31 @@ class ImportView:
 
 
 def report_lines(
-    lines: Lines, outcomes: Iterable[tuple[str, str, str]], malformed: Sequence[tuple[int, str]]
+    lines: Lines,
+    outcomes: Iterable[tuple[str, str, str]],
+    malformed: Sequence[tuple[int, str]],
+    texts: Texts = MappingProxyType({}),
 ) -> tuple[ImportLine, ...]:
     """One entry a line. `outcomes`: (question id, candidate id, outcome) of every label that could be read. A line with
     several labels has the worst of their outcomes, and names the sentences with it."""
-    by_place: dict[Place, list[tuple[str, str]]] = {}
+    by_place: dict[Place, list[tuple[str, str, str]]] = {}
     for qid, candidate, outcome in outcomes:
-        by_place.setdefault(_find_place(lines, qid, candidate), []).append((outcome, f"{qid} {candidate}"))
+        by_place.setdefault(_find_place(lines, qid, candidate), []).append((qid, candidate, outcome))
     rows = [ImportLine(line, "malformed", reason) for line, reason in malformed]
-    for place, labels in by_place.items():
-        worst = max((outcome for outcome, _ in labels), key=OUTCOMES.index)
-        line, what = _name_file(place, ", ".join(dict.fromkeys(what for outcome, what in labels if outcome == worst)))
-        rows.append(ImportLine(line, worst, what))
+    for place in sorted(by_place):
+        worst = max((outcome for *_, outcome in by_place[place]), key=OUTCOMES.index)
+        pairs = list(dict.fromkeys((qid, candidate) for qid, candidate, outcome in by_place[place] if outcome == worst))
+        line, what = _name_file(place, ", ".join(starmap("{} {}".format, pairs)))
+        quote = _quote(pairs, texts) if len(rows) < MAX_TEXTS else ""
+        rows.append(ImportLine(line, worst, what, quote and _name_file(place, quote)[1]))
     return tuple(sorted(rows, key=lambda r: r.line))
+
+
+def _quote(pairs: Sequence[tuple[str, str]], texts: Texts) -> str:
+    """`How long is it? · It is long., and 2 more`."""
+    parts = [shorten(text, MAX_TEXT_CHARS, placeholder=" …") for text in texts.get(pairs[0], ()) if text]
+    more = f", and {len(pairs) - 1:,} more" if len(pairs) > 1 else ""
+    return " · ".join(parts) + more if parts else ""
 
 
 def locate_reason(lines: Lines, qid: str, candidate: str, reason: str) -> tuple[int, str]:

@@ -55,22 +55,6 @@ function nameKey({ key, code }) {
   return (letter || key).toLowerCase();
 }
 
-// A screen reader says what changes in here: the focus stays where it is while a key brings the next sentence in front.
-function announce(state) {
-  const { doc, say } = state.data;
-  if (say === undefined) return;
-  if (!state.voice) {
-    state.voice = document.createElement("div");
-    state.voice.setAttribute("role", "status");
-    state.voice.dataset.testid = "as2-voice";
-    state.voice.style.cssText = "position:fixed;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap";
-    document.body.append(state.voice);
-  } else if (state.spoken !== doc) {
-    state.voice.textContent = say;
-  }
-  state.spoken = doc;
-}
-
 // Streamlit's toasts are dialogs without a name that nothing reads out.
 function nameToasts() {
   for (const text of document.querySelectorAll("[data-testid=stToastText]:not([role])")) {
@@ -141,6 +125,13 @@ function restoreFocus(state) {
   findOnly(document.querySelector(state.focus.selector))?.focus({ preventScroll: true });
 }
 
+// A button that is pressed by a key and disabled meanwhile, as one that makes a file, gets back the focus that this takes.
+function keepFocus(button, tries) {
+  const isLost = document.activeElement === document.body;
+  if (isLost && button.isConnected && !button.disabled) button.focus({ preventScroll: true });
+  else if (tries && (isLost || document.activeElement === button)) setTimeout(() => keepFocus(button, tries - 1), 100);
+}
+
 // Which label a row, a candidate or a pair has is shown by the colour of its button; this says it to a screen reader.
 const CHOICE = /(?:^|\s)st-key-(?:label_row|as2_label|agreement)_\S+_(?:correct|incorrect|unsure)(?:\s|$)/;
 
@@ -172,7 +163,15 @@ function tellStates() {
   for (const state of document.querySelectorAll('[class*="st-key-as2-state-"]:not([role])')) state.setAttribute("role", "status");
 }
 
+// Streamlit writes the Markdown of a field's title into its name, with the backslashes that keep a foreign name as it is.
+function nameFields() {
+  for (const field of document.querySelectorAll('[aria-label*="\\\\"]')) {
+    field.setAttribute("aria-label", field.getAttribute("aria-label").replace(/\\([^a-z0-9\s])/gi, "$1"));
+  }
+}
+
 function tellRows() {
+  nameFields();
   tellChoices();
   tellEntries();
   tellStates();
@@ -185,10 +184,12 @@ function open({ page = "", field, focus }) {
 }
 
 export default function (component) {
-  const state = (window.__as2keys = window.__as2keys || { calls: [], waiting: [], sent: {} });
+  const state = (window.__as2keys = window.__as2keys || { calls: [], waiting: [], sent: {}, told: [] });
   if (!state.listen) {
+    makeVoice(state);
     state.listen = (event) => {
       if (event.key === "Tab") state.tabbed = true;
+      leavePopover(state, event);
       state.follow = undefined;
       if (event.altKey || event.isComposing || !state.data) return;
       const chord = event.ctrlKey || event.metaKey;
@@ -220,6 +221,8 @@ export default function (component) {
     window.addEventListener("pointerdown", state.pointed, true);
     state.chosen = (event) => {
       noteRow(state, event);
+      const button = event.detail === 0 && holdsFocus(state) && event.target.closest("button");
+      if (button) keepFocus(button, 30);
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
     window.addEventListener("click", state.chosen, true);
@@ -232,15 +235,20 @@ export default function (component) {
     state.opened = new MutationObserver(() => {
       restoreFocus(state);
       nameToasts();
+      enterPopover(state);
       const dialog = document.querySelector("[role=dialog]");
       if (dialog === state.dialog || (dialog && !dialog.querySelector(FIELD))) return;
       state.dialog = dialog;
       if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
     });
     state.opened.observe(document.body, { childList: true, subtree: true });
-    state.drawn = new MutationObserver(tellRows);
+    state.drawn = new MutationObserver(() => {
+      tellRows();
+      awaitNews(state);
+    });
     state.drawn.observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-testid"] });
     tellRows();
+    awaitNews(state);
   }
   const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
   const use = ({ data, send }) => {
@@ -261,8 +269,9 @@ export default function (component) {
     state.opened.disconnect();
     state.drawn.disconnect();
     clearTimeout(state.hide);
+    clearTimeout(state.looking);
     state.late?.remove();
-    state.voice?.remove();
+    state.voice.remove();
     window.__as2keys = undefined;
   });
 }

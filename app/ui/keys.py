@@ -15,8 +15,9 @@ taken, and a word at the foot of the page says so; but where `list` names what t
 one of the actions `ahead`. It is sent when that one is done, unless the list changed, or `breaks`, which counts the
 acts that left the front where nobody expected it: then none of those that wait is taken. While the page asks whether
 to go on (`cancels`), a click beside its buttons sends the action "cancel". `say`, if given, is read out by a screen
-reader whenever `doc` is another. A letter of a layout without Latin ones counts by its place. The server still has to
-refuse an action whose `doc` is no longer shown.
+reader whenever `doc` is another, and so are answers, results and reports on any page (voice.js). Whoever opens a
+popover by a key is led into it (popover.js). A letter of a layout without Latin ones counts by its place. The server
+still has to refuse an action whose `doc` is no longer shown.
 
 Keys that write a character, space among them, can be turned off for all pages (WCAG 2.2, 2.1.4): software that types
 what somebody says would set them off. The browser remembers it.
@@ -30,13 +31,14 @@ import streamlit as st
 from app.ui import signin
 from app.ui.scripts import load_script
 
+SCRIPTS = ("voice", "popover", "keys")
 COOKIE, OFF, ON = "as2_keys", "off", "on"
 _ARE_ON = "_as2_keys"  # of the session
 
 
 def listen_to_keys(*, key: str, data: Mapping[str, Any], on_key_change: Callable[[], None]) -> None:
     """Listen while the page is shown; `data` and the callback as the module says."""
-    listener = st.components.v2.component("as2_keys", js=load_script("keys"))
+    listener = st.components.v2.component("as2_keys", js=load_script(*SCRIPTS))
     all_data = dict(data)
     if not has_character_keys():
         all_data |= {"map": {k: act for k, act in data["map"].items() if not is_character(k)}, "silent": True}

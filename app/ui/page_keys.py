@@ -12,7 +12,7 @@ LISTENER = "as2_listener"
 _IS_OPEN, _TURN = "_as2_help", "_as2_help_turn"
 NOTE = "Keys are off while you type in a field and while this dialog is open. A held key counts once."
 SWITCH = "Letter keys and space"  # on Label
-SWITCH_NOTE = f"Letters, signs and space are {{}} on all pages in this browser; **{SWITCH}** on Label switches them."
+SWITCH_NOTE = f"Letters, signs and space are {{}}, on all pages in this browser; **{SWITCH}** on Label switches them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,16 @@ class Key:
 
 
 HELP, DIALOG = Key(("?",), "Help", "Show these keys"), Key(("Esc",), "Close", "Close a dialog")
+ROW = Key(("Shift+Space",), "Select", "Select the row of a table, when a cell of it has the focus")
 OF_PAGE = {
     "ask": (
         Key(("/",), "Question", "Go to the question box"),
         Key(("Enter",), "Ask", "Ask the question in the box"),
         Key(("←", "→"), "Step", "Step through the cascade, when its picture has the focus"),
+        ROW,
     ),
+    "compare": (ROW,),
+    "data": (ROW,),
 }
 FIELDS = {"ask": '[class*="st-key-as2_question_"] input'}  # what "/" goes to
 

@@ -21,6 +21,7 @@ def load_text(path: str) -> str:
 
 
 def scroll_to(selector: str, place: str, *, block: Literal["start", "center", "nearest"]) -> None:
-    """Scroll to what the CSS selector finds, once for each `place`; at most one call a run."""
+    """Scroll to what the CSS selector finds, once for each `place`; at most one call a run. With `block`
+    "start", whoever goes by Tab gets the focus there, too."""
     scroll = st.components.v2.component("as2_scroll", js=load_script("scroll"))
     scroll(key="as2_scroll", data={"selector": selector, "place": place, "block": block})

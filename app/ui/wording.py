@@ -83,10 +83,12 @@ def _describe_difference(test: PairedTest, metric: str, sides: tuple[str, str] |
 
 
 def format_p(p: float) -> str:
-    """`p = 0.03`, `p < 0.001`; three digits below 0.01 and around 0.05, which the second one would round away."""
+    """`p = 0.03`, `p < 0.001`, never broken over two lines; three digits below 0.01 and around 0.05, which the second
+    one would round away."""
     if p < 0.001:
-        return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.01 or 0.045 <= p < 0.055 else f"p = {p:.2f}"
+        return "p\u00a0<\u00a00.001"
+    digits = 3 if p < 0.01 or 0.045 <= p < 0.055 else 2
+    return f"p\u00a0=\u00a0{p:.{digits}f}"
 
 
 def describe_vectors(done: int, total: int, remaining: str = "") -> str:

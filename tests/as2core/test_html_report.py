@@ -1,26 +1,47 @@
 """The report of an evaluation: which pairs it tells of in words, what p is corrected for, and its notes."""
 
+import re
 from dataclasses import asdict
+from itertools import combinations
 
 from as2core.html_report import ReportContents, write_report
 from as2core.metrics import PairedTest
 from as2core.training_record import describe_overlap, merge_overlaps
 
 
-def make_report(**changes):
+def make_report(names=("a", "b", "b:ratio=0.3"), **changes):
     ranker = {"AP": 0.5, "intervals": {"AP": (0.4, 0.6)}, "relative_cost": None, "cuts": ()}
     test = asdict(PairedTest(0.1, 0.05, 0.15, 0.001, 20, 3, 10))
     other = {"holm": 0.003, "effect": 0.4, "detectable": 0.04, "sample_size": 90}
-    tests = {pair: {"AP": {**test, **other}} for pair in (("a", "b"), ("a", "b:ratio=0.3"), ("b", "b:ratio=0.3"))}
-    rankers = [{"ranker": name, **ranker} for name in ("a", "b", "b:ratio=0.3")]
+    tests = {pair: {"AP": {**test, **other}} for pair in combinations(names, 2)}
+    rankers = [{"ranker": name, **ranker} for name in names]
     return ReportContents("three rankers", [("date", "today & now")], rankers, tests, {}, 0.02, **changes)
 
 
 def test_the_outcome_tells_of_the_pairs_asked_for_and_the_table_of_all():
     page = write_report(make_report(outcomes=[("a", "b")]))
-    assert page.count("<li>") == 1 and page.count(" minus ") == 4  # a heading and three rows
+    report, others = page.split("<h2>Other pairs</h2>")
+    assert page.count("<li>") == 1 and report.count(" minus ") == 2  # a heading and a row
+    assert others.count(" minus ") == 3 and "The other" not in page
     assert write_report(make_report()).count("<li>") == 3
     assert "today &amp; now" in page
+
+
+def test_of_many_rankers_the_pairs_of_the_best_come_first_and_alone_in_words():
+    contents = make_report("abcde")
+    contents.rankers[2]["AP"] = 0.7
+    page = write_report(contents)
+    assert page.count("<li>") == 4 and "The other 6 pairs of rankers: in the tables." in page
+    rows = re.findall("<td>(.) minus (.)</td>", page)
+    assert len(rows) == 10 and all("c" in row for row in rows[:4]) and not any("c" in row for row in rows[4:])
+    assert "Other pairs" not in page
+
+
+def test_on_paper_no_column_is_cut_off_and_no_colour_is_that_of_a_dark_screen():
+    page = write_report(make_report())
+    assert re.search("@media print{.*[.]table{overflow:visible", page, re.DOTALL)
+    assert "@media screen and (prefers-color-scheme:dark)" in page and page.count("prefers-color-scheme") == 1
+    assert page.count("<thead>") == page.count("<table>") == 3  # which repeats the head on each page
 
 
 def test_p_is_said_to_be_corrected_for_the_pairs_of_the_report_or_of_its_family():
@@ -28,7 +49,7 @@ def test_p_is_said_to_be_corrected_for_the_pairs_of_the_report_or_of_its_family(
     contents = make_report()
     contents.tests["a", "b"]["AP"]["family_size"] = 1
     page = write_report(contents)
-    assert "a is better than b: AP is 0.100 higher (95 %: +0.050 to +0.150; p = 0.003)." in page
+    assert "a is better than b: AP is 0.100 higher (95 %: +0.050 to +0.150; p\u00a0=\u00a00.003)." in page
     assert "p corrected for the pairs of its family (Holm)" in page
 
 

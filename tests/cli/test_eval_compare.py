@@ -267,7 +267,10 @@ def test_a_report_says_what_it_is_of_what_came_out_and_how_to_make_it_again(as2,
         f"<code>as2 eval jaccard rr {data} --no-titles --report {tmp_path / 'r.html'} --difference 0.1</code>" in html
     )
     assert f"as2core {__version__}" in html and re.search(r"<dd>20\d\d-\d\d-\d\d \d\d:\d\d UTC</dd>", html)
-    assert "Too few questions changed to tell jaccard and rr apart: AP of jaccard is 0.556 higher (p = 0.062)." in html
+    assert (
+        "Too few questions changed to tell jaccard and rr apart: AP of jaccard is 0.556 higher (p\u00a0=\u00a00.062)."
+        in html
+    )
     assert "jaccard is better on 5 questions, rr on 0, 1 are the same." in html
     assert "p corrected for 1 pair (Holm)" in html and "questions needed for 0.1" in html and "sample_size" not in html
     assert (
@@ -299,7 +302,7 @@ def test_a_p_is_never_shown_as_0(as2, as2_json, data, tmp_path):
     code, out, _ = as2("eval", "jaccard", "rr", data, "--report", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text()
     assert code == 0 and "<0.001" in out and html.count("<td>&lt;0.001</td>") == 2 * len(MEASURES)
-    assert "jaccard is better than rr: AP is 0.667 higher" in html and "p &lt; 0.001" in html
+    assert "jaccard is better than rr: AP is 0.667 higher" in html and "p\u00a0&lt;\u00a00.001" in html
     [heads] = [line for line in out.splitlines() if " holm " in line]
     [row] = [line for line in out.splitlines() if line.startswith("AP") and "<0.001" in line]
     assert row.index("<0.001") + len("<0.001") == heads.index(" p ") + len(" p")  # to the right, as numbers are

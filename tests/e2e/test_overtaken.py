@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.ui import scripts
+from app.ui.keys import SCRIPTS
 from app.ui.scripts import load_script
 
 pytestmark = pytest.mark.browser
@@ -76,4 +77,4 @@ def test_keys_are_heard_whichever_update_was_called_last_until_the_page_is_left(
       press();
       return sent;
     }"""
-    assert page.evaluate(sent, load_script("keys")) == ["second", "third"]
+    assert page.evaluate(sent, load_script(*SCRIPTS)) == ["second", "third"]

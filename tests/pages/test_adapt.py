@@ -501,7 +501,11 @@ def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(wb, c
 def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     job = put_job(wb, "score", "failed", corpus_id=THINGS, error="it cost $5")
     other = put_job(wb, "score", corpus_id=WORKS)
+    decision = put_job(wb, "decide", "done", corpus_id=THINGS, settings={"a": "bm25", "b": "wo_rr"})
     at = open_adapt()
+    assert "**Ranking for a decision: bm25 or wo_rr**, job" in texts(at)
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Open"]
+    assert f"queue=decide&job={decision}" in link.query_string
     assert f"**Ranking for the queues**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
     assert f"job {other}," not in texts(at)
     at = at.button(key=f"adapt_jobs_again_{job}").click().run()
@@ -983,7 +987,7 @@ PAIRED = PairedTest(0.04, 0.01, 0.07, 0.03, 12, 3, 20)
 def test_the_paired_test_is_described_without_its_vocabulary():
     assert wording.describe_test(PAIRED) == (
         "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070). "
-        "This is more than chance (p = 0.03)."
+        "This is more than chance (p\u00a0=\u00a00.03)."
     )
 
 

@@ -150,6 +150,14 @@ def test_one_ranker_is_not_enough(wb):
     assert at.button(key="compare_start").disabled
 
 
+def test_a_word_that_is_no_ranker_is_refused_when_it_is_typed(wb):
+    at = open_page("compare")
+    at = at.multiselect(key="compare_rankers").set_value(["bm25", "bm52"]).run()
+    assert at.button(key="compare_start").disabled and "No ranker 'bm52'" in at.error[0].value.replace("\\", "")
+    at = at.multiselect(key="compare_rankers").set_value(["bm25:k1=2", "active:drop_ratio=0.5"]).run()
+    assert not at.error and not at.button(key="compare_start").disabled
+
+
 def test_whoever_names_a_reranker_elsewhere_reads_before_the_start_that_sentences_leave_the_machine(wb):
     at = open_page("compare", {"corpus": "things"})
     assert "leave this machine" not in texts(at)
@@ -219,17 +227,19 @@ def test_own_slices_are_measured_beside_the_others_and_a_mistake_in_their_file_h
 def test_among_several_pairs_the_sentence_has_the_corrected_p_alone():
     test = PairedTest(0.05, 0.01, 0.09, 0.01, 20, 9, 30)
     text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.3, 0.31, family_size=6)])
-    assert "Corrected for 6 pairs, this could be chance (p = 0.30). Effect size 0.31 (small)." in text
-    assert text.count("p = ") == 2 and '<td title="p = 0.01 before the correction for all pairs">' in text
+    assert "Corrected for 6 pairs, this could be chance (p\u00a0=\u00a00.30). Effect size 0.31 (small)." in text
+    assert '<td title="p\u00a0=\u00a00.01 before the correction for all pairs">' in text
+    assert text.count("p\u00a0=\u00a0") == 2
     text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.03, 0.31)])
-    assert "This is more than chance (p = 0.03). " in text
+    assert "This is more than chance (p\u00a0=\u00a00.03). " in text
     text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.01, 0.31)])  # one pair
-    assert "This is more than chance (p = 0.01). " in text and "title=" not in text
+    assert "This is more than chance (p\u00a0=\u00a00.01). " in text and "title=" not in text
 
 
 def test_the_interval_still_decides_what_could_be_chance_whatever_p_is():
     test = PairedTest(0.05, -0.01, 0.09, 0.01, 20, 9, 30)
-    assert "This could be chance (p = 0.02)." in results.render_pairs([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
+    text = results.render_pairs([PairedResult("a", "b", "AP", test, 0.02, 0.31)])
+    assert "This could be chance (p\u00a0=\u00a00.02)." in text
 
 
 def test_an_address_that_names_no_questions_narrows_nothing(wb):

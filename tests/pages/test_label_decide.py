@@ -1,5 +1,7 @@
 """The queue "Decide A or B": from the form to the conclusion."""
 
+import re
+
 import stored
 from app_pages import markup, open_page, texts
 
@@ -8,6 +10,7 @@ from app.compare.deciding import DecisionRequest
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, queues
+from app.ui import keys
 from app.worker import RUNNERS
 from as2core.deciding.decision import Decision
 from as2core.deciding.powered import PoweredMean
@@ -21,8 +24,11 @@ def start(wb):
     return at.button(key="label_decide_start").click().run()
 
 
-def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb, me):
+def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb, me, monkeypatch):
+    spoken = []
+    monkeypatch.setattr(keys, "listen_to_keys", lambda *, data, **_: spoken.append(data["say"]))
     at = start(wb)
+    assert set(spoken) == {""}
     [job] = queue.list_jobs(wb, kind="decide")
     assert at.query_params["job"] == str(job.id) and job.settings["a"] == "bm25"
     assert "as2-decision" not in markup(at)
@@ -34,6 +40,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     first = at.session_state["_label_desk"].pair
     at = at.button(key="label_correct").click().run()
     assert "1 label given." in markup(at)
+    assert re.match(r"Correct\. Not decided yet: at most \d+ more labels?\. .*Sentence: ", spoken[-1])
     at = at.button(key="label_undo").click().run()
     assert at.session_state["_label_desk"].pair == first and "0 labels given." in markup(at)
     for _ in range(20):
@@ -41,7 +48,7 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
             break
         at = at.button(key="label_incorrect").click().run()
     assert "nothing more to label" in texts(at)
-    assert "No difference above 0.02" in markup(at)
+    assert "No difference above 0.02" in markup(at) and "No difference above 0.02" in spoken[-1]
     acts = annotation.list_acts(wb, me.id, stored.TOWERS)
     assert acts and all(act.label == "incorrect" for act in acts)
 

@@ -5,10 +5,12 @@ from datetime import datetime
 
 import streamlit as st
 
+from app.compare.deciding import DecisionRequest
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.ui import url
+from app.labels.strategies import DECIDE
+from app.ui import navigation, url
 from app.ui.errors import guard
 from app.ui.job import explain_refusal
 from app.ui.page import Frame
@@ -41,7 +43,7 @@ def draw_end(job: JobView) -> None:
 
 
 def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
-    """Newest first. A retrain can be opened; a failed job of another kind can be run again from here."""
+    """Newest first. A retrain and a decision can be opened; a failed job of another kind can be run again from here."""
     if not recent:
         return
     with st.expander("Jobs", icon=":material/list:", key="adapt_jobs"):
@@ -51,6 +53,8 @@ def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
                 if job.kind == JobKind.RETRAIN:
                     address = {"job": job.id, "version": None}
                     st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=url.put, kwargs=address)
+                elif job.kind == JobKind.DECIDE and (job.is_active or job.state == "done"):
+                    navigation.to("label", "Open", queue=DECIDE, job=str(job.id))
                 elif job.state in ("failed", "cancelled", "lost"):
                     why = explain_refusal(job, frame.annotator)
                     st.button("Run again", key=f"adapt_jobs_again_{job.id}", disabled=bool(why), help=why,
@@ -62,6 +66,9 @@ def _line(job: JobView) -> str:
     state = STATES.get(job.state, name_state(job))
     why = f": {plain(job.error)}" if job.error and job.state in ("failed", "lost") else ""
     kind = JOB_KINDS.get(job.kind, job.kind)
+    if job.kind == JobKind.DECIDE:
+        request = DecisionRequest.of(job)
+        kind += f": {plain(request.a)} or {plain(request.b)}"
     return f"**{kind}**, job {job.id}, {format_time(_when(job))}: {state}{why}"
 
 

@@ -13,7 +13,8 @@ from app.ui.charts.labels import shift_labels
 from app.ui.theme import BLUE, GREY
 from as2core.cost import pareto
 
-HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX = 320, 380, 7
+HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX, GAP_PX = 320, 380, 7, 9
+PLOT_HEIGHT_PX = 210  # of the points and intervals: without the axis, its title and the room around
 COST_TITLES = {"relative_cost": "compute, as a share of the whole model", "seconds": "seconds per question"}
 Cost = Literal["relative_cost", "seconds"]
 
@@ -53,11 +54,11 @@ def build_tradeoff_chart(
         "on the front:N",
     ]
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)
-    frame["right"] = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
+    frame["right"] = [_is_right_aligned(frame, i) for i in range(len(frame))]
     frame["dy"] = _place_names(frame)
     names = [
         alt.Chart(part)
-        .mark_text(align="right" if right else "left", dx=-9 if right else 9, dy=dy, fontSize=12, color=GREY)
+        .mark_text(align="right" if right else "left", dx=-GAP_PX if right else GAP_PX, dy=dy, fontSize=12, color=GREY)
         .encode(x, y, text="ranker:N")
         for (right, dy), part in frame.groupby(["right", "dy"])
     ]
@@ -67,11 +68,25 @@ def build_tradeoff_chart(
 def _place_names(frame: pd.DataFrame) -> list[float]:
     """Pixels from a point to its name, which stands above it or, where another does, further up or down."""
     bottom, top = frame[["low", "value"]].min(axis=None), frame[["high", "value"]].max(axis=None)
-    pixels = HEIGHT_PX / ((top - bottom) or 1.0)
-    across = NARROW_WIDTH_PX / (frame["cost"].max() or 1.0)
-    boxes = []
-    for r in frame.itertuples():
-        at, width = r.cost * across, LETTER_PX * len(r.ranker)
-        start = at - 9 - width if r.right else at + 9
-        boxes.append((start, start + width, (top - r.value) * pixels - 9))
-    return [shift - 9.0 for shift in shift_labels(boxes, low=0, high=HEIGHT_PX)]
+    pixels = PLOT_HEIGHT_PX / ((top - bottom) or 1.0)
+    ends = [_find_ends(frame, i, right=right) for i, right in enumerate(frame["right"])]
+    boxes = [(*e, (top - value) * pixels - 9) for e, value in zip(ends, frame["value"], strict=True)]
+    return [shift - 9.0 for shift in shift_labels(boxes, low=0, high=PLOT_HEIGHT_PX)]
+
+
+def _find_ends(frame: pd.DataFrame, i: int, *, right: bool) -> tuple[float, float]:
+    """Where the name of a point begins and ends, in pixels; `right`: it ends at the point."""
+    at = frame["cost"][i] * NARROW_WIDTH_PX / (frame["cost"].max() or 1.0)
+    width = LETTER_PX * len(frame["ranker"][i])
+    return (at - GAP_PX - width, at - GAP_PX) if right else (at + GAP_PX, at + GAP_PX + width)
+
+
+def _is_right_aligned(frame: pd.DataFrame, i: int) -> bool:
+    """Whether the name goes to the left of its point: near the right edge, and where only there it is on no interval of
+    another ranker."""
+    if frame["cost"][i] > 0.7 * frame["cost"].max():
+        return True
+    is_level = (frame["low"] <= frame["value"][i]) & (frame["value"][i] <= frame["high"])
+    bars = (frame["cost"] * NARROW_WIDTH_PX / (frame["cost"].max() or 1.0))[is_level].drop(i, errors="ignore")
+    (left, left_end), (start, end) = (_find_ends(frame, i, right=right) for right in (True, False))
+    return bool(bars.between(start, end).any() and left >= 0 and not bars.between(left, left_end).any())

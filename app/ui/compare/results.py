@@ -42,7 +42,8 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     with st.spinner("Testing the differences …"):  # those of an older comparison, the first time
         headline = describe_headline(view, metric)
     if headline:
-        st.markdown(f"**{plain(headline)}**", help=MEANING)
+        with st.container(key="compare_headline"):  # the keys' script has it read out
+            st.markdown(f"**{plain(headline)}**", help=MEANING)
     for note in merge_overlaps(view.notes):
         st.info(plain(note), icon=":material/info:")
     _draw_table(view.distinct_results, metric)

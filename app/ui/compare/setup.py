@@ -7,11 +7,11 @@ import streamlit as st
 from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
 from app.compare.question_sets import describe_short_lists
-from app.compare.rankers import describe_destinations, describe_rankers, list_rankers, suggest_rankers
+from app.compare.rankers import describe_destinations, describe_rankers, find_mistake, list_rankers, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs.queue import JobView
-from app.ui import navigation, url
+from app.ui import errors, navigation, url
 from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
@@ -22,7 +22,6 @@ from app.ui.compare.names import (
     name_setting,
 )
 from app.ui.data.reasons import draw_reasons
-from app.ui.errors import guard
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
@@ -65,6 +64,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
+        if mistake := find_mistake(wb, rankers):
+            errors.show(mistake)
         sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy. The "
@@ -79,8 +80,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
                         help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     enough = len(add_sweep(rankers, sweep)) >= 2
-    st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=not enough,
-              on_click=_start, args=(wb, by))  # fmt: skip
+    st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start",
+              disabled=not enough or bool(mistake), on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
 
@@ -131,7 +132,7 @@ def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
     return [*rankers, *(make_spec("active", ratio) for ratio in SWEEP_RATIOS)] if sweep else list(rankers)
 
 
-@guard
+@errors.guard
 def _start(wb: Workbench, by: int) -> None:
     """Reads the form at the click: a choice made just before it had no run of its own."""
     form = st.session_state

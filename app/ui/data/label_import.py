@@ -218,7 +218,7 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
 
 def _draw_lines(report: ImportView) -> None:
     with st.expander("Line by line", key="data_import_lines"):
-        lines = [(x.line or "", x.outcome, x.what) for x in report.lines[:MAX_LINES]]
+        lines = [(x.line or "", x.outcome, x.text or x.what) for x in report.lines[:MAX_LINES]]
         draw_reasons((report.unit, "outcome", "detail"), lines, limit=MAX_LINES)
         if len(report.lines) > MAX_LINES:
             st.caption(

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Desk
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import shorten
@@ -12,9 +13,14 @@ MAX_CHARS = 400  # of a question
 
 
 def describe_front(desk: Desk | ListDesk) -> str:
-    """`Incorrect. Row 3 of 100: The pump is reset …`, with the question where it is another than before."""
+    """`Incorrect. Row 3 of 100: The pump is reset …`, with the question where it is another than before, and what a
+    decision concludes."""
     recorded, is_new_question = _read_news(desk)
     parts = [f"{recorded.capitalize()}."] if recorded else []
+    if isinstance(desk, DecideDesk):
+        if desk.course is None:  # two rankers are chosen, or rank the questions
+            return ""
+        parts.append(desk.course.conclusion)
     if desk.item is None:
         return " ".join([*parts, "Nothing more is in this queue for you now."])
     if is_new_question:

@@ -880,6 +880,18 @@ def test_a_beir_archive_of_one_split_is_reported_line_by_line(wb):
     assert [(x.line, x.outcome, x.what) for x in again.lines] == [(2, "conflicting", "q0 a"), (3, "new", "q0 b")]
 
 
+def test_a_line_of_a_report_has_the_texts_of_its_question_and_its_first_sentence(wb):
+    texts = {"a": "It was opened in 1889.", "b": "Tall " * 50, "c": "It is made of iron."}
+    question = {"qid": "q0", "question": "When was it opened?", "candidates": [
+        {"id": name, "text": text, "label": int(name == "a")} for name, text in texts.items()]}  # fmt: skip
+    done = import_new(wb, "set.jsonl", json.dumps(question).encode())
+    assert [x.text for x in done.lines] == ["When was it opened? · It was opened in 1889., and 2 more"]
+    labels = b"question,sentence,label\nWhen was it opened?," + texts["b"].encode() + b",correct\n,,\n"
+    lines = imports.import_labels(wb, done.corpus_id, "more.csv", labels).lines
+    assert [x.outcome for x in lines] == ["conflicting", "malformed"] and lines[1].text == ""
+    assert lines[0].text.startswith("When was it opened? · Tall Tall") and len(lines[0].text) < 150
+
+
 def test_what_comes_for_a_corpus_that_was_deleted_meanwhile_is_told_so(wb, towers, ann):
     corpora.delete_corpus(wb, towers.id)
     question = Question("q0", "How high is it?", (Candidate("c0", "It is tall.", 1),))

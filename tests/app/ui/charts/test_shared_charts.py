@@ -50,6 +50,14 @@ def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
     assert (same[0].ranker, -9) in drawn  # the first stays where it was
 
 
+def test_a_name_is_on_the_side_of_its_point_where_no_interval_of_another_is():
+    near = [replace(ROWS[1], ranker=name, relative_cost=cost) for name, cost in (("a", 0.5), ("b", 0.53))]
+    spec = build_tradeoff_chart([*near, ROWS[2]]).to_dict()
+    texts = [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    sides = {row["ranker"]: t["mark"]["align"] for t in texts for row in spec["datasets"][t["data"]["name"]]}
+    assert sides == {"a": "right", "b": "left", "cross-encoder": "right"}
+
+
 def test_the_trade_off_draws_no_empty_data():
     for rows in (ROWS[1:2], ROWS[1:], [replace(ROWS[1], relative_cost=0.0)]):
         assert all(build_tradeoff_chart(rows).to_dict()["datasets"].values())
