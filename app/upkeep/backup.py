@@ -35,7 +35,7 @@ from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora
 from db.session import open_database
-from db.transfer import copy_rows, is_empty
+from db.row_copy import copy_rows, is_empty
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"

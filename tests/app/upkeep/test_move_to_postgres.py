@@ -22,7 +22,7 @@ from as2core.errors import BadSetting
 from db.errors import DbError
 from db.models import Base
 from db.session import Database, open_database
-from db.transfer import copy_rows, is_empty
+from db.row_copy import copy_rows, is_empty
 
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not POSTGRES, reason="no AS2_TEST_POSTGRES_URL")]
