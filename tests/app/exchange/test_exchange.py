@@ -9,7 +9,7 @@ import pytest
 import pytrec_eval
 
 from app.adapt import label_selection
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, sentence_matching, storage
@@ -124,6 +124,26 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
     assert queue.list_active(wb, "embed", corpus) == []
     imports.import_labels(wb, corpus, "set.jsonl", content)
     assert len(queue.list_active(wb, "embed", corpus)) == 1
+
+
+def test_an_imported_question_without_a_label_leaves_no_more_once_it_is_out_of_the_queues(wb, ann):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    for x in consensus.load_questions(wb, corpus):
+        if x.question.qid in ("q-1", "q-4"):
+            question_management.set_queued(wb, [x.id], queued=False, by=ann.id)
+    exported = exports.load_labelled_questions(wb, corpus)
+    assert exported == QUESTIONS[:3]  # q-1 has labels
+
+
+def test_one_text_under_two_ids_of_two_sets_keeps_the_title_of_each(wb):
+    sets = [
+        [Question(f"q{i}", f"Why {i}?", (Candidate(f"{title}-0", "It is high.", 1, title),))]
+        for i, title in enumerate(("Tower", "Hill"))
+    ]
+    corpus = import_new(wb, "a.jsonl", jsonl.dumps(sets[0])).corpus_id
+    done = imports.import_labels(wb, corpus, "b.jsonl", jsonl.dumps(sets[1]).encode())
+    assert (done.new, done.new_sentences) == (1, 1)
+    assert exports.load_labelled_questions(wb, corpus) == sets[0] + sets[1]
 
 
 @pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table", *TOOLS])
@@ -383,6 +403,8 @@ def test_a_rating_leaves_as_it_came_until_somebody_says_otherwise(wb, towers, an
         wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="incorrect"
     )
     assert exports.export_labels(wb, towers.id, "csv") == content.replace(b"tower-0,3", b"tower-0,0")
+    [found] = exports.load_labelled_questions(wb, towers.id)
+    assert [(c.label, c.grade) for c in found.candidates] == [(0, None), (0, None), (0, -1)]
 
 
 def test_a_grade_is_added_to_a_label_that_came_without(wb):
