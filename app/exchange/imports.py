@@ -51,7 +51,7 @@ IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
 MAX_ARCHIVE_FILES = 1000
-SPLITS = {
+SPLIT_USES = {
     "": "split automatically when a model is adapted",
     "train": "used for training",
     "dev": "used for validation, and for before and after if there is no test part; never for training",
@@ -93,8 +93,8 @@ def import_labels(
     by: int | None = None,
 ) -> report.ImportView:
     """`read_labels` and `store_labels` in one."""
-    if split not in SPLITS:
-        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
+    if split not in SPLIT_USES:
+        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLIT_USES))}")
     return store_labels(wb, corpus_id, read_labels(name, data, fmt), annotator, split=split, by=by)
 
 
@@ -139,7 +139,7 @@ def store_labels(
     by: int | None = None,
 ) -> report.ImportView:
     """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
-    one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `add_sentences`:
+    one is made, named after the file. `split`, of SPLIT_USES: which part of a divided set the file is. `add_sentences`:
     those that the corpus does not have become documents; otherwise their labels are left out. `by`: who imports; None
     is the command line, which may sign for everybody.
 

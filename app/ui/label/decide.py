@@ -33,7 +33,7 @@ MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."
 DEFAULTS = ("cascade", "bm25")
 WATCH_SECONDS = 5.0  # between looks at what others labelled
-MEASURES = {
+MEASURE_CAPTIONS = {
     "P@1": "Is the first candidate correct? Needs the fewest labels.",
     "RR": "How high is the first correct candidate? Needs some more.",
     "AP": "How high are all correct candidates? Needs a large part of each list.",
@@ -180,7 +180,9 @@ def _draw_form(frame: Frame) -> None:
         _choose("B", names, url.get("b") or DEFAULTS[1])
     if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
         st.warning(plain(warning), icon=":material/upload:")
-    measure = st.radio("Measure", list(MEASURES), captions=list(MEASURES.values()), key="label_decide_measure")
+    measure = st.radio(
+        "Measure", list(MEASURE_CAPTIONS), captions=list(MEASURE_CAPTIONS.values()), key="label_decide_measure"
+    )
     st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
     why = frame.explain_refusal()
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
