@@ -10,7 +10,7 @@ from app.adapt import snapshot
 from app.adapt.cross_fitting import ENOUGH, plan_folds
 from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split
-from app.corpora.corpora import SHIPPED, get_corpus
+from app.corpora.corpora import SHIPPED_CORPORA, get_corpus
 from app.exchange.prepared import count_prepared
 from app.labels import consensus, progress
 from app.labels.consensus import LabelledQuestion
@@ -288,7 +288,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
             "Accept some of the prepared labels, or label correct and incorrect sentences of "
             f"{MIN_QUESTIONS} or more other questions"
         )
-    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar_count, benchmark):
+    elif sum(bool(x.question.split) and x.origin not in SHIPPED_CORPORA for x in both) > max(familiar_count, benchmark):
         remedy += ", or import the set into a new corpus without a split"
     text = "; ".join(reasons)
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {text}. {remedy}."
