@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.labels.queues import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from app.labels.rules import Rules
-from app.labels.strategies import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from app.labels.visibility import Reader
 from db.models import ModelVersion
 from db.repositories import corpora as corpus_rows
@@ -26,7 +26,7 @@ from db.repositories.pairs import Pair
 @dataclass(frozen=True, slots=True)
 class Presentation:
     """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
-    `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
+    `queues.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
     adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
     it for an answer. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
     rankers drew the question."""

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from app.corpora.corpora import lock_corpus
 from app.labels.items import read_pair
-from app.labels.strategies import QUEUES, is_sample
+from app.labels.queues import QUEUES, is_sample
 from app.labels.visibility import can_see_all
 from app.workbench import audit, people
 from app.workbench.people import ADMIN

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.labels.agreement import Estimate
-from app.labels.strategies import ADAPTIVE, QUEUES, is_sample
+from app.labels.queues import ADAPTIVE, QUEUES, is_sample
 from app.workbench.workbench import Workbench
 from as2core.metrics import wilson_interval
 from as2core.types import CORRECT, INCORRECT

@@ -24,9 +24,9 @@ from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import exports, imports
 from app.jobs import queue
-from app.labels import agreement, annotation, consensus, flags, guidelines, progress, queues, rules
+from app.labels import agreement, annotation, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings
@@ -193,12 +193,12 @@ def test_labels(wb, times):
         lambda q, c, a, text: flags.add_flag(wb, question_id=q, sentence_id=c, annotator_id=a, note=text),
         lambda q, c, a, text: consensus.read_visible_labels(wb, q, a),
         lambda q, c, a, text: progress.measure_progress(wb, c, a, text),
-        lambda q, c, a, text: queues.find_next_item(wb, Seat(c, a, text), [(q, c), q]),
-        lambda q, c, a, text: queues.open_item(wb, Seat(c, a, text), q, c),
-        lambda q, c, a, text: queues.find_next_question(wb, Seat(1, a, text), [q, c]),
-        lambda q, c, a, text: queues.open_question(wb, Seat(1, a, text), q),
-        lambda q, c, a, text: queues.read_assignment(wb, q, c, a),
-        lambda q, c, a, text: queues.leave(wb, Seat(c, a, text)),
+        lambda q, c, a, text: leasing.find_next_item(wb, Seat(c, a, text), [(q, c), q]),
+        lambda q, c, a, text: leasing.open_item(wb, Seat(c, a, text), q, c),
+        lambda q, c, a, text: leasing.find_next_question(wb, Seat(1, a, text), [q, c]),
+        lambda q, c, a, text: leasing.open_question(wb, Seat(1, a, text), q),
+        lambda q, c, a, text: leasing.read_assignment(wb, q, c, a),
+        lambda q, c, a, text: leasing.leave(wb, Seat(c, a, text)),
         lambda q, c, a, text: agreement.adjudicate(
             wb, question_id=q, sentence_id=c, label=text, annotator_id=a, note=text
         ),

@@ -15,9 +15,9 @@ from app.compare.rankers import describe_destinations, list_rankers
 from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import queues
-from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, Assignment
+from app.labels import leasing
+from app.labels.leasing import Seat
+from app.labels.queues import DECIDE, Assignment
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link
@@ -61,11 +61,11 @@ class DecideDesk(Desk):
         for ahead in () if course is None else deciding.list_ahead(wb, course):
             assert ahead.pair is not None  # or it would not be listed
             assignment = Assignment(DECIDE, chance=ahead.chance if ahead is course else None)
-            item = queues.open_item(
+            item = leasing.open_item(
                 wb, *ahead.pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment
             )
             if not item.is_locked:
-                queues.leave(wb, self.seat, but=ahead.pair)
+                leasing.leave(wb, self.seat, but=ahead.pair)
                 item = replace(item, why=ahead.why, why_unscored=DESCRIPTION)
                 return replace(self, course=course, item=item, trail=self.trail.add(ahead.pair, assignment))
         return replace(self, course=course, item=None, trail=self.trail.go_to_end())

@@ -12,9 +12,9 @@ from app.ask.question_management import LabelsChanged
 from app.exchange import exports, imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, flags, progress, queues
+from app.labels import agreement, annotation, flags, leasing, progress
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.ranking.retrieval import EmptyQuestion
 from app.versions import promotion
 from app.workbench import audit_log, people
@@ -31,7 +31,7 @@ TOWER, BRIDGE, BREAD = QUESTIONS
 def list_offers(wb, corpus, person, name="random"):
     """The questions of a queue."""
     met, passed = set(), []
-    while item := queues.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
+    while item := leasing.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
         passed.append((item.question_id, item.sentence_id))
         met.add(item.question)
     return met
@@ -246,11 +246,11 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):
     seat = Seat(scored.id, ann.id, "tops")
-    first = queues.find_next_item(wb, seat)
-    second = queues.find_next_item(wb, seat, skips=(first.question_id,))
+    first = leasing.find_next_item(wb, seat)
+    second = leasing.find_next_item(wb, seat, skips=(first.question_id,))
     assert second.question != first.question
     met, passed = set(), [first.question_id, (second.question_id, second.sentence_id)]
-    while item := queues.find_next_item(wb, seat, passed):
+    while item := leasing.find_next_item(wb, seat, passed):
         met.add(item.question)
         passed.append((item.question_id, item.sentence_id))
     assert met == set(QUESTIONS) - {first.question}

@@ -12,7 +12,7 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.strategies import DECIDE
+from app.labels.queues import DECIDE
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS

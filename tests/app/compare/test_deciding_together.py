@@ -11,10 +11,10 @@ from app.compare.deciding import DecisionRequest
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, queues, rules
+from app.labels import annotation, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.queues import LEASE, Seat
-from app.labels.strategies import DECIDE
+from app.labels.leasing import LEASE, Seat
+from app.labels.queues import DECIDE
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Display
 from app.worker import RUNNERS
@@ -156,7 +156,7 @@ def test_what_nobody_looks_at_any_more_is_free_again(wb, other, desks, job, bob)
     theirs = give(other, theirs)
     third = DecideDesk.open(other, replace(theirs.seat, holder="elsewhere"), job)
     assert len({mine.pair, theirs.pair, third.pair}) == 3
-    queues.leave(other, theirs.seat)
+    leasing.leave(other, theirs.seat)
     assert DecideDesk.open(other, replace(theirs.seat, holder="a third"), job).pair == theirs.pair
 
 

@@ -11,9 +11,9 @@ from app.adapt import retrain_job
 from app.corpora import corpora, ingestion
 from app.exchange import imports
 from app.jobs import retrain_rule
-from app.labels import annotation, consensus, flags, guidelines, queues, rules
+from app.labels import annotation, consensus, flags, guidelines, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import people
 from app.workbench.people import Gone, NotAllowed
 from as2core.errors import BadSetting
@@ -280,7 +280,7 @@ def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, tow
     carol = people.sign_in(wb, "carol")
     dealt = []
     for who in (ann, bob, carol):
-        item = queues.find_next_item(wb, Seat(towers.id, who.id, "tops"))
+        item = leasing.find_next_item(wb, Seat(towers.id, who.id, "tops"))
         dealt.append(item.sentence_id)
         annotation.give_label(
             wb,
@@ -310,10 +310,10 @@ def test_peers_labels_are_hidden_until_ones_own_is_in(wb, towers, asked, ann, bo
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    assert queues.open_item(wb, *pair.values(), bob.id).peers == ()
+    assert leasing.open_item(wb, *pair.values(), bob.id).peers == ()
     assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {}
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="unsure")
-    assert queues.open_item(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
+    assert leasing.open_item(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
     assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
 
 
