@@ -81,23 +81,6 @@ class LabelFile:
     notes: tuple[str, ...] = ()
 
 
-def import_labels(
-    wb: Workbench,
-    corpus_id: int | None,
-    name: str,
-    data: bytes | Path,
-    fmt: str = "auto",
-    annotator: str = IMPORT,
-    *,
-    split: str = "",
-    by: int | None = None,
-) -> report.ImportView:
-    """`read_labels` and `store_labels` in one."""
-    if split not in SPLIT_USES:
-        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLIT_USES))}")
-    return store_labels(wb, corpus_id, read_labels(name, data, fmt), annotator, split=split, by=by)
-
-
 def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct: int = 1) -> LabelFile:
     """The file in one of IMPORTS. A candidate without a text, in a format that has texts, is counted and left out.
     `min_correct`: the lowest rating that counts as correct. Raises UnreadableFile, BadSetting."""
@@ -149,6 +132,8 @@ def store_labels(
     Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
     who is known here; BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
     """
+    if split not in SPLIT_USES:
+        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLIT_USES))}")
     if corpus_id is None and file.fmt in TEXTLESS_FORMATS:
         raise BadSetting(f"{file.name}: {file.fmt} holds no texts; choose the corpus whose sentences it labels")
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None

@@ -12,6 +12,7 @@ from fake_models import FakeModels, write_version
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from label_files import import_labels
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -237,7 +238,7 @@ def test_label_files(wb, times):
 
     def act(corpus_id, name, content, fmt, annotator, split, by):
         split = split if len(split) > 30 else ""
-        imports.import_labels(wb, corpus_id, name, content, fmt, annotator, split=split, by=1 if by % 2 else by)
+        import_labels(wb, corpus_id, name, content, fmt, annotator, split=split, by=1 if by % 2 else by)
 
     check(2 * times, strategy, act)
     check(

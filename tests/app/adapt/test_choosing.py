@@ -3,13 +3,13 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from label_files import import_labels
 
 from app.adapt import label_selection, readiness, retrain_job, snapshot, splitting
 from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
-from app.exchange import imports
 from app.labels import annotation
 from app.labels.consensus import resolve_label
 from as2core.data import jsonl
@@ -87,7 +87,7 @@ QUESTIONS = [
 @pytest.fixture
 def corpus_id(wb):
     content = jsonl.dumps(QUESTIONS).encode()
-    return imports.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
+    return import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
 
 
 def split_ids(wb, corpus_id, questions=()):

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 from sqlalchemy import func, select
 from tower_texts import QUESTIONS
 
 from app.ask import asking, proposals, question_management, questions
 from app.ask.asking import count_whole_words
 from app.ask.question_management import LabelsChanged
-from app.exchange import exports, imports
+from app.exchange import exports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, flags, leasing, progress
@@ -130,7 +131,7 @@ def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb
         sentence = views[1].candidates[views[1].best].sentence_id
         made = proposal_rows.add_proposal(s, towers.id, sentence, BRIDGE, log_p=-1, place=1, now=wb.clock()).id
     proposals.accept(wb, made, annotator_id=ann.id)
-    imports.import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{BREAD},bread-0,1\n".encode())
+    import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{BREAD},bread-0,1\n".encode())
     assert all(queued for *_, queued in list_rows(wb, towers))
 
 
@@ -147,9 +148,9 @@ def test_a_question_without_a_word_is_refused_wherever_it_comes_from(wb, towers,
 def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_and_origin(wb, towers, ann, bob, clock):
     questions.add_questions(wb, towers.id, [BREAD], by=ann.id)
     clock.advance(minutes=1)
-    imports.import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{TOWER},tower-0,1\n".encode())
+    import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{TOWER},tower-0,1\n".encode())
     with pytest.raises(As2Error):
-        imports.import_labels(wb, towers.id, "m.csv", b"")
+        import_labels(wb, towers.id, "m.csv", b"")
     clock.advance(minutes=1)
     view = asking.ask(wb, towers.id, BRIDGE, by=ann.id)
     for who in (ann, bob):

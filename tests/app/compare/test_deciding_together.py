@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 from decision_questions import QUESTIONS
+from label_files import import_labels
 
 from app import bootstrap
 from app.compare import deciding
 from app.compare.deciding import DecisionRequest
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, leasing, rules
@@ -35,7 +35,7 @@ def other(settings, wb, models, clock):
 
 @pytest.fixture
 def job(wb):
-    corpus = imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
+    corpus = import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
     started = deciding.start_decision(wb, corpus, DecisionRequest("bm25", "rr"))
     run_queued(wb, RUNNERS)
     return queue.load_job(wb, started.id)

@@ -4,9 +4,9 @@ from collections import Counter
 from itertools import product
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select
 
-from app.exchange import imports
 from app.labels import consensus
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
@@ -35,7 +35,7 @@ def settle(ann, bob, imported, verdict):
 def pairs(wb, ann, bob):
     """(question id, sentence id) -> its case: all of one question."""
     question = Question("q", "What is it?", tuple(Candidate(f"c{i}", f"Sentence {i}.") for i in range(len(CASES))))
-    imports.import_labels(wb, None, "pairs.jsonl", jsonl.dumps([question]).encode())
+    import_labels(wb, None, "pairs.jsonl", jsonl.dumps([question]).encode())
     with wb.write() as s:
         importer = people_rows.ensure_annotator(s, "import", wb.clock(), is_imported=True)
         [row] = s.scalars(select(QuestionRow))

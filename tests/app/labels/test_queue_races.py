@@ -1,8 +1,8 @@
 """Two people at the head of one queue: whoever comes second gets what is left, and hears of an end only at the end."""
 
 import pytest
+from label_files import import_labels
 
-from app.exchange import imports
 from app.jobs.attempt import run_queued
 from app.labels import leasing
 from app.labels.leasing import Seat
@@ -23,7 +23,7 @@ def long_lists(wb):
         for n, text in enumerate(TEXTS)
     ]
     questions.append(Question("labelled", "Is it labelled?", (Candidate("l0", "Yes.", 1),)))
-    corpus_id = imports.import_labels(wb, None, "long.jsonl", jsonl.dumps(questions).encode()).corpus_id
+    corpus_id = import_labels(wb, None, "long.jsonl", jsonl.dumps(questions).encode()).corpus_id
     run_queued(wb, RUNNERS)
     score_job.start_scoring(wb, corpus_id)
     run_queued(wb, RUNNERS)

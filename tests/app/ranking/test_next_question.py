@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 from fake_clock import Clock
+from label_files import import_labels
 from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management, questions
 from app.corpora import corpora, documents, indexing, ingestion
-from app.exchange import imports
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
@@ -163,7 +163,7 @@ def test_sentences_that_an_import_adds_make_a_list_out_of_date(wb, bakery, seat,
     with wb.read() as s:
         [question] = rows.list_questions(s, bakery.id)
     table = b"question,sentence,label\nWho?,A baker came.,correct\n"
-    imports.import_labels(wb, bakery.id, "labels.csv", table, by=ann.id)
+    import_labels(wb, bakery.id, "labels.csv", table, by=ann.id)
     assert next_question.is_list_outdated(wb, bakery.id, question.id)
 
 
