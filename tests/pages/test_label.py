@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages import button, find_place, markup, open_page, texts
 from sqlalchemy import delete, select
 
-from app.adapt import readiness
+from app.adapt import advice, readiness
 from app.ask import asking, question_management
 from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
@@ -1133,7 +1133,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
     assert open_page("adapt").button(key="adapt_start").disabled
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
     assert "Enough for a first retrain:" in texts(at)
     assert "adapt" in [p.proto.page for p in at.get("page_link")]
@@ -1144,7 +1144,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
 def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):
     checks, check = [], readiness.check_readiness
     monkeypatch.setattr(readiness, "check_readiness", lambda *a: checks.append(1) or check(*a))
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
         assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
@@ -1159,7 +1159,7 @@ def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it
 
 def test_an_outage_is_not_remembered_as_too_few_labels(wb, me, outage, monkeypatch):
     check = readiness.check_readiness
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
         label(wb, me, pair, label_name)
