@@ -43,7 +43,7 @@ from as2core.types import CORRECT
 from db.models import Question, Sentence
 from db.repositories import labels as rows
 from db.repositories import leases, queues
-from db.repositories.leases import Holder
+from db.repositories.leases import Holder, Lease
 from db.repositories.pairs import Pair
 from db.repositories.questions import KEPT_APART
 
@@ -305,16 +305,9 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
     rules, only_views = find_rules(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
-    lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
     is_narrow = bool(seat.questions) and can_narrow(seat.queue)
-    is_outside = is_narrow and lease is not None and (lease.control or lease.question_id not in seat.questions)
-    if lease and (only_views or is_outside or read_pair(lease) in skips or lease.question_id in skips):
-        lease = None
-    if lease:
-        control = lease.control
-    else:  # always the same until they act
-        me = seat.annotator_id
-        control = not is_narrow and seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
+    lease = None if only_views else _find_lease(s, seat, now, skips, is_narrow=is_narrow)
+    control = lease.control if lease else not is_narrow and _is_control_turn(s, seat, rules)
     question_ids = tuple(x for x in skips if isinstance(x, int))
     begun_id = None if is_list else _find_begun_question(s, seat)
     request = replace(request_queue(s, seat, rules, question_ids), begun_id=begun_id)
@@ -327,6 +320,21 @@ def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *,
     return _Draw(
         rules, control, open_rows, read_pair(lease) if lease else None, lease.token if lease else "", only_views
     )
+
+
+def _find_lease(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int], *, is_narrow: bool) -> Lease | None:
+    """Of what the holder has from the queue already; None where that is skipped, or outside of a narrow queue."""
+    lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
+    if lease is None or read_pair(lease) in skips or lease.question_id in skips:
+        return None
+    is_outside = is_narrow and (lease.control or lease.question_id not in seat.questions)
+    return None if is_outside else lease
+
+
+def _is_control_turn(s: Session, seat: Seat, rules: Rules) -> bool:
+    """Whether the next item is drawn at random from an adaptive queue: always the same until the annotator acts."""
+    me = seat.annotator_id
+    return seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
 
 
 def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] = ()) -> queues.QueueRequest:
