@@ -124,7 +124,7 @@ class Decision:
         settings: DecisionSettings,
         probabilities: Mapping[str, np.ndarray] | None = None,
     ) -> Decision:
-        """`probabilities`: of each candidate being correct, by question; from a model that learnt from none of these
+        """`probabilities`: of each candidate being correct, `{qid: (n,)}`; from a model that learnt from none of these
         labels. Raises BadSetting without a question, and for two of one id."""
         if not pairs:
             raise BadSetting("there is no question to decide on: give some with candidates, labelled or not")

@@ -40,7 +40,7 @@ class OrderPair:
 
     @property
     def missing(self) -> np.ndarray:
-        """Positions without a label."""
+        """Positions without a label, int `(missing,)`."""
         return np.flatnonzero(self.labels == UNKNOWN)
 
     def with_label(self, item: int, label: int) -> OrderPair:
