@@ -143,7 +143,7 @@ def test_documents(wb, times):
 
 @hostile
 def test_file_names_on_the_disk(wb, times, tmp_path):
-    from app.cli.documents import find_files
+    from app.cli.ingestion import find_files
 
     def ingest(stem, suffix, content):
         path = os.fsencode(tmp_path) + b"/" + stem.replace(b"/", b"_").replace(b"\0", b"_") + suffix
