@@ -33,12 +33,11 @@ def start_scoring(
     limit: int = MAX_JOB_QUESTIONS,
     *,
     questions: Sequence[int] | None = None,
-    by: int | None = None,
 ) -> JobView:
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these, at most `limit`. `by`: who starts it."""
+    this fills, or these, at most `limit`."""
     settings = {"limit": limit, **({} if questions is None else {"questions": list(questions)})}
-    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id)
 
 
 def has_unranked(wb: Workbench, corpus_id: int) -> bool:
