@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from app.adapt import snapshot
-from app.adapt.cross_fitting import ENOUGH, plan_folds
+from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS, plan_folds
 from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split
 from app.corpora.corpora import SHIPPED_CORPORA
@@ -14,7 +14,7 @@ from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_CORRECT_SHARE = 0.05  # of the training labels
-MARKS = {  # split of an imported question -> what it is for
+SPLIT_PURPOSES = {  # split of an imported question -> what it is for
     "train": "are set apart for training (the split “train”)",
     "dev": "are set apart for validation (the split “dev”)",
     "test": "are set apart for measuring (the split “test”)",
@@ -64,7 +64,9 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
     both = [x for x in composition.questions if x.question.has_both_labels]
     familiar_count, benchmark = composition.parts.familiar_count, composition.parts.benchmark
     splits = Counter(x.question.split for x in both if x.question.split)
-    reasons = [f"{n:,} {MARKS.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())]
+    reasons = [
+        f"{n:,} {SPLIT_PURPOSES.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())
+    ]
     if familiar_count:
         reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
     if benchmark:
@@ -116,7 +118,7 @@ def _warn_of_held_out(parts: Split, settings: RetrainSettings, trained_on: Colle
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."
         )
-    return _warn_of_few(parts, settings, trained_on) if 0 < len(parts.held_out) < ENOUGH else ""
+    return _warn_of_few(parts, settings, trained_on) if 0 < len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ""
 
 
 def _warn_of_only_correct(parts: Split, *, is_presumed: bool) -> str:
@@ -165,7 +167,7 @@ def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection
 def find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:
     """Questions on which nothing can be measured until they have the other kind of label, too; none where enough
     others are held out: of an imported set many have no answer."""
-    return parts.incomplete if len(parts.held_out) < ENOUGH else ()
+    return parts.incomplete if len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ()
 
 
 def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:

@@ -126,7 +126,7 @@ def validated(monkeypatch):
 def _few_held_out_are_enough(request, monkeypatch):
     """A copy for each fold makes a retrain twice as long: only the tests that ask for `cross_fitted` have them."""
     if "cross_fitted" not in request.fixturenames:
-        monkeypatch.setattr(cross_fitting, "ENOUGH", 0)
+        monkeypatch.setattr(cross_fitting, "MIN_HELD_OUT_QUESTIONS", 0)
 
 
 @pytest.fixture
@@ -871,7 +871,7 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert ready.is_ready
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
-    assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # ENOUGH is 0 here
+    assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # no folds here
     assert retrain_job.start_retrain(wb, corpus).state == "queued"
 
 
