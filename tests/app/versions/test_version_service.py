@@ -341,6 +341,20 @@ def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 0}
 
 
+@pytest.mark.parametrize(
+    ("asked_of_it", "jobs"),
+    [({"again": True}, 1), ({}, 2), ({"again": True, "questions": [1]}, 2)],
+    ids=["all again", "the unranked", "some again"],
+)
+def test_only_a_queued_job_that_ranks_all_again_saves_another_one(
+    wb, candidates, towers, ask_queued, asked_of_it, jobs
+):
+    ask_queued(towers.id, "When was the tower finished?")
+    queue.enqueue(wb, "score", {"limit": 5, **asked_of_it}, corpus_id=towers.id)
+    promotion.promote(wb, "towers-1")
+    assert len(queue.list_active(wb, "score", towers.id)) == jobs
+
+
 def list_followed_versions(wb, asked):
     """The versions whose scores the queues go by."""
     with wb.read() as s:
