@@ -19,8 +19,7 @@ from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
-from db.repositories.leases import Lease
-from db.repositories.pairs import Pair
+from db.repositories.pairs import read_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +138,6 @@ class QuestionItem:
     token: str
     run_size: int = 0
     labelled_by: tuple[str, ...] = ()
-
-
-def read_pair(row: Row | Lease) -> Pair:
-    return row.question_id, row.sentence_id
 
 
 def build_item(

@@ -20,7 +20,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.consensus import find_outcomes, group_by_sentence
-from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name, read_pair
+from app.labels.items import QuestionItem, QueueItem, build_item, build_row, count_run, find_version_name
 from app.labels.queues import (
     ADAPTIVE,
     AGAIN,
@@ -44,7 +44,7 @@ from db.models import Question, Sentence
 from db.repositories import labels as rows
 from db.repositories import leases, queues
 from db.repositories.leases import Holder, Lease
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, read_pair
 from db.repositories.questions import KEPT_APART
 
 RETRIEVAL = "retrieval"
