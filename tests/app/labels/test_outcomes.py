@@ -60,6 +60,13 @@ def test_a_pair_is_settled_by_the_verdict_then_by_people_then_by_imports(wb, pai
     assert {pair: label or "disputed" for pair, label in of_question.items()} == expected
 
 
+def test_what_a_corpus_came_with_is_shown_where_no_person_labelled(wb, pairs):
+    expected = {
+        sentence_id: imported for (_, sentence_id), (ann, bob, imported, _) in pairs.items() if not ann and not bob
+    }
+    assert consensus.read_corpus_labels(wb, next(iter(pairs))[0]) == expected
+
+
 def test_a_corpus_counts_the_same_outcomes(wb, pairs):
     expected = {pair: settle(*case) for pair, case in pairs.items()}
     with wb.read() as s:
