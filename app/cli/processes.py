@@ -117,7 +117,7 @@ class AppProcesses:
 
     def start(self, address: str, port: int) -> None:
         from app.jobs.process import to_environment
-        from app.workbench.parent import name_parent
+        from app.workbench.parent_process import name_parent
         from app.workbench.settings import REPO
 
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]

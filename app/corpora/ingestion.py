@@ -21,7 +21,7 @@ from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.documents import drop_suffix
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
-from app.corpora.unlike import find_unlike
+from app.corpora.unlike_documents import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
