@@ -112,6 +112,13 @@ def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, giv
     assert over_time["2024-05-04"].value < 0
 
 
+def test_unsure_beside_a_judgement_is_no_conflict(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-+")
+    give_signs(bob, "??-")
+    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert dict(conflict.labels) == {"ann": "correct", "bob": "incorrect"}
+
+
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
     give_signs(ann, "+")
     give_signs(bob, "-")
