@@ -33,11 +33,12 @@ def start_scoring(
     limit: int = MAX_JOB_QUESTIONS,
     *,
     questions: Sequence[int] | None = None,
+    by: int | None = None,
 ) -> JobView:
     """Rank questions that the active version has not ranked, in the background: those of the corpus's queues, which
-    this fills, or these, at most `limit`."""
+    this fills, or these, at most `limit`. `by`: who starts it."""
     settings = {"limit": limit, **({} if questions is None else {"questions": list(questions)})}
-    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id)
+    return queue.enqueue(wb, JobKind.SCORE, settings, corpus_id=corpus_id, by=by)
 
 
 def has_unranked(wb: Workbench, corpus_id: int) -> bool:
