@@ -218,6 +218,16 @@ def test_unlabelled_goes_on_within_a_question_until_a_sentence_of_it_is_correct(
     assert leasing.find_next_item(wb, seat).question_id not in begun
 
 
+def test_unlabelled_goes_on_within_a_question_where_only_a_peer_knows_of_a_correct_sentence(wb, scored, give, ann, bob):
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    seat = Seat(scored.id, ann.id, "unlabelled")
+    first = leasing.find_next_item(wb, seat)
+    give(ann, first, "incorrect")
+    second = leasing.find_next_item(wb, seat)
+    give(bob, second, "correct")  # to go on elsewhere would tell ann
+    assert leasing.find_next_item(wb, seat).question_id == second.question_id == first.question_id
+
+
 def test_unlabelled_goes_on_within_a_question_whose_correct_sentence_left_its_document(wb, scored, give, clock, ann):
     seat = Seat(scored.id, ann.id, "unlabelled")
     item = leasing.find_next_item(wb, seat)
