@@ -14,7 +14,7 @@ from app.ui.landing.login_return import LoginReturn
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
-from app.workbench.parent import end_with_parent
+from app.workbench.parent_process import end_with_parent
 from app.workbench.settings import get_settings
 from as2core.hosts import ANY_ADDRESS, HostGuard, parse_hosts
 

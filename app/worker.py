@@ -33,7 +33,7 @@ from app.jobs.kinds import JobKind
 from app.ranking.embed_job import run_embed
 from app.ranking.score_job import run_score
 from app.workbench.models import LoadedModels
-from app.workbench.parent import end_with_parent
+from app.workbench.parent_process import end_with_parent
 from app.workbench.settings import get_settings
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error

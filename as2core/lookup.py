@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from as2core.data.source import Problem
 
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
+ACTIVE = "active"  # the name of the version that answers in the workbench: another one after a promotion
 
 
 def load_ranker(spec: str, *, versions: Callable[[], Mapping[str, Path]] | None = None, engine: str = "") -> Ranker:

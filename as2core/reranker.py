@@ -19,13 +19,13 @@ import numpy as np
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import Trace
 from as2core.errors import BadSetting
-from as2core.lookup import list_versions, load_ranker
+from as2core.lookup import ACTIVE, list_versions, load_ranker
 from as2core.metrics import order
 from as2core.rankers.base import ChoosesEngine, HasNetwork, KeepsTrace, Ranker, TracesTogether, require_any_question
 from as2core.relevance import Relevance, score_relevance
 from as2core.types import MAX_TEXT_CHARS, Candidate
 
-ACTIVE, SHIPPED = "active", "cascade"
+SHIPPED = "cascade"  # what stands in for the active version where there is none
 BATCH_PAIRS = 4096  # of several questions, scored together
 Text = str | Candidate | Mapping[str, str]  # the last: {"text": ..., "title": ...}
 

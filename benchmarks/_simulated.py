@@ -1,7 +1,7 @@
 """A person simulated: two pools whose labels are known, and somebody who answers what the workbench's queues ask.
 
 The queues are the workbench's own. A pool goes into a corpus of a temporary home, the shipped models' scores are stored
-as a scoring job stores them, and then `queues.find_next_item` asks and `annotation.give_label` takes the answer: with
+as a scoring job stores them, and then `leasing.find_next_item` asks and `annotation.give_label` takes the answer: with
 the random share of the adaptive queues, and without near-duplicates in a row. What is learnt from is what a retrain
 reads.
 """
@@ -24,9 +24,9 @@ from app.adapt import label_selection
 from app.adapt.label_selection import PRESUMED_COUNT
 from app.corpora import corpora
 from app.exchange import storage
-from app.labels import annotation, queues
+from app.labels import annotation, leasing
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import RankedQuestion, Ranking, RankLimits
@@ -232,7 +232,7 @@ class Desk:
         try:
             for budget in budgets:
                 while labels_given < budget:
-                    item = queues.find_next_item(wb, Seat(self.corpus, me, queue)) or queues.find_next_item(
+                    item = leasing.find_next_item(wb, Seat(self.corpus, me, queue)) or leasing.find_next_item(
                         wb, Seat(self.corpus, me, "random")
                     )
                     if item is None:

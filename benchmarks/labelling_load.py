@@ -40,9 +40,9 @@ from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
 from app.jobs import queue
 from app.jobs.process import start_worker
-from app.labels import annotation, queues, rules
+from app.labels import annotation, leasing, rules
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
@@ -206,7 +206,7 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
     me = people.sign_in(wb, f"person {person}")
     draw = np.random.default_rng(person)
     label_seconds: list[float] = []
-    item = queues.find_next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
+    item = leasing.find_next_item(wb, Seat(corpus_id, me.id, QUEUES[person % len(QUEUES)]))
     for name in islice(cycle(QUEUES), person, None):
         if len(label_seconds) == each or item is None:
             break
@@ -229,9 +229,9 @@ def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -
                 presentation=presentation,
             )
         except annotation.OverlapReached:
-            item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
+            item = leasing.find_next_item(wb, Seat(corpus_id, me.id, name))
             continue
-        item = queues.find_next_item(wb, Seat(corpus_id, me.id, name))
+        item = leasing.find_next_item(wb, Seat(corpus_id, me.id, name))
         label_seconds.append(time.perf_counter() - began)
         assert result.changed
     return label_seconds

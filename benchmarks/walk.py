@@ -36,7 +36,7 @@ from app.corpora import corpora
 from app.jobs import queue
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.strategies import ASK
+from app.labels.queues import ASK
 from app.versions import loading, registry
 from app.workbench import people
 from app.workbench.settings import Settings

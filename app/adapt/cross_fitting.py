@@ -17,8 +17,9 @@ from app.adapt.splitting import group_near_duplicates
 from as2core.evaluation import Evaluation, join_evaluations
 from as2core.types import Question
 
-ENOUGH = 20  # held-out questions that can tell something alone
-FEW, FOLDS_OF_FEW, FOLDS = 20, 3, 2  # up to so many training questions; more folds would take longer than the retrain
+MIN_HELD_OUT_QUESTIONS = 20  # that can tell something alone
+MAX_FEW_QUESTIONS = 20  # training questions, up to which there are FOLDS_OF_FEW
+FOLDS_OF_FEW, FOLDS = 3, 2  # more would take longer than the retrain
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ def plan_folds(
 ) -> tuple[Fold, ...]:
     """The folds of the training questions; none where enough are held out. Questions that the base learnt from
     (`trained_on`: their texts) are not judged. `vectors` are the training questions', unit length `(n, width)`."""
-    if len(held_out) >= ENOUGH:
+    if len(held_out) >= MIN_HELD_OUT_QUESTIONS:
         return ()
-    number = FOLDS_OF_FEW if len(train) <= FEW else FOLDS
+    number = FOLDS_OF_FEW if len(train) <= MAX_FEW_QUESTIONS else FOLDS
     places: list[list[int]] = [[] for _ in range(number)]
     for group in sorted(group_near_duplicates([q.text for q in train], vectors), key=len, reverse=True):
         min(places, key=len).extend(group)

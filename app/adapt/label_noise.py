@@ -45,7 +45,7 @@ from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Json, OnProgress, Question
 from db.repositories import questions as question_rows
 from db.repositories import reviews
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, read_pair
 
 FOLDS = 5
 MIN_LABELS = 10  # of either kind
@@ -182,7 +182,7 @@ def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pai
         candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False)
         outcomes = find_outcomes(s, corpus_id=corpus_id)
     label_of = {pair: label for pair, label in outcomes.items() if label in BINARY}
-    usable = [r for r in candidates if (r.question_id, r.sentence_id) in label_of]
+    usable = [r for r in candidates if read_pair(r) in label_of]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
     models = [cascade.name, None if generative is None else generative.name, wb.models.embedder_weights()]
     synonyms = read_synonyms(wb, corpus_id)
@@ -203,7 +203,7 @@ def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pai
             values = extract_features(trace, *scores, vectors[1:] @ vectors[0])
             cache.put_bytes({key: values.astype(float).tobytes()})
         features += list(values)
-    pairs = [(r.question_id, r.sentence_id) for r in usable]
+    pairs = [read_pair(r) for r in usable]
     return pairs, [label_of[pair] for pair in pairs], features
 
 

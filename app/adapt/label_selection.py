@@ -20,6 +20,7 @@ from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
+from db.repositories.pairs import read_pair
 
 CONFLICTS = {
     "majority": "Majority; ties are left out; an adjudication comes first",
@@ -108,7 +109,7 @@ def load(
         )
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
         ids = candidate_ids.make_unique_candidate_ids(s, corpus_id)
-    labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
+    labelled_pairs = {read_pair(v) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):
         by_question.setdefault(v.question_id, []).append(v)

@@ -12,10 +12,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from app.adapt import snapshot
-from app.adapt.progress import Reporter
+from app.adapt.progress.reporter import Reporter
+from app.adapt.progress.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics
 from app.adapt.settings import RetrainSettings
-from app.adapt.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.corpora.synonyms import read_synonyms
 from app.jobs import queue
 from app.jobs.attempt import JobRun

@@ -1,36 +1,25 @@
-"""Whether a retrain can start: the training data, whether it is enough, and what to be wary of."""
+"""Whether a retrain can start: the training data, and whether it is enough (`advice` says what is missing)."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Row
 
-from app.adapt import snapshot
-from app.adapt.cross_fitting import ENOUGH, plan_folds
+from app.adapt import advice, snapshot
 from app.adapt.settings import RetrainSettings
-from app.adapt.splitting import Split
-from app.corpora.corpora import SHIPPED, get_corpus
+from app.corpora.corpora import get_corpus
 from app.exchange.prepared import count_prepared
 from app.labels import consensus, progress
-from app.labels.consensus import LabelledQuestion
 from app.versions import loading, registry
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
-from db.repositories.questions import KEPT_APART, WRITTEN_HERE
+from db.repositories.questions import KEPT_APART
 
-MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 BOTH_KINDS = 2
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
-FEW_CORRECT_SHARE = 0.05
-MARKS = {  # split of an imported question -> what it is for
-    "train": "are set apart for training (the split “train”)",
-    "dev": "are set apart for validation (the split “dev”)",
-    "test": "are set apart for measuring (the split “test”)",
-}
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
 
@@ -135,7 +124,7 @@ class LabelCount:
     complete: int = 0
     is_enough: bool = False
     kept_apart: int = 0
-    needed: int = MIN_QUESTIONS
+    needed: int = advice.MIN_QUESTIONS
 
 
 def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
@@ -147,11 +136,11 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
         )
     rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
-    complete, needed, kept_apart = kinds.count(BOTH_KINDS), MIN_QUESTIONS, 0
-    if complete < MIN_QUESTIONS:
+    complete, needed, kept_apart = kinds.count(BOTH_KINDS), advice.MIN_QUESTIONS, 0
+    if complete < advice.MIN_QUESTIONS:
         everything = progress.count_outcomes_by_question(wb, corpus_id)
         complete_apart = sum(bool(r.correct and r.incorrect) for r in everything) - complete
-        needed, kept_apart = max(1, MIN_QUESTIONS - complete_apart), len(everything) - len(rows)
+        needed, kept_apart = max(1, advice.MIN_QUESTIONS - complete_apart), len(everything) - len(rows)
     missing = BOTH_KINDS * needed - sum(kinds[:needed])
     is_enough = _is_enough(wb, corpus_id, rows)
     return LabelCount(sum(outcomes.values()), missing, complete, is_enough, kept_apart if missing else 0, needed)
@@ -163,7 +152,7 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
     the counts allow a retrain and have changed, and a retrain that could start some minutes ago still can unless labels
     are gone."""
     correct = sum(bool(r.correct) for r in rows)
-    if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < MIN_QUESTIONS:
+    if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < advice.MIN_QUESTIONS:
         return False
     key = (corpus_id, registry.get_active(wb).name)
     counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
@@ -183,7 +172,7 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
 
 def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
     """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
-    if correct >= MIN_QUESTIONS:
+    if correct >= advice.MIN_QUESTIONS:
         return 0
     return sum(bool(r.correct) for r in progress.count_outcomes_by_question(wb, corpus_id)) - correct
 
@@ -199,7 +188,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     prepared = count_prepared(wb, corpus_id)
     reason = consensus.explain_missing_annotators(settings.choice.annotators, corpus, by_annotator)
     problem = f"{reason[0].upper()}{reason[1:]}." if reason else ""
-    problem = problem or _find_problem(
+    problem = problem or advice.find_problem(
         composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
     )
     only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
@@ -213,7 +202,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
         problems=(problem,) if problem else (),
-        warnings=tuple(_find_warnings(composition, settings, base.trained_on)),
+        warnings=tuple(advice.find_warnings(composition, settings, base.trained_on)),
         presumed=composition.presumed_count,
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],
@@ -223,147 +212,10 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         narrowing=Narrowing.build(composition, settings.choice.questions),
         only_correct=only_correct,
         only_incorrect=only_incorrect,
-        incomplete_ids=tuple(x.id for x in _find_incomplete(composition.parts)),
+        incomplete_ids=tuple(x.id for x in advice.find_incomplete(composition.parts)),
     )
 
 
 def _count_familiar_questions(wb: Workbench, train: Sequence[Question], trained_on: Sequence[str]) -> int:
     shipped = {q.text for q in load_starter(wb, "train")}.intersection(trained_on)
     return sum(q.text in shipped for q in train)
-
-
-def _find_problem(
-    composition: snapshot.Composition, settings: RetrainSettings, counts: Mapping[str, int], *, has_prepared: bool
-) -> str:
-    """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
-    parts, correct, incorrect = composition.parts, counts[CORRECT], counts[INCORRECT]
-    if not correct and not incorrect:
-        return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
-    if not correct or not incorrect:
-        missing, other = (CORRECT, INCORRECT) if not correct else (INCORRECT, CORRECT)
-        return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
-    if settings.choice.questions and not any(q.has_both_labels for q in parts.train):
-        return (
-            "None of the chosen questions can be trained on: label a correct and an incorrect sentence of some that "
-            "are not held out, or use all questions."
-        )
-    usable = sum(q.has_both_labels for q in (*parts.train, *parts.dev, *parts.held_out))
-    reasons = _explain_parts(composition, has_prepared=has_prepared)
-    if usable < MIN_QUESTIONS:
-        if reasons:
-            return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
-        has = "1 question has" if usable == 1 else f"{usable} questions have"
-        return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
-    if not parts.train:
-        return "No training question is labelled: what is labelled here is kept for validation or for measuring. " + (
-            reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
-        )
-    if not parts.held_out:
-        questions = (x.question for x in composition.questions)
-        another = "Label an incorrect sentence of one more question that has a correct one."
-        missing = another if any(q.positives and not q.negatives for q in questions) else ""
-        remedy = reasons or missing or "Label one more, with both kinds of labels."
-        return f"No question can be held out to compare before and after. {remedy}"
-    if not any(q.has_both_labels for q in parts.train):
-        return "No training question has both a correct and an incorrect sentence: label both for some more questions."
-    return ""
-
-
-def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:
-    """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
-    imported can be imported otherwise: a shipped corpus comes divided."""
-    both = [x for x in composition.questions if x.question.has_both_labels]
-    familiar_count, benchmark = composition.parts.familiar_count, composition.parts.benchmark
-    splits = Counter(x.question.split for x in both if x.question.split)
-    reasons = [f"{n:,} {MARKS.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())]
-    if familiar_count:
-        reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
-    if benchmark:
-        reasons.append(f"{benchmark:,} are in a frozen benchmark, which no model is trained on")
-    if not reasons:
-        return ""
-    remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
-    if has_prepared:
-        remedy = (
-            "Accept some of the prepared labels, or label correct and incorrect sentences of "
-            f"{MIN_QUESTIONS} or more other questions"
-        )
-    elif sum(bool(x.question.split) and x.origin not in SHIPPED for x in both) > max(familiar_count, benchmark):
-        remedy += ", or import the set into a new corpus without a split"
-    text = "; ".join(reasons)
-    return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {text}. {remedy}."
-
-
-def _find_warnings(
-    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
-) -> list[str]:
-    parts, warnings = composition.parts, []
-    correct, incorrect = parts.train_labels
-    labels = correct + incorrect - composition.presumed_count
-    if correct and correct / labels < FEW_CORRECT_SHARE:  # what to do without any is the problem
-        are = "is" if correct == 1 else "are"
-        warnings.append(
-            f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
-        )
-    if settings.choice.unsure_incorrect:
-        warnings.append("Pairs labelled unsure count as incorrect.")
-    if parts.borrowed_part == "dev":
-        warnings.append(
-            "None of your own questions is held out: before and after are measured on the dev questions of this "
-            "corpus. Label questions of your own to measure on them."
-        )
-    elif 0 < len(parts.held_out) < ENOUGH:
-        warnings.append(_warn_of_few(parts, settings, trained_on))
-    if incomplete := _find_incomplete(parts):
-        warnings.append(_warn_of_incomplete(incomplete))
-    only_correct, only_incorrect = parts.one_sided
-    if only_correct:
-        unranked = ", and no other was ranked that could count as incorrect" if settings.choice.presumed else ""
-        remedy = "Ask it on Ask, which ranks others" if only_correct == 1 else "Ask them on Ask, which ranks others"
-        warnings.append(
-            f"{_are(only_correct)} labelled with correct sentences only{unranked}: there is nothing to learn the "
-            f"difference from. {remedy}, or label an incorrect one."
-        )
-    written_here = {x.question.qid for x in composition.questions if x.origin in WRITTEN_HERE}
-    if own := sum(q.qid in written_here and not q.positives for q in parts.train):
-        of_them = f", {own:,} of them typed or from a list" if own < only_incorrect else ""
-        warnings.append(
-            f"{_are(only_incorrect)} labelled with incorrect sentences only{of_them}: a cascade learns nothing from "
-            f"{'it' if only_incorrect == 1 else 'them'} until a correct one is labelled too."
-        )
-    if conflicts := sum(x.conflict_count for x in composition.questions):
-        pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
-        warnings.append(f"{pairs} in conflict between annotators and left out.")
-    return warnings
-
-
-def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
-    """That few questions are held out, and what is done about it."""
-    few = f"Only {_are(len(parts.held_out))} held out"
-    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
-    if not copies:
-        return f"{few}: before and after will be uncertain."
-    trained = "1 copy is" if copies == 1 else f"{copies} copies are"
-    return f"{few}, too few to judge by. So {trained} trained to compare on more, which takes most of the time."
-
-
-def _find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:
-    """Questions on which nothing can be measured until they have the other kind of label, too; none where enough
-    others are held out: of an imported set many have no answer."""
-    return parts.incomplete if len(parts.held_out) < ENOUGH else ()
-
-
-def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:
-    correct = sum(bool(x.question.positives) for x in questions)
-    numbers = ((correct, CORRECT), (len(questions) - correct, INCORRECT))
-    kinds = " and ".join(f"{n:,} with {kind} labels only" for n, kind in numbers if n)
-    is_one = len(questions) == 1
-    more = "1 more question is" if is_one else f"{len(questions):,} more questions are"
-    return (
-        f"{more} held out ({kinds}), but nothing can be measured on {'it' if is_one else 'them'} until "
-        f"{'it has' if is_one else 'they have'} labels of both kinds."
-    )
-
-
-def _are(questions: int) -> str:
-    return "1 question is" if questions == 1 else f"{questions:,} questions are"

@@ -16,11 +16,11 @@ from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
 from app.adapt.cross_fitting import CrossFit, Fold, cross_fit, plan_folds
 from app.adapt.measuring import Measuring, use_logits
-from app.adapt.progress import Reporter
+from app.adapt.progress.reporter import Reporter
+from app.adapt.progress.time_estimate import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.adapt.report import BeforeAfter, ExcludedLabels, LabelCounts, QuestionChange, RetrainReport
 from app.adapt.settings import COPIES, RetrainSettings
 from app.adapt.snapshot import Snapshot
-from app.adapt.time_estimate import FOLDS, HELD_OUT, Work, plan_stages, weigh_judges
 from app.corpora.corpora import get_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun

@@ -83,49 +83,74 @@ def split(
     are texts of questions. `to_training` makes a training question of a labelled one.
     """
     questions = [x for x in all_questions if x.question.positives or x.question.negatives]
-    texts = [*(x.question.text for x in questions), *trained_on, *benchmarks]
-    first_benchmark = len(questions) + len(trained_on)
-    train_groups: list[list[LabelledQuestion]] = []
-    dev: list[LabelledQuestion] = []
-    test: list[LabelledQuestion] = []
-    held_out: list[LabelledQuestion] = []
-    rest: list[list[LabelledQuestion]] = []
-    familiar_count = benchmark = 0
-    for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
-        group = [questions[i] for i in places if i < len(questions)]
-        is_known = any(len(questions) <= i < first_benchmark for i in places)
-        splits = {x.question.split for x in group}
-        is_benchmark = any(i >= first_benchmark for i in places)
-        familiar_count += sum(x.question.has_both_labels for x in group) if is_known else 0
-        benchmark += sum(x.question.has_both_labels for x in group) if is_benchmark else 0
-        if "test" in splits or is_benchmark:  # never trained on
-            held_out += [] if is_known else [x for x in group if not x.question.split]
-            test += [] if is_known or is_benchmark else [x for x in group if x.question.split == "test"]
-        elif is_known or ("train" in splits and "dev" not in splits):
-            train_groups.append(group)
-        elif "dev" in splits:
-            dev += group
-        elif group:
-            rest.append(group)
-    drawn_train, drawn_dev, drawn_held_out = _draw(rest, need_dev=not dev)
-    held_out += drawn_held_out
-    train = [x for g in train_groups for x in g]
+    groups = _group_questions(questions, embed, trained_on, benchmarks)
+    of_part = {part: [g for g in groups if g.part == part] for part in ("train", "dev", "test", "")}
+    dev = _list_questions(of_part["dev"])
+    drawn_train, drawn_dev, drawn_held_out = _draw([g.questions for g in of_part[""]], need_dev=not dev)
+    train, unfamiliar = _list_questions(of_part["train"]), [g for g in of_part["test"] if not g.is_familiar]
+    held_out = [*(x for x in _list_questions(unfamiliar) if not x.question.split), *drawn_held_out]
     borrowed_part = ""
-    if not any(x.question.has_both_labels for x in held_out):
-        if any(x.question.has_both_labels for x in test):
+    if not _count_usable(held_out):
+        test = [x for g in unfamiliar if not g.is_benchmark for x in g.questions if x.question.split == "test"]
+        if _count_usable(test):
             held_out, borrowed_part = test, "test"
-        elif any(x.question.has_both_labels for x in dev):
+        elif _count_usable(dev):
             held_out, borrowed_part = dev, "dev"
-            train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
+            train, dev, _ = _draw([g.questions for g in of_part["train"]], need_dev=True, hold_out=False)
     return Split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
         _to_questions([x for x in held_out if x.question.has_both_labels]),
         borrowed_part,
-        familiar_count,
-        benchmark,
+        sum(_count_usable(g.questions) for g in groups if g.is_familiar),
+        sum(_count_usable(g.questions) for g in groups if g.is_benchmark),
         tuple(x for x in held_out if not x.question.has_both_labels),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Labelled questions that are near-duplicates. `is_familiar`: the base has learnt from one like them;
+    `is_benchmark`: one like them is in a frozen benchmark."""
+
+    questions: tuple[LabelledQuestion, ...]
+    is_familiar: bool
+    is_benchmark: bool
+
+    @property
+    def part(self) -> str:
+        """Where they belong, together: "test" is never trained on; "" where chance decides."""
+        splits = {x.question.split for x in self.questions}
+        if "test" in splits or self.is_benchmark:
+            return "test"
+        if self.is_familiar or ("train" in splits and "dev" not in splits):
+            return "train"
+        return "dev" if "dev" in splits else ""
+
+
+def _group_questions(
+    questions: Sequence[LabelledQuestion], embed: Embed | None, trained_on: Sequence[str], benchmarks: Sequence[str]
+) -> list[_Group]:
+    texts = [*(x.question.text for x in questions), *trained_on, *benchmarks]
+    first_benchmark = len(questions) + len(trained_on)
+    return [
+        _Group(
+            tuple(questions[i] for i in places if i < len(questions)),
+            is_familiar=any(len(questions) <= i < first_benchmark for i in places),
+            is_benchmark=any(i >= first_benchmark for i in places),
+        )
+        for places in group_near_duplicates(texts, embed(texts) if embed and texts else None)
+        if any(i < len(questions) for i in places)
+    ]
+
+
+def _list_questions(groups: Sequence[_Group]) -> list[LabelledQuestion]:
+    return [x for group in groups for x in group.questions]
+
+
+def _count_usable(questions: Sequence[LabelledQuestion]) -> int:
+    """How many can be ranked well or badly."""
+    return sum(x.question.has_both_labels for x in questions)
 
 
 def group_near_duplicates(texts: Sequence[str], vectors: np.ndarray | None = None) -> list[list[int]]:
@@ -207,7 +232,7 @@ def _draw(
             sides["dev"].append(group)
         else:
             sides["train"].append(group)
-    if sum(x.question.has_both_labels for g in sides["dev"] for x in g) < MIN_DEV:
+    if sum(map(_count_usable, sides["dev"])) < MIN_DEV:
         sides["train"] += sides.pop("dev")
     if hold_out:
         _ensure_a_held_out(sides)
@@ -217,9 +242,9 @@ def _draw(
 
 def _ensure_a_held_out(sides: dict[str, list[Sequence[LabelledQuestion]]]) -> None:
     """If no held-out question has labels of both kinds, the first of the others that has them is held out."""
-    if any(x.question.has_both_labels for g in sides["held"] for x in g):
+    if any(map(_count_usable, sides["held"])):
         return
-    usable = [g for g in sides["train"] if any(x.question.has_both_labels for x in g)]
+    usable = [g for g in sides["train"] if _count_usable(g)]
     if len(usable) > 1:
         sides["train"].remove(usable[0])
         sides["held"].append(usable[0])

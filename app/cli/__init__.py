@@ -12,8 +12,8 @@ from app.cli import (
     ask,
     audit,
     context,
-    document_management,
     documents,
+    ingestion,
     jobs,
     labels,
     people,
@@ -35,14 +35,14 @@ def register(cli: Typer) -> None:
     """Group `as2.commands`: add the workbench's commands to the library's."""
     maintenance = (upkeep.check, upkeep.backup, upkeep.restore)
     panels = {
-        DOCUMENTS: (documents.ingest, ask.ask, synonyms.synonyms, propose.propose, documents.reindex),
+        DOCUMENTS: (ingestion.ingest, ask.ask, synonyms.synonyms, propose.propose, ingestion.reindex),
         LABELS: (adapt.adapt,),
         RUNNING: (processes.app, processes.worker, *maintenance, audit.audit),
     }
     for panel, commands in panels.items():
         for command in commands:
             cli.command(command.__name__, rich_help_panel=panel)(command)
-    cli.add_typer(document_management.documents, name="documents", rich_help_panel=DOCUMENTS)
+    cli.add_typer(documents.documents, name="documents", rich_help_panel=DOCUMENTS)
     cli.add_typer(labels.labels, name="labels", rich_help_panel=LABELS)
     cli.add_typer(versions.versions, name="versions", rich_help_panel=LABELS)
     cli.add_typer(jobs.jobs, name="jobs", rich_help_panel=RUNNING)

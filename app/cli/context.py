@@ -66,7 +66,7 @@ def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
     views = corpora.list_corpora(wb)
     if not views:
         raise NoCorpus("there is no corpus yet: `as2 ingest PATH...` makes one")
-    own = [c for c in views if c.name not in corpora.SHIPPED]
+    own = [c for c in views if c.name not in corpora.SHIPPED_CORPORA]
     return max(own, key=lambda c: c.id) if own else views[0]
 
 

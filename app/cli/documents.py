@@ -1,189 +1,119 @@
-"""`as2 ingest` and `as2 reindex`: add documents, and rebuild the search index."""
+"""`as2 documents`: list the documents of a corpus, and delete some."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Exit, Option
+from typer import Argument, Context, Option, Typer
 
-from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
-from app.cli.document_management import delete_confirmed
-from as2core.commands.options import RAY_FORMS, JsonFlag
-from as2core.data.documents import SUFFIXES, clean_file_name
-from as2core.errors import BadSetting, UnreadableFile
-from as2core.terminal import echo, print_json, print_note, show_progress
+from app.cli.context import CorpusName, ask_to_confirm, find_corpus, workbench
+from as2core.commands.options import JsonFlag
+from as2core.errors import As2Error
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.text import count, name_some
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
-    from app.corpora.ingestion import IngestView
+    from app.corpora.documents import DocumentView
     from app.workbench.workbench import Workbench
 
-MAX_KINDS = 10  # of files left out, that are named
-MAX_NOTES = 5  # of one kind, that are printed
-FORMATS = f"{', '.join(suffix[1:] for suffix in SUFFIXES[:-1])} and {SUFFIXES[-1][1:]}"
-LIBRARY_FOLDERS = ("node_modules", "__pycache__")
+MAX_NAMES = 10  # of documents to delete, that are named
+REFUSAL = "nothing was deleted (--yes does not ask)"
+
+Search = Annotated[str, Option(help="Only those with this in their title or name.")]
+Limit = Annotated[int, Option(min=1, help="How many at most, oldest first.")]
+
+documents = Typer(help="List the documents of a corpus, and delete some.", invoke_without_command=True)
 
 
-def ingest(
-    paths: Annotated[list[Path], Argument(metavar="PATH...", help=f"{FORMATS} files, or folders of them.")],
-    corpus: Annotated[str, Option(help="The corpus they are added to; created if it does not exist.")] = "documents",
-    replace: Annotated[
-        bool, Option("--replace", help="Replace also documents of the same name whose text is another one.")
-    ] = False,
-    prune: Annotated[
-        bool, Option("--prune", help="First delete documents whose files are no longer in the folders given.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", help="Do not ask before --prune deletes.")] = False,
-    as_json: JsonFlag = False,
+class UnknownDocument(As2Error):
+    """The corpus has no document of that name."""
+
+
+@documents.callback()
+def list_by_default(
+    context: Context, corpus: CorpusName = None, search: Search = "", limit: Limit = 100, as_json: JsonFlag = False
 ) -> None:
-    """Add documents to a corpus. Unchanged documents are skipped."""
-    from app.corpora import ingestion
-    from app.corpora.ingestion import ADD
-    from app.workbench import audit
+    """List the documents, oldest first, unless a command follows."""
+    if context.invoked_subcommand is None:
+        list_(corpus, search, limit, as_json)
 
-    if prune and any(path.is_file() for path in paths):
-        raise BadSetting("--prune compares the corpus with folders: give folders alone")
-    files = list(find_files(paths))
+
+@documents.command("list")
+def list_(corpus: CorpusName = None, search: Search = "", limit: Limit = 100, as_json: JsonFlag = False) -> None:
+    """List the documents, oldest first."""
+    from app.corpora.documents import list_documents
+
     with workbench() as wb:
-        with ensure_corpus(wb, corpus) as into:
-            deletions = _prune(wb, into, paths, [name for name, _ in files], yes=yes) if prune else None
-            with show_progress("reading") as on_progress:
-                result = ingestion.ingest(wb, into.id, files, on_progress=on_progress, replaces_unlike=replace)
-        if result.added or result.updated:
-            audit.write(wb, None, ADD, into.name, f"{result.added:,} new, {result.updated:,} changed")
-        _print_notes(result)
-        if as_json:
-            document = {"corpus": into.name, "corpus_id": into.id, "result": result}
-            print_json(document if deletions is None else document | {"deleted": deletions})
-        else:
-            echo(f"{into.name}: {_describe(result, deletions)}")
-        if result.job_id is not None and (result.added or result.updated):
-            print_note("Vectors are computed in the background. Until then, search matches words only.")
-        if result.failed:
-            raise Exit(1)
-
-
-def _describe(result: "IngestView", deletions: list[str] | None) -> str:
-    files = len({name for name, _ in result.failed})
-    problems = f"{count(len(result.failed), 'problem')} in {count(files, 'file')}" if files else "0 failed"
-    parts = [f"{result.added} added", f"{result.updated} updated", f"{result.unchanged} unchanged", problems]
-    if deletions is not None:
-        parts.append(f"{len(deletions)} deleted")
-    return f"{', '.join(parts)}; {count(result.sentences, 'new sentence')} in {result.seconds:.1f} s"
-
-
-def _print_notes(result: "IngestView") -> None:
-    from app.corpora.ingestion import UNLIKE
-
-    for name, reason in result.failed:
-        print_note(f"as2: {name}: {reason}")
-    if any(reason.endswith(UNLIKE) for _, reason in result.failed):
-        print_note("as2: --replace replaces such documents; to have both, ingest the folder above, or rename one file")
-    for note, names in result.notes_by_text.items():
-        for name in names[:MAX_NOTES]:
-            print_note(f"as2: {name} {note}")
-        if len(names) > MAX_NOTES:
-            print_note(f"as2: the same holds for {count(len(names) - MAX_NOTES, 'other document')}")
-    if result.orphans:
-        print_note(f"as2: labels whose sentence is gone: {result.orphans:,}; exports and retrains still use them")
-    if result.updates:
-        print_note(f"updated: {name_some(result.updates, result.updated)}")
-
-
-def _prune(
-    wb: "Workbench", corpus: "CorpusView", folders: Sequence[Path], names: Sequence[str], *, yes: bool
-) -> list[str]:
-    """Delete the documents whose files are in none of the folders any more; returns their names."""
-    from app.corpora.missing_files import find_missing
-
-    views = find_missing(wb, corpus.id, folders, {clean_file_name(name) for name in names})
-    if views:
-        delete_confirmed(wb, corpus, views, yes=yes, refusal="nothing was deleted or added (--yes does not ask)")
-    return [view.external_id for view in views]
-
-
-def find_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Every file once, with the name that its documents get: the path from the given folder. Raises UnreadableFile,
-    also for two files of one name, because the second would replace the first."""
-    by_name: dict[str, Path] = {}
-    for name, path in _list_files(paths):
-        if name not in by_name:
-            by_name[name] = path
-            yield name, path
-        elif not path.samefile(by_name[name]):
-            raise UnreadableFile(
-                f"{by_name[name]} and {path} would both be named {name!r}: name the folder above them, or rename one"
-            )
-
-
-def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """A file named directly is read whatever its suffix, so that an unsupported one is reported."""
-    for path in paths:
-        if path.is_dir():
-            files = [p for p in sorted(path.rglob("*")) if p.is_file()]
-            visible = [p for p in files if not _is_hidden(p.relative_to(path))]
-            inside = [p for p in visible if p.suffix.lower() in SUFFIXES]
-            if not inside:
-                raise UnreadableFile(f"{path}: has no supported file ({' '.join(SUFFIXES)})")
-            if hidden := sum(p.suffix.lower() in SUFFIXES for p in files) - len(inside):
-                print_note(f"as2: {path}: files that are hidden or of libraries left out: {hidden}")
-            others = [p for p in visible if p.suffix.lower() not in SUFFIXES]
-            if others:
-                kinds = sorted({p.suffix.lower() or "without a suffix" for p in others})
-                more = ", ..." if len(kinds) > MAX_KINDS else ""
-                names = ", ".join(kinds[:MAX_KINDS])
-                print_note(f"as2: {path}: files of other kinds left out: {len(others)} ({names}{more})")
-            yield from ((str(p.relative_to(path)), p) for p in inside)
-        elif path.exists():
-            yield path.name, path
-        else:
-            raise UnreadableFile(f"{path}: no such file or folder")
-
-
-def _is_hidden(path: Path) -> bool:
-    """Within the folder given, which may itself be in a hidden one."""
-    return any(part.startswith(".") or part in LIBRARY_FOLDERS for part in path.parts)
-
-
-def reindex(
-    corpus: CorpusName = None,
-    ray: Annotated[
-        str | None,
-        Option(metavar="ADDRESS", help=f"Keep the index, and compute the vectors that it lacks on Ray: {RAY_FORMS}"),
-    ] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Rebuild the search index from the documents; the vectors are computed in the background."""
-    from app.corpora import indexing
-    from app.workbench import audit
-
-    if ray is not None:
-        _embed_on_ray(corpus, ray, as_json)
+        source = find_corpus(wb, corpus)
+        views = list_documents(wb, source.id, search=search.strip(), limit=limit)
+    if as_json:
+        print_json({"corpus": source.name, "documents": views})
         return
+    if not views:
+        echo(f"no document in {source.name!r}" + (f" with {search!r} in its title or name" if search else ""))
+        return
+    rows = [{"name": v.external_id, "title": v.title, "file": v.source, "sentences": v.sentences} for v in views]
+    print_table(rows, ["name", "title", "file", "sentences"])
+    if len(views) == limit:
+        print_note(f"{source.name!r} has {count(source.documents, 'document')}: --search and --limit find others")
+
+
+@documents.command()
+def delete(
+    names: Annotated[
+        list[str], Argument(metavar="NAME...", help="As `as2 documents` lists them, or a file: all of it.")
+    ],
+    corpus: CorpusName = None,
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Delete documents of a corpus. Their labels stay, and count in retrains and exports."""
     with workbench() as wb:
         source = find_corpus(wb, corpus)
-        with show_progress("indexing") as on_progress:
-            documents = indexing.reindex(wb, source.id, on_progress=on_progress)
-        audit.write(wb, None, "rebuild a search index", source.name, count(documents, "document"))
+        views = find_by_names(wb, source, names)
+        delete_confirmed(wb, source, views, yes=yes)
+    deletions = [v.external_id for v in views]
     if as_json:
-        print_json({"corpus": source.name, "documents": documents})
+        print_json({"corpus": source.name, "deleted": deletions})
     else:
-        echo(f"{source.name}: {documents} documents indexed")
+        echo(f"{source.name}: {count(len(deletions), 'document')} deleted")
 
 
-def _embed_on_ray(corpus: str | None, address: str, as_json: bool) -> None:
-    """The documents that are not in the index are added to it."""
-    from app.corpora import indexing
-    from as2core.bulk.pool import check_address
+def find_by_names(wb: "Workbench", corpus: "CorpusView", names: Sequence[str]) -> "list[DocumentView]":
+    """The document of each name, or those of the file of that name. Raises UnknownDocument."""
+    from app.corpora.documents import list_documents
 
-    check_address(address)
-    with workbench() as wb:
-        source = find_corpus(wb, corpus)
-        with show_progress("indexing") as on_progress:
-            documents = indexing.index_pending(wb, source.id, on_progress)
-            passages = indexing.embed_on_ray(wb, source.id, address, on_progress)
-    if as_json:
-        print_json({"corpus": source.name, "documents": documents, "passages": passages})
-    else:
-        echo(f"{source.name}: {documents} documents indexed, {count(passages, 'vector')} computed")
+    by_name: dict[str, DocumentView] = {}
+    by_file: dict[str, list[DocumentView]] = {}
+    for view in list_documents(wb, corpus.id, limit=None):
+        by_name[view.external_id] = view
+        by_file.setdefault(view.source, []).append(view)
+    views: dict[int, DocumentView] = {}
+    for name in names:
+        matches = [by_name[name]] if name in by_name else by_file.get(name, []) if name else []
+        if not matches:
+            raise UnknownDocument(f"no document {name!r} in {corpus.name!r}; `as2 documents --search WORD` finds some")
+        views |= {view.id: view for view in matches}
+    return list(views.values())
+
+
+def delete_confirmed(
+    wb: "Workbench", corpus: "CorpusView", views: "Sequence[DocumentView]", *, yes: bool, refusal: str = REFUSAL
+) -> None:
+    """Delete the documents after saying which, and asking unless `yes`. Raises NotConfirmed with `refusal`."""
+    from app.corpora.documents import count_labels, delete_documents
+
+    labels = count_labels(wb, [view.id for view in views])
+    names = name_some([describe(view) for view in views])
+    print_note(f"to be deleted from {corpus.name!r}: {names}")
+    if labels:
+        print_note(f"their labels ({labels:,}) stay, and count in retrains, comparisons and exports")
+    if not yes:
+        ask_to_confirm(f"Delete {count(len(views), 'document')}?", refusal)
+    with show_progress("deleting documents") as on_progress:
+        delete_documents(wb, corpus.id, [view.id for view in views], on_progress=on_progress)
+
+
+def describe(view: "DocumentView") -> str:
+    """Its name, with its file where that does not follow from it."""
+    return view.source if view.is_whole_file else f"{view.external_id} ({view.source or 'no file'})"

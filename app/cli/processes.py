@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 START_SECONDS = 60.0  # within which the server has to answer
 STOP_SECONDS = 20.0  # within which both processes have to end after SIGTERM
 CHECK_SECONDS = 1.0
-ANY_ADDRESS = ("0.0.0.0", "::")  # compared with, not bound  # nosec B104
 
 
 class NotServing(As2Error):
@@ -80,6 +79,7 @@ def check_login(settings: "Settings") -> None:
 def find_url(address: str, port: int) -> str:
     """Where this machine reaches the pages: Streamlit's settings may name a base path and a certificate."""
     from app.workbench.settings import REPO
+    from as2core.hosts import ANY_ADDRESS
 
     with contextlib.chdir(REPO):  # as in `check_login`
         from streamlit.config import get_config_options
@@ -118,7 +118,7 @@ class AppProcesses:
 
     def start(self, address: str, port: int) -> None:
         from app.jobs.process import to_environment
-        from app.workbench.parent import name_parent
+        from app.workbench.parent_process import name_parent
         from app.workbench.settings import REPO
 
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]

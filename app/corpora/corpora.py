@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
+from as2core.data.catalog import SHIPPED_CORPORA
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.text import count
 from db.models import Corpus
@@ -18,7 +19,7 @@ from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
 from db.repositories import labels as label_rows
 
-SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
+STARTER, HANDBOOK = SHIPPED_CORPORA
 MAX_NAME_CHARS = 80
 COUNT_SECONDS = 3600.0  # how long a count of labels is kept: PostgreSQL may commit an event after a newer one
 CREATE = "create a corpus"
@@ -188,7 +189,7 @@ def fold_name(name: str) -> str:
 
 def _is_shipped(corpus: Corpus) -> bool:
     """People may name theirs so, too."""
-    return corpus.name in SHIPPED and bool(corpus.digest)
+    return corpus.name in SHIPPED_CORPORA and bool(corpus.digest)
 
 
 def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> None:

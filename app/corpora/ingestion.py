@@ -11,13 +11,17 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
 
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.documents import drop_suffix
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
-from app.corpora.unlike import find_unlike
+from app.corpora.unlike_documents import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
@@ -265,29 +269,72 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
     with wb.write() as s:
         lock_corpus(s, corpus_id)
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
-        new = [d for d in batch if d.id in pieces and d.id not in older]
-        changes = [d for d in batch if d.id in pieces and d.id in older and older[d.id].digest != digests[d.id]]
-        ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
-        rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
-        for d in filter(_is_whole_file, new):  # rows of a table repeat each other
-            if pieces[d.id] and (twin := rows.find_older_twin(s, ids[d.id], pieces[d.id][0].text)):
-                tally.add_twin(_describe(d), twin.source or twin.external_id)
-        returns = {d.id for d in changes if not older[d.id].digest}  # deleted documents that are added again
+        changes = _Changes.find([d for d in batch if d.id in pieces], older, digests)
+        _add_documents(s, corpus_id, [(d, digests[d.id], pieces[d.id]) for d in changes.new], wb.clock(), tally)
         outcomes: list[tuple[int, int]] = []
-        for d in changes:
+        for d in changes.others:
             document = s.get_one(DocumentRow, older[d.id].id)
             outcomes.append(rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock()))
-        if new or changes:
+        if changes.documents:
             rows.note_search_change(s, corpus_id, wb.clock())
-        if tally.by is not None and (names := [_describe(d) for d in (*new, *changes)]):
-            detail = f"{len(new) + len(returns):,} new, {len(changes) - len(returns):,} changed: {name_some(names)}"
-            audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, detail)
-    tally.added += len(new) + len(returns)
-    tally.updated += len(changes) - len(returns)
-    tally.updates += [_describe(d) for d in changes if d.id not in returns]
-    tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
-    tally.sentences += sum(len(pieces[d.id]) for d in new) + sum(added for added, _ in outcomes)
+        if changes.documents and tally.by is not None:
+            audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, changes.describe())
+    tally.added += changes.added_count
+    tally.updated += changes.updated_count
+    tally.updates += [_describe(d) for d in changes.others if d.id not in changes.returns]
+    tally.unchanged += len(batch) - len(changed) + len(pieces) - len(changes.documents)
+    tally.sentences += sum(len(pieces[d.id]) for d in changes.new) + sum(added for added, _ in outcomes)
     tally.orphans += sum(labels for _, labels in outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What a batch changes: `new` documents, and `others` that have another content now. `returns`: ids of those among
+    the others that were deleted and are added again."""
+
+    new: tuple[Document, ...]
+    others: tuple[Document, ...]
+    returns: frozenset[str]
+
+    @classmethod
+    def find(cls, batch: Sequence[Document], older: Mapping[str, Row], digests: Mapping[str, str]) -> _Changes:
+        """`older`: the documents here by id; `digests`: of the batch's."""
+        others = tuple(d for d in batch if d.id in older and older[d.id].digest != digests[d.id])
+        new = tuple(d for d in batch if d.id not in older)
+        return cls(new, others, frozenset(d.id for d in others if not older[d.id].digest))
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        return (*self.new, *self.others)
+
+    @property
+    def added_count(self) -> int:
+        return len(self.new) + len(self.returns)
+
+    @property
+    def updated_count(self) -> int:
+        return len(self.others) - len(self.returns)
+
+    def describe(self) -> str:
+        names = name_some([_describe(d) for d in self.documents])
+        return f"{self.added_count:,} new, {self.updated_count:,} changed: {names}"
+
+
+def _add_documents(
+    s: Session,
+    corpus_id: int,
+    documents: Sequence[tuple[Document, str, list[Sentence]]],
+    now: datetime,
+    tally: _Tally,
+) -> None:
+    """New ones, each with its digest and sentences; one with the text of an older document is noted."""
+    ids = rows.add_documents(s, corpus_id, [(d, digest) for d, digest, _ in documents], now)
+    rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, sentences) for d, _, sentences in documents])
+    for d, _, sentences in documents:
+        if not _is_whole_file(d) or not sentences:  # rows of a table repeat each other
+            continue
+        if twin := rows.find_older_twin(s, ids[d.id], sentences[0].text):
+            tally.add_twin(_describe(d), twin.source or twin.external_id)
 
 
 def _sort_out_unlike(

@@ -2,7 +2,7 @@
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import SHIPPED
+from app.corpora.corpora import SHIPPED_CORPORA
 from app.workbench.workbench import Workbench
 from as2core.synonyms import Synonyms
 from db.models import Corpus
@@ -23,4 +23,4 @@ def find_synonyms(s: Session, corpus_id: int) -> Synonyms:
 def read_prepared(wb: Workbench, corpus_name: str) -> Synonyms:
     """Those that come with a shipped corpus, which is not filled with them; none of another."""
     file = wb.settings.corpora_dir / corpus_name / "synonyms.txt"
-    return Synonyms.read(file) if corpus_name in SHIPPED and file.is_file() else Synonyms()
+    return Synonyms.read(file) if corpus_name in SHIPPED_CORPORA and file.is_file() else Synonyms()

@@ -52,7 +52,7 @@ IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
 MAX_ARCHIVE_FILES = 1000
-SPLITS = {
+SPLIT_USES = {
     "": "split automatically when a model is adapted",
     "train": "used for training",
     "dev": "used for validation, and for before and after if there is no test part; never for training",
@@ -80,23 +80,6 @@ class LabelFile:
     lines: report.Lines
     textless: int
     notes: tuple[str, ...] = ()
-
-
-def import_labels(
-    wb: Workbench,
-    corpus_id: int | None,
-    name: str,
-    data: bytes | Path,
-    fmt: str = "auto",
-    annotator: str = IMPORT,
-    *,
-    split: str = "",
-    by: int | None = None,
-) -> report.ImportView:
-    """`read_labels` and `store_labels` in one."""
-    if split not in SPLITS:
-        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
-    return store_labels(wb, corpus_id, read_labels(name, data, fmt), annotator, split=split, by=by)
 
 
 def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct: int = 1) -> LabelFile:
@@ -140,7 +123,7 @@ def store_labels(
     by: int | None = None,
 ) -> report.ImportView:
     """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
-    one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `add_sentences`:
+    one is made, named after the file. `split`, of SPLIT_USES: which part of a divided set the file is. `add_sentences`:
     those that the corpus does not have become documents; otherwise their labels are left out. `by`: who imports; None
     is the command line, which may sign for everybody.
 
@@ -150,6 +133,8 @@ def store_labels(
     Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
     who is known here; BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
     """
+    if split not in SPLIT_USES:
+        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLIT_USES))}")
     if corpus_id is None and file.fmt in TEXTLESS_FORMATS:
         raise BadSetting(f"{file.name}: {file.fmt} holds no texts; choose the corpus whose sentences it labels")
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None

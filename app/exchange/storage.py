@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import SHIPPED, lock_corpus
+from app.corpora.corpora import SHIPPED_CORPORA, lock_corpus
 from app.exchange.sentence_matching import SentenceMatcher, tidy_spaces
 from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes, tidy_note
@@ -172,7 +172,7 @@ class _BatchImport:
             if split and row.split != split:
                 self.counts.moved[row.split, split] += 1
                 row.split = split
-            if options.origin in SHIPPED:
+            if options.origin in SHIPPED_CORPORA:
                 row.kind = q.kind
             question_rows[q.qid] = row
         return question_rows

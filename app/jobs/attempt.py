@@ -252,9 +252,9 @@ def run_next(
     return True
 
 
-def run_queued(wb: Workbench, runners: Mapping[str, Runner], *, stopping: Callable[[], bool] = lambda: False) -> int:
+def run_queued(wb: Workbench, runners: Mapping[str, Runner]) -> int:
     """Run what is queued, one job after another, until nothing is left; returns how many were run."""
     count = 0
-    while not stopping() and run_next(wb, runners, stopping=stopping):
+    while run_next(wb, runners):
         count += 1
     return count

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from app.workbench.parent import name_parent
+from app.workbench.parent_process import name_parent
 from app.workbench.settings import REPO, Settings
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error

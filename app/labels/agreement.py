@@ -30,6 +30,7 @@ from db.models import WITHDRAWN, Question, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
+from db.repositories.pairs import group_by_pair, read_pair
 from db.repositories.queues import lock_candidate
 
 SETTLE = "settle a conflict"  # in the audit log
@@ -239,18 +240,16 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
 def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView, frozenset[int]]]:
     """Each with who labelled it, the open ones first."""
     with wb.read() as s:
-        verdicts: dict[tuple[int, int], list[Row]] = {}
-        for row in reviews.list_signed_verdicts(s, corpus_id):
-            verdicts.setdefault((row.question_id, row.sentence_id), []).append(row)
+        verdicts = group_by_pair(reviews.list_signed_verdicts(s, corpus_id))
         pairs = _group_by_pair(s, corpus_id)
     conflicts = []
     for group in pairs:
         first, labels = group[0], tuple((r.annotator, r.label) for r in group)
-        history = verdicts.get((first.question_id, first.sentence_id), [])
+        history = verdicts.get(read_pair(first), [])
         ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
         if is_open or ruling:
-            pair = (first.question_id, first.sentence_id, first.question, first.text, first.title, first.heading)
+            pair = (*read_pair(first), first.question, first.text, first.title, first.heading)
             place = first.document_id, first.position
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
             verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
@@ -344,7 +343,7 @@ SHIFT = Measure(_shift, _arm, _shift_of_sums)
 def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
     """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
     rows = reviews.list_comparable_labels(s, corpus_id)
-    return [list(group) for _, group in groupby(rows, key=lambda r: (r.question_id, r.sentence_id))]
+    return [list(group) for _, group in groupby(rows, key=read_pair)]
 
 
 def _estimate_by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:

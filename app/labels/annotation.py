@@ -1,7 +1,7 @@
 """Labelling: every act is an event on the disk before the call ends.
 
 The label of a pair is its newest event's; undoing adds an event that restores the state before the act. What to label
-next is up to `queues`.
+next is up to `leasing`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session
 from app.jobs import retrain_rule
 from app.labels.consensus import check_label
 from app.labels.items import Presentation
+from app.labels.queues import OUTSIDE_QUEUES, QUEUES, REVIEWS
 from app.labels.rules import get_rules
-from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error

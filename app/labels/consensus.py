@@ -23,7 +23,7 @@ from db.models import Question as QuestionRow
 from db.repositories import label_lists, reviews
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, group_by_pair, read_pair
 from db.repositories.questions import IMPORTED
 
 BINARY = {CORRECT: 1, INCORRECT: 0}
@@ -98,10 +98,7 @@ def find_outcomes(
     else:
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
     verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id, question_ids=question_ids) if labels else {}
-    votes: dict[Pair, list[Row]] = {}
-    for row in labels:
-        votes.setdefault((row.question_id, row.sentence_id), []).append(row)
-    return {pair: resolve_label(of_pair, verdicts.get(pair)) for pair, of_pair in votes.items()}
+    return {pair: resolve_label(votes, verdicts.get(pair)) for pair, votes in group_by_pair(labels).items()}
 
 
 def mark_outcomes(wb: Workbench, corpus_id: int) -> tuple[object, ...]:
@@ -205,7 +202,7 @@ def load_questions(wb: Workbench, corpus_id: int, which: LabelRequest = ALL_LABE
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if which.annotator is None else {}
         ids = make_unique_candidate_ids(s, corpus_id)
         hidden = find_reader(s, corpus_id, which.by, may_label=False).find_hidden_pairs(labels)
-    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in hidden]
+    labels = [row for row in labels if row.imported or read_pair(row) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}
     by_question: dict[int, list[Row]] = {}
     for row in labels:

@@ -11,22 +11,21 @@ from datetime import datetime
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.labels.queues import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from app.labels.rules import Rules
-from app.labels.strategies import AGAIN, ALONG, QUEUES, Assignment, Evidence, explain
 from app.labels.visibility import Reader
 from db.models import ModelVersion
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
-from db.repositories.leases import Lease
-from db.repositories.pairs import Pair
+from db.repositories.pairs import read_pair
 
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
     """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
-    `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
+    `queues.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
     adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
     it for an answer. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
     rankers drew the question."""
@@ -139,10 +138,6 @@ class QuestionItem:
     token: str
     run_size: int = 0
     labelled_by: tuple[str, ...] = ()
-
-
-def read_pair(row: Row | Lease) -> Pair:
-    return row.question_id, row.sentence_id
 
 
 def build_item(

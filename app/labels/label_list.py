@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.corpora.corpora import lock_corpus
-from app.labels.items import read_pair
-from app.labels.strategies import QUEUES, is_sample
+from app.labels.queues import QUEUES, is_sample
 from app.labels.visibility import can_see_all
 from app.workbench import audit, people
 from app.workbench.people import ADMIN
@@ -24,6 +23,7 @@ from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories.label_lists import LabelFilter
+from db.repositories.pairs import read_pair
 
 WITHDRAW, HAND_OVER = "withdraw labels", "hand over labels"  # in the audit log
 
@@ -143,7 +143,7 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
             for a in {r.annotator_id for r in records}
         }
         for r in records:
-            if current[r.annotator_id].get((r.question_id, r.sentence_id)) == r.label:
+            if current[r.annotator_id].get(read_pair(r)) == r.label:
                 ids = {"question_id": r.question_id, "sentence_id": r.sentence_id, "annotator_id": r.annotator_id}
                 queue = "" if r.annotator_id == by else label_rows.BY_ADMIN  # which one's own Undo leaves alone
                 events.append({**ids, "label": WITHDRAWN, "created": wb.clock(), "queue": queue})

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.labels.agreement import Estimate
-from app.labels.strategies import ADAPTIVE, QUEUES, is_sample
+from app.labels.queues import ADAPTIVE, QUEUES, is_sample
 from app.workbench.workbench import Workbench
 from as2core.metrics import wilson_interval
 from as2core.types import CORRECT, INCORRECT
 from db.repositories import labels as rows
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, read_pair
 
 FAIR = ""  # in place of a queue's name: what was drawn at random, whichever queue drew it
 
@@ -38,10 +38,10 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
     with wb.read() as s:
         labels = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, *filter(is_sample, QUEUES)))
         verdicts = rows.find_verdicts(s, corpus_id=corpus_id)
-    random_keys = {(r.question_id, r.sentence_id, r.annotator_id) for r in labels if r.control or is_sample(r.queue)}
+    random_keys = {(*read_pair(r), r.annotator_id) for r in labels if r.control or is_sample(r.queue)}
     samples: dict[str, dict[Pair, dict[int, str]]] = {}
     for r in labels:
-        pair = (r.question_id, r.sentence_id)
+        pair = read_pair(r)
         sample = FAIR if (*pair, r.annotator_id) in random_keys else r.queue
         samples.setdefault(sample, {}).setdefault(pair, {})[r.annotator_id] = verdicts.get(pair, r.label)
     estimates = {name: _estimate_share([[*by.values()] for by in pairs.values()]) for name, pairs in samples.items()}

@@ -19,7 +19,7 @@ from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
-from db.repositories.pairs import Pair
+from db.repositories.pairs import Pair, group_by_pair, read_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,7 @@ class Reader:
 
     def find_hidden_pairs(self, labels: Iterable[Row]) -> set[Pair]:
         """Of those that these, all labels of some questions, are on."""
-        by_pair: dict[Pair, list[Row]] = {}
-        for row in () if self.sees_all else labels:
-            by_pair.setdefault((row.question_id, row.sentence_id), []).append(row)
+        by_pair = {} if self.sees_all else group_by_pair(labels)
         return {pair for pair, of_pair in by_pair.items() if self.is_hidden(of_pair)}
 
 
@@ -64,4 +62,4 @@ def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tup
         reader = find_reader(s, corpus_id, by, may_label=False)
         hidden = set() if reader.sees_all else reader.find_hidden_pairs(label_rows.list_labels_of_corpus(s, corpus_id))
         pairs = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False) if hidden else ()
-        return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in hidden}
+        return {(row.question, row.text) for row in pairs if read_pair(row) in hidden}

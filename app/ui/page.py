@@ -1,7 +1,7 @@
 """The frame of every page: log-in, side bar, and the objects that the page works with.
 
     frame = open_page("Label", "One key, one label, next.")
-    item = queues.find_next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
+    item = leasing.find_next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
 
 The corpus is in the address (`?corpus=<name>`), so links keep it; without one, it is the browser's last. The annotator
 is not (see `signin`): a link must not sign labels with someone else's name. Both stay when the page changes.

@@ -34,8 +34,8 @@ from app.workbench.workbench import Workbench, translate_errors
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora
-from db.session import open_database
 from db.row_copy import copy_rows, is_empty
+from db.session import open_database
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"

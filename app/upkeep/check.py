@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import text
-
 from app.corpora import corpora
 from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
@@ -22,6 +20,7 @@ from as2core.data.source import sha256
 from as2core.errors import As2Error
 from as2core.rankers.versions import CONFIG, WEIGHTS, read_card, read_kind
 from as2core.retrieval.index import DamagedIndex
+from db.repositories.integrity import find_damage
 
 LOW_DISK_BYTES = 1_000_000_000
 UNFINISHED_SECONDS = 3600  # no import takes longer
@@ -57,25 +56,15 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_database(wb: Workbench) -> Iterator[Finding]:
-    """SQLite is read from end to end; PostgreSQL checks its own pages."""
-    if not wb.database.sqlite:
-        with wb.read() as s:
-            s.execute(text("SELECT 1"))
-        yield Finding("database")
-        return
     try:
         with wb.read() as s:
-            answer = str(s.execute(text("PRAGMA integrity_check(1)")).scalar())
-            loose = s.execute(text("PRAGMA foreign_key_check")).first()
+            problem = find_damage(s)
     except As2Error as e:
+        if not wb.database.sqlite:  # a server that cannot be reached: nothing else can be looked at
+            raise
         yield _describe_trouble(e)
         return
-    if answer != "ok":
-        yield Finding("database", f"the file is damaged: {answer}", RESTORE)
-    elif loose is not None:
-        yield Finding("database", f"rows of {loose[0]} belong to none of {loose[2]}", RESTORE)
-    else:
-        yield Finding("database")
+    yield Finding("database", problem, RESTORE) if problem else Finding("database")
 
 
 def _check_versions(wb: Workbench) -> Iterator[Finding]:

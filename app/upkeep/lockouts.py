@@ -8,12 +8,10 @@ from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import or_, select
-
 from app.upkeep.job_numbers import open_to_read
 from app.workbench.people import BLOCKED
 from app.workbench.workbench import translate_errors
-from db.models import Annotator
+from db.repositories import people as rows
 from db.session import Database
 
 
@@ -29,10 +27,8 @@ def keep_out(copy: Database, blocked: list[tuple[str, str | None]], now: datetim
     """Block them in the restored database, too, and end the sessions of everybody. Returns whom the backup let in."""
     accounts, names = [a for _, a in blocked if a is not None], [name for name, a in blocked if a is None]
     with translate_errors(), copy.write() as s:
-        for person in s.scalars(select(Annotator).where(Annotator.subject.is_not(None))):
-            person.sessions_from = now
-        is_one = or_(Annotator.subject.in_(accounts), Annotator.name.in_(names) & Annotator.subject.is_(None))
-        persons = list(s.scalars(select(Annotator).where(is_one, Annotator.role != BLOCKED)))
+        rows.end_sessions(s, now)
+        persons = [person for person in rows.find_people(s, accounts, names) if person.role != BLOCKED]
         for person in persons:
             person.role = BLOCKED
         return [person.name for person in persons]

@@ -40,12 +40,10 @@ def record(
     act: str,
     target: str = "",
     detail: str = "",
-    *,
-    outcome: str = SUCCESS,
 ) -> None:
-    """Add an event to a transaction. `by`: the person's id, None for the command line."""
+    """Add what was done to a transaction. `by`: the person's id, None for the command line."""
     actor = name_actor(s, by)
-    rows.add_event(s, now, actor=actor, act=act, target=target, outcome=outcome, detail=detail[:MAX_DETAIL_CHARS])
+    rows.add_event(s, now, actor=actor, act=act, target=target, outcome=SUCCESS, detail=detail[:MAX_DETAIL_CHARS])
 
 
 def name_actor(s: Session, by: int | None) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import audit
 from app.workbench.indexes import IndexStore
-from app.workbench.later import LaterWrites
+from app.workbench.later_writes import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
 from app.workbench.timed_cache import TimedCache

@@ -25,9 +25,9 @@ from typing import Any
 from as2core.data.source import is_file, is_folder, sha256
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
+from as2core.rankers.config_schema import PLACES
 from as2core.rankers.specs import read_settings, replace_rankers
 
-PLACES = ("backbone", "vectors")  # of a spec's settings and of a configuration, where a directory or a file may stand
 CONFIG, CARD, TOKENIZER = "config.json", "card.json", "tokenizer.json"
 MAX_AGE_SECONDS = 7 * 86_400.0  # of an unpacked folder that nobody uses
 

@@ -22,7 +22,7 @@ from as2core.types import Candidate, OnProgress, Progress, Question
 
 RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 # of the places (from 1, ascending) at which a question's correct candidates stand
-MEASURES: dict[str, Callable[[np.ndarray], float]] = {
+TUNING_MEASURES: dict[str, Callable[[np.ndarray], float]] = {
     "AP": lambda places: float(np.mean(np.arange(1, len(places) + 1) / places)),
     "RR": lambda places: 1.0 / places[0],
     "P@1": lambda places: float(places[0] == 1),
@@ -95,8 +95,8 @@ def try_schedules(
     Questions without a correct candidate say nothing and are left out. Raises BadSetting when none is left, for a
     trace that dropped candidates itself, and for an unknown measure.
     """
-    if measure not in MEASURES:
-        raise BadSetting(f"no measure {measure!r} to tune by; known: {', '.join(MEASURES)}")
+    if measure not in TUNING_MEASURES:
+        raise BadSetting(f"no measure {measure!r} to tune by; known: {', '.join(TUNING_MEASURES)}")
     usable = [(q, t) for q, t in traces if q.positives]
     if not usable:
         raise BadSetting("no question has a candidate labelled correct: there is nothing to tune by")
@@ -114,8 +114,8 @@ def try_schedules(
     for done, (question, trace) in enumerate(usable):
         if on_progress:
             on_progress(Progress(done, len(usable), "replaying"))
-        results = _replay_all(question, trace, (0.0,), keep, MEASURES[measure])
-        results |= _replay_all(question, trace, ratios, keep, MEASURES[measure])
+        results = _replay_all(question, trace, (0.0,), keep, TUNING_MEASURES[measure])
+        results |= _replay_all(question, trace, ratios, keep, TUNING_MEASURES[measure])
         values += [results[s][0] for s in schedules]
         flops += [results[s][1] for s in schedules]
         full_flops += trace.full_flops

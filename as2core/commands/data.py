@@ -60,7 +60,7 @@ def stats(
 ) -> None:
     """Print the statistics of a data set, and its malformed lines."""
     from as2core.data.catalog import stream_questions
-    from as2core.data.statistics import MEASURES, compute_statistics
+    from as2core.data.statistics import BASELINE_MEASURES, compute_statistics
     from as2core.rankers.catalog import get
 
     with show_progress("reading") as on_progress:
@@ -87,7 +87,7 @@ def stats(
     print_table([{"measure": name, setting: value} for name, value in rows if value is not None], ["measure", setting])
     if result.baselines:
         echo()
-        print_table([{"ranker": n, **values} for n, values in result.baselines.items()], ["ranker", *MEASURES])
+        print_table([{"ranker": n, **values} for n, values in result.baselines.items()], ["ranker", *BASELINE_MEASURES])
 
 
 _COUNT_COLUMNS = ["setting", "questions", "candidates", "correct"]

@@ -15,7 +15,7 @@ import typer
 
 from as2core.commands.keys import KeysDir
 from as2core.errors import BadSetting
-from as2core.lookup import list_versions
+from as2core.lookup import ACTIVE, list_versions
 from as2core.synonyms import Synonyms
 from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
@@ -119,7 +119,7 @@ def serve(
 
 def _load(specs: list[str] | None, house: Synonyms, replicas: Replicas | None) -> ServedRankers:
     """The rankers, where they score."""
-    from as2core.serving.rankers import ACTIVE, ServedRankers, score_here
+    from as2core.serving.rankers import ServedRankers, score_here
 
     specs = list(dict.fromkeys(specs or ())) or [ACTIVE if ACTIVE in list_versions() else "cascade"]
     rankers = ServedRankers(specs, house, place=replicas.place if replicas else score_here)

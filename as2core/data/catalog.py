@@ -47,8 +47,8 @@ from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.text import suggest_name
 from as2core.types import SPLITS, Candidate, Question
 
-SHIPPED = ("starter", "handbook")  # folders of corpora/
-SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED for split in SPLITS)
+SHIPPED_CORPORA = ("starter", "handbook")  # folders of corpora/
+SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED_CORPORA for split in SPLITS)
 SETTINGS = {
     "raw": "every question",
     "no-all-neg": "only questions with a correct candidate; to train on",

@@ -16,12 +16,11 @@ from functools import partial
 from as2core.data import source
 from as2core.data.label_rows import count_votes, sign_label
 from as2core.data.source import Report, Row, Source
-from as2core.data.spreadsheet import defuse_formula, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
-DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
 NAMES = {"query": ("query", "query text"), "docid": ("docid", "doc id", "doc_id"), "rating": ("rating",)}
 # columns that are nobody's
 NO_JUDGES = {"score", "rank", "position", "grade", "label", "relevance", "title", "text", "id", "qid", "clicks"}

@@ -18,13 +18,12 @@ from as2core.data import source
 from as2core.data.label_rows import NAMES, join_rows, parse_label, sign_label
 from as2core.data.pairs import has_texts
 from as2core.data.source import Report, Row, Source
-from as2core.data.spreadsheet import defuse_formula, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula
 from as2core.errors import UnreadableFile
 from as2core.types import Question
 
 COLUMNS = ("question", "sentence", "label", "title")  # of a written table
 REQUIRED = COLUMNS[:3]
-DELIMITERS = ",;\t"
 ALIASES = {"query text": "query", "doc id": "docid", "doc_id": "docid"}  # columns of Quepid's
 Pair = tuple[str, str]  # the digests of a question and a sentence
 COLUMN_NAMES = {**NAMES, "docid": ("docid",)}

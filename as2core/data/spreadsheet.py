@@ -1,4 +1,4 @@
-"""Text for a spreadsheet: no cell of a CSV becomes a formula.
+"""Tables of spreadsheets, and text for them: no cell of a CSV becomes a formula.
 
 Spreadsheets evaluate a cell that begins with one of `= + - @`, a tab or a carriage return, and a formula can fetch an
 address or start a program. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be
@@ -8,6 +8,7 @@ undone: a text that has apostrophes before such a character gets one more, so th
 import re
 from codecs import BOM_UTF8
 
+DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 

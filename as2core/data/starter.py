@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from as2core.data import jsonl
-from as2core.data.catalog import CORPORA, SHIPPED
+from as2core.data.catalog import CORPORA, SHIPPED_CORPORA
 from as2core.data.documents import read_documents
 from as2core.data.sections import split_document
 from as2core.data.source import Report, stream_records
@@ -125,7 +125,7 @@ def _question_problems(
 
 def main() -> int:
     """Write the three files beside the articles of each shipped corpus."""
-    for name in SHIPPED:
+    for name in SHIPPED_CORPORA:
         folder = CORPORA / name
         try:
             splits = build(folder)

@@ -23,7 +23,7 @@ from as2core.types import Candidate, Question
 if TYPE_CHECKING:
     from spacy.tokenizer import Tokenizer
 
-MEASURES = ("P@1", "AP")
+BASELINE_MEASURES = ("P@1", "AP")
 _BATCH_QUESTIONS = 256
 
 
@@ -73,7 +73,7 @@ def compute_statistics(
     grades: Counter[int] = Counter()
     tokens = np.zeros(2, dtype=int)  # of the questions, of the candidates
     answer_count = textless = 0
-    sums = {name: dict.fromkeys(MEASURES, 0.0) for name in ("random", *(rankers or {}))}
+    sums = {name: dict.fromkeys(BASELINE_MEASURES, 0.0) for name in ("random", *(rankers or {}))}
     questions = iter(questions)
     while batch := list(islice(questions, _BATCH_QUESTIONS)):
         for q in batch:
@@ -107,11 +107,11 @@ def compute_statistics(
 def _add_baselines(sums: dict[str, dict[str, float]], batch: list[Question], rankers: Mapping[str, Scorer]) -> None:
     for q in batch:
         expected = expect_by_chance(q)
-        for measure in MEASURES:
+        for measure in BASELINE_MEASURES:
             sums["random"][measure] += expected[measure]
     for name, ranker in rankers.items():
         scores = {q.qid: ranker.score(q.text, q.candidates) for q in batch}
-        for measure, values in measure_each(batch, scores, MEASURES).items():
+        for measure, values in measure_each(batch, scores, BASELINE_MEASURES).items():
             sums[name][measure] += sum(values.values())
 
 

@@ -43,11 +43,13 @@ class Bets:
 
     @property
     def log_above(self) -> np.ndarray:
-        """How strongly the data speak for a mean above each of `means`: the log of the gamblers' mean fortune."""
+        """How strongly the data speak for a mean above each of `means`: the log of the gamblers' mean fortune,
+        `(means,)`."""
         return _log_mean(self.above)
 
     @property
     def log_below(self) -> np.ndarray:
+        """For a mean below each of them."""
         return _log_mean(self.below)
 
     def interval(self, level: float) -> tuple[float, float]:

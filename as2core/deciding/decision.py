@@ -21,7 +21,7 @@ import numpy as np
 
 from as2core.deciding.betting import Bets
 from as2core.deciding.differences import (
-    MEASURES,
+    DECIDING_MEASURES,
     OrderPair,
     bound_difference,
     choose_item,
@@ -56,8 +56,8 @@ class DecisionSettings:
     is_planned: bool = True
 
     def __post_init__(self) -> None:
-        if self.measure not in MEASURES:
-            raise BadSetting(f"no measure {self.measure!r} to decide by; known: {', '.join(MEASURES)}")
+        if self.measure not in DECIDING_MEASURES:
+            raise BadSetting(f"no measure {self.measure!r} to decide by; known: {', '.join(DECIDING_MEASURES)}")
         if not 0.5 <= self.level < 1:
             raise BadSetting(f"level {self.level:g}: give one from 0.5 to below 1, such as 0.95")
         if not 0 <= self.tolerance < 1:
@@ -124,7 +124,7 @@ class Decision:
         settings: DecisionSettings,
         probabilities: Mapping[str, np.ndarray] | None = None,
     ) -> Decision:
-        """`probabilities`: of each candidate being correct, by question; from a model that learnt from none of these
+        """`probabilities`: of each candidate being correct, `{qid: (n,)}`; from a model that learnt from none of these
         labels. Raises BadSetting without a question, and for two of one id."""
         if not pairs:
             raise BadSetting("there is no question to decide on: give some with candidates, labelled or not")

@@ -17,7 +17,7 @@ import numpy as np
 from as2core.errors import BadSetting
 from as2core.metrics import measure_orders, order
 
-MEASURES = ("P@1", "RR", "AP")
+DECIDING_MEASURES = ("P@1", "RR", "AP")  # that two rankers can be decided between by
 UNKNOWN = -1
 
 
@@ -40,7 +40,7 @@ class OrderPair:
 
     @property
     def missing(self) -> np.ndarray:
-        """Positions without a label."""
+        """Positions without a label, int `(missing,)`."""
         return np.flatnonzero(self.labels == UNKNOWN)
 
     def with_label(self, item: int, label: int) -> OrderPair:

@@ -50,8 +50,8 @@ def plan_probabilities(deviations: np.ndarray, ranges: np.ndarray, *, caution: f
 
 
 def weigh_draws(pools: Sequence[int]) -> np.ndarray:
-    """The weight of each draw's estimate, by the number of questions it was drawn from; they add up to 1. The last of
-    a pool of one knows everything, so it counts alone."""
+    """The weight of each draw's estimate, by the number of questions it was drawn from; they add up to 1:
+    `(draws,)`. The last of a pool of one knows everything, so it counts alone."""
     sizes = np.asarray(pools, dtype=np.float64)
     weights = (sizes <= 1).astype(float) if (sizes <= 1).any() else 1 / (sizes * (sizes - 1))
     return weights / weights.sum()

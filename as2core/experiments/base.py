@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from as2core.data.catalog import apply_setting, load_questions
+from as2core.data.catalog import SHIPPED_CORPORA, apply_setting, load_questions
 from as2core.data.source import write_text
 from as2core.errors import BadSetting, UnknownData
 from as2core.experiments.report.findings import Row
@@ -45,7 +45,6 @@ NAMES = {
     "squad-train": "squad/train-v1.1.json.gz",
 }
 SUFFIXES = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".xml", ".json", ".txt")
-SHIPPED = ("starter", "handbook")
 ASNQ_FILE = "asnq/train.tsv"
 WITHOUT_ASNQ = f"ASNQ is read from {ASNQ_FILE} below --data, which is not at hand (`as2 data build asnq`)"
 
@@ -90,7 +89,7 @@ class Options:
         """A part of a set, as "wikiqa-dev", or a shipped one, without its titles unless `titles`: the papers' rankers
         read the sentence alone. Raises BadSetting without a `data_dir`, UnknownData when it is missing."""
         source: str | Path = name
-        if name.partition("-")[0] not in SHIPPED:
+        if name.partition("-")[0] not in SHIPPED_CORPORA:
             if self.data_dir is None:
                 raise BadSetting(f"say where {name} is: --data DIR, or AS2_DATA_DIR")
             source = find_part(self.data_dir, name)

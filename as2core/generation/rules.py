@@ -128,25 +128,28 @@ def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, st
     subject, rest = words[:at], words[at + 1 :]
     while rest and rest[0] in _FILLERS:
         rest = rest[1:]
-    low = [w.lower() for w in subject]
-    inner = {w for w in subject[1:] if not w[:1].isupper()}
-    if (
-        not rest
-        or low[0] in _NOT_FIRST
-        or inner & _NOT_INSIDE
-        or low[-1] in _NOT_LAST
-        or any(m in " ".join(subject) for m in ",:")
-    ):
-        return None
-    if "-" in inner or len(set(low) - _ARTICLES) < sum(w not in _ARTICLES for w in low):  # a heading ran into it
+    if not rest or not _is_plain_subject(subject):
         return None
     is_participle = rest[0] == "been" or _PARTICIPLE.match(" ".join(rest[:2]))
-    if any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner) or (words[at] in _HAVE and not is_participle):
+    if words[at] in _HAVE and not is_participle:
         return None
-    common = low[0] in lowercase or (len(low) > 1 and low[0].endswith(("ed", "ing")))
-    if low[0] in _ARTICLES or (common and not any(w[:1].isupper() for w in subject[1:2])):
-        subject[0] = low[0]
+    first = subject[0].lower()
+    is_common = first in lowercase or (len(subject) > 1 and first.endswith(("ed", "ing")))
+    if first in _ARTICLES or (is_common and not any(w[:1].isupper() for w in subject[1:2])):
+        subject[0] = first
     return " ".join(subject), words[at], " ".join(rest)
+
+
+def _is_plain_subject(words: list[str]) -> bool:
+    """Whether they are a noun phrase that can stand in a question as it is."""
+    low, inner = [w.lower() for w in words], {w for w in words[1:] if not w[:1].isupper()}
+    if low[0] in _NOT_FIRST or inner & _NOT_INSIDE or low[-1] in _NOT_LAST:
+        return False
+    if any(mark in " ".join(words) for mark in ",:"):
+        return False
+    if "-" in inner or len(set(low) - _ARTICLES) < sum(w not in _ARTICLES for w in low):  # a heading ran into it
+        return False
+    return not any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner)
 
 
 def _question_forms(auxiliary: str, rest: str, is_dated: bool) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,7 @@ SETTINGS: dict[str, tuple[Callable[[object], bool], str]] = {
     "k": (_is_whole(0, 1_000_000), "a whole number"),
 }
 _is_other = _is_any_of(_is_flag, _is_text, _is_whole(0, MAX_SIZE))  # sizes of networks, and names
-PLACES = ("backbone", "vectors")  # outside the settings: names or directories, or null
+PLACES = ("backbone", "vectors")  # of a configuration, outside the settings, and of a spec: a name or a path, or null
 
 
 def check_config(config: Mapping[str, object]) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from as2core.errors import As2Error, DamagedModel, UnknownRanker
-from as2core.lookup import cite, list_versions, load_ranker
+from as2core.lookup import ACTIVE, cite, list_versions, load_ranker
 from as2core.metrics import order
 from as2core.rankers.base import Ranker, require_any_question
 from as2core.relevance import Relevance, score_relevance
@@ -21,8 +21,7 @@ from as2core.synonyms import Synonyms
 from as2core.terminal import print_note
 from as2core.types import Candidate
 
-ACTIVE = "active"  # the workbench's active version: another after a promotion
-POLL_SECONDS = 5.0  # between two checks whether it is another
+POLL_SECONDS = 5.0  # between two checks whether another version is active
 
 
 @dataclass(frozen=True, slots=True, eq=False)

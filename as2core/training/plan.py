@@ -23,13 +23,13 @@ import numpy as np
 from as2core.data.asnq import apply_asnq_negatives
 from as2core.errors import NotEnoughLabels
 from as2core.training.batches import Group, PlannedBatch
-from as2core.training.question_table import UNLABELLED, QuestionTable
+from as2core.training.candidate_table import UNLABELLED, CandidateTable
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 UNTITLED = 1 << 31  # added to a row that is read without its title
 WINDOW_BATCHES = 32  # sorted by length inside a window: less padding, still shuffled
-NEEDS: dict[str, Callable[[QuestionTable], np.ndarray]] = {
+NEEDS: dict[str, Callable[[CandidateTable], np.ndarray]] = {
     "label": lambda t: (t.positives > 0) | (t.negatives > 0),  # the loss takes candidates one by one
     "positive": lambda t: t.positives > 0,
     "pair": lambda t: (t.positives > 0) & (t.negatives > 0),  # it compares a positive with negatives of its question
@@ -52,7 +52,7 @@ def plan_batches(
     ASNQ's, and what `count_tokens` raises.
     """
     with_grades = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
-    table = QuestionTable.read(with_grades)
+    table = CandidateTable.read(with_grades)
     if not table.positives.any():
         raise NotEnoughLabels("no question has a sentence labelled correct: label some before training")
     if needs != "positive" and not table.negatives.any():
@@ -162,7 +162,7 @@ class _Planner:
     """Plans an epoch. `table` is of the questions."""
 
     questions: Sequence[Question]
-    table: QuestionTable
+    table: CandidateTable
     settings: TrainSettings
     needs: str
     count_tokens: CountTokens | None

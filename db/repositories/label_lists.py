@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Row, Select, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from as2core.types import CORRECT, INCORRECT, UNSURE
@@ -63,29 +63,31 @@ def _join(statement: Select) -> Select:
 
 def count_by_annotator(session: Session, corpus_id: int) -> list[Row]:
     """Rows (name, labels), most labels first."""
-    labels = func.count().label("labels")
-    query = (
-        select(Annotator.name, labels)
-        .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
-        .join(Question, Question.id == CurrentLabel.question_id)
-        .where(Question.corpus_id == corpus_id)
-    )
-    return list(session.execute(query.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
+    return list(session.execute(_select_by_annotator(corpus_id)))
 
 
 def count_by_person(session: Session, corpus_id: int, today: datetime) -> list[Row]:
-    """Rows (name, today, labels, correct, incorrect, unsure, newest) of people, most labels first; `today`: when the
+    """Rows (name, labels, today, correct, incorrect, unsure, newest) of people, most labels first; `today`: when the
     day began."""
-    labels, kinds = func.count().label("labels"), (CORRECT, INCORRECT, UNSURE)
+    kinds = (CORRECT, INCORRECT, UNSURE)
     counts = [func.count().filter(CurrentLabel.label == kind).label(kind) for kind in kinds]
     of_today = func.count().filter(CurrentLabel.created >= today).label("today")
-    query = (
-        select(Annotator.name, of_today, labels, *counts, func.max(CurrentLabel.created).label("newest"))
+    newest = func.max(CurrentLabel.created).label("newest")
+    people = _select_by_annotator(corpus_id, of_today, *counts, newest).where(Annotator.imported.is_(False))
+    return list(session.execute(people))
+
+
+def _select_by_annotator(corpus_id: int, *more: ColumnElement) -> Select:
+    """Rows (name, labels, and `more` of their current labels in the corpus), most labels first."""
+    labels = func.count().label("labels")
+    return (
+        select(Annotator.name, labels, *more)
         .join(CurrentLabel, CurrentLabel.annotator_id == Annotator.id)
         .join(Question, Question.id == CurrentLabel.question_id)
-        .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
+        .where(Question.corpus_id == corpus_id)
+        .group_by(Annotator.id, Annotator.name)
+        .order_by(labels.desc(), Annotator.id)
     )
-    return list(session.execute(query.group_by(Annotator.id, Annotator.name).order_by(labels.desc(), Annotator.id)))
 
 
 def list_history(session: Session, pair: Pair) -> list[Row]:

@@ -10,10 +10,10 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from as2core.types import CORRECT, INCORRECT
-from db.models import WITHDRAWN, Annotator, Corpus, CurrentLabel, LabelEvent, Question, Sentence, Verdict
+from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
-from db.repositories.questions import IMPORTED, KEPT_APART
+from db.repositories.questions import IMPORTED, KEPT_APART, find_search_change
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
@@ -167,7 +167,7 @@ def mark_contents(session: Session, corpus_id: int) -> tuple[object, ...]:
     """Changes whenever the corpus has other questions, by split, or other sentences."""
     splits = select(Question.split, func.count(), func.max(Question.id)).where(Question.corpus_id == corpus_id)
     counts = tuple(sorted(tuple(row) for row in session.execute(splits.group_by(Question.split))))
-    return counts, session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
+    return counts, find_search_change(session, corpus_id)
 
 
 def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, Row, and_
 
 Pair: TypeAlias = tuple[int, int]  # question id, sentence id
 Table: TypeAlias = Any  # a mapped class, an alias of one, or the columns of a view
+
+
+def read_pair(row: Any) -> Pair:
+    """Of a row, an event or a lease."""
+    return row.question_id, row.sentence_id
+
+
+def group_by_pair(rows: Iterable[Row]) -> dict[Pair, list[Row]]:
+    """Each pair's rows, in their order."""
+    by_pair: dict[Pair, list[Row]] = {}
+    for row in rows:
+        by_pair.setdefault(read_pair(row), []).append(row)
+    return by_pair
 
 
 def is_on(table: Table, pair: Pair) -> ColumnElement[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Annotator
@@ -27,6 +27,17 @@ def list_people(session: Session) -> list[Annotator]:
 def find_annotator(session: Session, **column: str) -> Annotator | None:
     """By their `name`, or by the `subject` that the identity provider calls them."""
     return session.scalar(select(Annotator).filter_by(**column))
+
+
+def find_people(session: Session, accounts: Collection[str], names: Collection[str]) -> list[Annotator]:
+    """Those who log in with one of these accounts (`subject`), and those with one of these names who do not log in."""
+    is_one = or_(Annotator.subject.in_(accounts), Annotator.name.in_(names) & Annotator.subject.is_(None))
+    return list(session.scalars(select(Annotator).where(is_one).order_by(Annotator.id)))
+
+
+def end_sessions(session: Session, now: datetime) -> None:
+    """Of everybody who logs in, those from before now."""
+    session.execute(update(Annotator).where(Annotator.subject.is_not(None)).values(sessions_from=now))
 
 
 def ensure_annotator(

@@ -131,7 +131,7 @@ def list_unranked_questions(
     """Those that are not `is_ranked_by` this version, or are `is_outdated`: of the queues, or of `only` if any are
     given, without those whose ids `but` selects and those that are `busy`. By default first those that a retrain may
     learn from, newest first, then those kept apart."""
-    needs_ranking = or_(~is_ranked_by(version_id), is_outdated(_find_search_change(session, corpus_id)))
+    needs_ranking = or_(~is_ranked_by(version_id), is_outdated(find_search_change(session, corpus_id)))
     unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered(only), needs_ranking)
     if but is not None:
         unranked = unranked.where(Question.id.not_in(but))
@@ -143,12 +143,13 @@ def list_unranked_questions(
 
 def list_outdated_questions(session: Session, corpus_id: int, only: Collection[int] = ()) -> list[int]:
     """Ids of those that are `is_outdated`, of the queues, or of `only` if any are given; newest first."""
-    changed = _find_search_change(session, corpus_id)
+    changed = find_search_change(session, corpus_id)
     ids = select(Question.id).where(Question.corpus_id == corpus_id, is_offered(only), is_outdated(changed))
     return list(session.scalars(ids.order_by(Question.id.desc())))
 
 
-def _find_search_change(session: Session, corpus_id: int) -> datetime | None:
+def find_search_change(session: Session, corpus_id: int) -> datetime | None:
+    """When what a search of the corpus finds last changed."""
     return session.scalar(select(Corpus.search_changed).where(Corpus.id == corpus_id))
 
 
@@ -341,10 +342,14 @@ def list_hits(session: Session, corpus_id: int, texts: Sequence[str], sentences:
     return [row for statement in statements for row in session.execute(statement)]
 
 
+def has_label() -> ColumnElement[bool]:
+    """Whether a candidate carries one."""
+    return select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
+
+
 def is_listed() -> ColumnElement[bool]:
     """Whether a candidate came from outside or carries a label."""
-    has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
-    return or_(Candidate.origin == IMPORTED, has_label)
+    return or_(Candidate.origin == IMPORTED, has_label())
 
 
 def count_candidates(session: Session, corpus_id: int, *, with_unlabelled: bool) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """What to label next: the candidates still open to an annotator, in the order of a queue.
 
-The orders themselves are written in `app.labels.strategies`, from the scores and conditions below.
+The orders themselves are written in `app.labels.queues`, from the scores and conditions below.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Row, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Activation, Candidate, CurrentLabel, Evaluation, Job, ModelVersion, Question, Run, Score
-from db.repositories.pairs import is_same_pair
-from db.repositories.questions import CUT_COLUMNS, RETRIEVED, is_ranked_by, is_run_of
+from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, Score
+from db.repositories.questions import CUT_COLUMNS, RETRIEVED, has_label, is_ranked_by, is_run_of
 from db.repositories.statements import add_row, lock, upsert
 
 NAMES_LOCK = 7265  # any number that nothing else here locks
@@ -147,8 +146,7 @@ def _select_with_ranking(corpus_id: int | None) -> Select[Question]:
 
 def _open_candidates() -> Select[int]:
     """Those of the question that nobody labelled."""
-    has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
-    return select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label)
+    return select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label())
 
 
 def find_evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:

@@ -12,6 +12,7 @@ from fake_models import FakeModels, write_version
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from label_files import import_labels
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -24,9 +25,9 @@ from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import exports, imports
 from app.jobs import queue
-from app.labels import agreement, annotation, consensus, flags, guidelines, progress, queues, rules
+from app.labels import agreement, annotation, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings
@@ -142,7 +143,7 @@ def test_documents(wb, times):
 
 @hostile
 def test_file_names_on_the_disk(wb, times, tmp_path):
-    from app.cli.documents import find_files
+    from app.cli.ingestion import find_files
 
     def ingest(stem, suffix, content):
         path = os.fsencode(tmp_path) + b"/" + stem.replace(b"/", b"_").replace(b"\0", b"_") + suffix
@@ -193,12 +194,12 @@ def test_labels(wb, times):
         lambda q, c, a, text: flags.add_flag(wb, question_id=q, sentence_id=c, annotator_id=a, note=text),
         lambda q, c, a, text: consensus.read_visible_labels(wb, q, a),
         lambda q, c, a, text: progress.measure_progress(wb, c, a, text),
-        lambda q, c, a, text: queues.find_next_item(wb, Seat(c, a, text), [(q, c), q]),
-        lambda q, c, a, text: queues.open_item(wb, Seat(c, a, text), q, c),
-        lambda q, c, a, text: queues.find_next_question(wb, Seat(1, a, text), [q, c]),
-        lambda q, c, a, text: queues.open_question(wb, Seat(1, a, text), q),
-        lambda q, c, a, text: queues.read_assignment(wb, q, c, a),
-        lambda q, c, a, text: queues.leave(wb, Seat(c, a, text)),
+        lambda q, c, a, text: leasing.find_next_item(wb, Seat(c, a, text), [(q, c), q]),
+        lambda q, c, a, text: leasing.open_item(wb, Seat(c, a, text), q, c),
+        lambda q, c, a, text: leasing.find_next_question(wb, Seat(1, a, text), [q, c]),
+        lambda q, c, a, text: leasing.open_question(wb, Seat(1, a, text), q),
+        lambda q, c, a, text: leasing.read_assignment(wb, q, c, a),
+        lambda q, c, a, text: leasing.leave(wb, Seat(c, a, text)),
         lambda q, c, a, text: agreement.adjudicate(
             wb, question_id=q, sentence_id=c, label=text, annotator_id=a, note=text
         ),
@@ -237,7 +238,7 @@ def test_label_files(wb, times):
 
     def act(corpus_id, name, content, fmt, annotator, split, by):
         split = split if len(split) > 30 else ""
-        imports.import_labels(wb, corpus_id, name, content, fmt, annotator, split=split, by=1 if by % 2 else by)
+        import_labels(wb, corpus_id, name, content, fmt, annotator, split=split, by=1 if by % 2 else by)
 
     check(2 * times, strategy, act)
     check(

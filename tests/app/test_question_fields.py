@@ -3,12 +3,13 @@
 from dataclasses import fields, replace
 
 import pytest
+from label_files import import_labels
 
 from app.adapt import label_selection
 from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.snapshot import sample_replay, sample_validation
 from app.adapt.splitting import Split
-from app.exchange import exports, imports
+from app.exchange import exports
 from app.labels import consensus
 from app.labels.consensus import LabelRequest, drop_unlabelled
 from app.versions.evaluations import hash_questions
@@ -67,7 +68,7 @@ def test_a_set_that_stays_in_its_file_is_that_of_a_file_read_whole(tmp_path):
 
 
 def test_an_imported_question_is_exported_with_all_that_it_had(wb):
-    corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode())
+    corpus = import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode())
     [exported] = exports.load_labelled_questions(wb, corpus.corpus_id, LabelRequest(signed=True))
     assert list_values(exported, "candidates") == list_values(QUESTION, "candidates")
     for after, before in zip(exported.candidates, CANDIDATES, strict=True):
@@ -75,7 +76,7 @@ def test_an_imported_question_is_exported_with_all_that_it_had(wb):
 
 
 def test_the_split_is_of_the_question_wherever_labels_are_loaded(wb):
-    corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode()).corpus_id
+    corpus = import_labels(wb, None, "set.jsonl", jsonl.dumps([QUESTION]).encode()).corpus_id
     [loaded], [selected] = consensus.load_questions(wb, corpus), label_selection.load(wb, corpus, LabelSelection())
     assert {(x.question.kind, x.question.split) for x in (loaded, selected)} == {("polar", "test")}
     [unsigned] = exports.load_labelled_questions(wb, corpus)

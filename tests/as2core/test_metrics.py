@@ -25,6 +25,7 @@ from as2core.metrics import (
     find_sample_size,
     measure_each,
     measure_mean,
+    measure_run,
     measure_unranked,
     name_effect,
     order,
@@ -85,6 +86,11 @@ def test_two_questions_of_one_id_are_not_judged_as_one():
 
 def test_no_judged_question_has_no_mean():
     assert math.isnan(measure_mean([], {})["AP"])
+
+
+def test_a_question_that_a_run_lacks_counts_nought_in_the_place_the_qrels_have_it():
+    values = measure_run({"b": {"x": 1}, "a": {"y": 1}}, {"a": {"y": 1.0}}, ["AP"])
+    assert list(values["AP"].items()) == [("b", 0.0), ("a", 1.0)]
 
 
 def average_precision(labels):

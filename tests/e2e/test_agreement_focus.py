@@ -6,13 +6,13 @@ import pytest
 import small_corpus
 from conftest import watch_page
 from keyboard import wait_until_idle
+from label_files import import_labels
 from playwright.sync_api import expect
 from serving import serving
 from sqlalchemy import func, select
 
 from app import bootstrap
 from app.corpora import corpora
-from app.exchange import imports
 from app.labels import annotation
 from app.workbench import people
 from app.workbench.settings import Settings
@@ -49,7 +49,7 @@ def fill(home):
     with contextlib.closing(bootstrap.open(settings)) as wb:
         people.sign_in(wb, people.NOBODY)  # an admin who does not count as one
         corpus = corpora.create_corpus(wb, "Disputes")
-        imports.import_labels(wb, corpus.id, "disputes.jsonl", lines.encode(), annotator="ann")
+        import_labels(wb, corpus.id, "disputes.jsonl", lines.encode(), annotator="ann")
         with wb.read() as s:
             first = select(CandidateRow.question_id, func.min(CandidateRow.sentence_id)).join(QuestionRow)
             pairs = s.execute(first.where(QuestionRow.corpus_id == corpus.id).group_by(CandidateRow.question_id)).all()

@@ -2,12 +2,12 @@
 
 import pytest
 from keyboard import wait_for_listener
+from label_files import import_labels
 from playwright.sync_api import expect
 
 from app import bootstrap
 from app.compare import deciding
 from app.compare.deciding import DecisionRequest
-from app.exchange import imports
 from app.workbench.settings import Settings
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
@@ -34,7 +34,7 @@ def address(small, small_worker) -> str:
     ]
     wb = bootstrap.open(Settings(home=small.home, corpora_dir=small.environment["AS2_CORPORA_DIR"], worker="external"))
     try:
-        corpus = imports.import_labels(wb, None, "duel.jsonl", jsonl.dumps(questions).encode()).corpus_id
+        corpus = import_labels(wb, None, "duel.jsonl", jsonl.dumps(questions).encode()).corpus_id
         job = deciding.start_decision(wb, corpus, DecisionRequest("bm25", "rr", level=0.8))
     finally:
         wb.close()

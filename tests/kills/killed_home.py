@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from label_files import import_labels
 from sqlalchemy import text
 from tiny_models import tiny_models
 
 from app import bootstrap
 from app.corpora import corpora
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels import consensus
@@ -71,7 +71,7 @@ def open_home(folder: Path, database_url: str = "") -> KilledHome:
     wb = bootstrap.open(settings)
     corpus = corpora.create_corpus(wb, CORPUS)
     content = jsonl.dumps([_keep_few_labels(q) for q in kept]).encode()
-    imports.import_labels(wb, corpus.id, "some.jsonl", content, annotator="book")
+    import_labels(wb, corpus.id, "some.jsonl", content, annotator="book")
     return KilledHome(wb, corpus.id, folder / "confirmed.jsonl")
 
 

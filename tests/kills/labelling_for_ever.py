@@ -19,9 +19,9 @@ from app import bootstrap
 from app.adapt import retrain_job
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
-from app.labels import annotation, queues
+from app.labels import annotation, leasing
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import people
 from as2core.errors import NotEnoughLabels
 
@@ -47,7 +47,7 @@ def main(corpus_id: int, file: Path, retrains: int, pause: float) -> None:
         chance = rng.random()
         if chance < 0.1 and (undone := annotation.undo_last(wb, me, corpus_id)) is not None:
             tell(undid=undone.event_id)
-        elif chance < 0.15 and (asked := queues.find_next_question(wb, Seat(corpus_id, me, "random"))) is not None:
+        elif chance < 0.15 and (asked := leasing.find_next_question(wb, Seat(corpus_id, me, "random"))) is not None:
             shown = {
                 r.sentence_id: Presentation(queue=asked.assignment.queue)
                 for r in asked.rows
@@ -60,7 +60,7 @@ def main(corpus_id: int, file: Path, retrains: int, pause: float) -> None:
                 )
             )
         else:
-            item = queues.find_next_item(wb, Seat(corpus_id, me, "random")) or queues.find_next_item(
+            item = leasing.find_next_item(wb, Seat(corpus_id, me, "random")) or leasing.find_next_item(
                 wb, Seat(corpus_id, me, "own")
             )
             if item is not None:

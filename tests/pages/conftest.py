@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 from fake_clock import Clock
 from fake_models import FakeModels, write_version
+from label_files import import_labels
 from sqlalchemy import delete
 from stored import QUESTIONS, THINGS, TOWERS, put_version
 from streamlit.components.v2 import manifest_scanner
@@ -21,7 +22,6 @@ from app import bootstrap
 from app.ask import asking, question_management
 from app.compare import comparison_job
 from app.corpora import corpora, ingestion
-from app.exchange import imports
 from app.jobs.attempt import run_queued
 from app.labels import progress, rules
 from app.ui import page
@@ -139,9 +139,9 @@ def labelled(prepared, tmp_path_factory):
     """The prepared home with two label sets more: "things" by ann and bob, and "others" by cy."""
     folder = copy_home(prepared, tmp_path_factory.mktemp("labelled") / "as2")
     wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
-    imports.import_labels(wb, None, "things.jsonl", label_set(PARTS[:9]), annotator="ann")
-    imports.import_labels(wb, THINGS, "things.jsonl", label_set(PARTS[9:]), annotator="bob")
-    imports.import_labels(wb, None, "others.jsonl", label_set(["comet", "violin", *PARTS[:7]]), annotator="cy")
+    import_labels(wb, None, "things.jsonl", label_set(PARTS[:9]), annotator="ann")
+    import_labels(wb, THINGS, "things.jsonl", label_set(PARTS[9:]), annotator="bob")
+    import_labels(wb, None, "others.jsonl", label_set(["comet", "violin", *PARTS[:7]]), annotator="cy")
     with wb.write() as s:
         s.execute(delete(Job))
     wb.close()

@@ -9,13 +9,14 @@ import pytest
 import stored
 import streamlit as st
 from app_pages import button, markup, open_page, texts
+from label_files import import_labels
 from stored import TOWERS, WORKS
 
 from app.adapt import readiness
 from app.corpora import corpora, documents, ingestion
 from app.corpora.documents import DocumentView, SentenceView
 from app.corpora.synonyms import read_synonyms
-from app.exchange import exports, imports
+from app.exchange import exports
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
 from app.ui.data import documents as documents_ui
@@ -288,7 +289,7 @@ def import_machines(wb):
         for word, kind in (("whale", "VX-90"), ("clerk", "VX-60"), ("toaster", "DR-12"))
         for part in ("belt", "pump", "fan", "valve")
     ]
-    imports.import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode())
+    import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode())
 
 
 def select_rows(draw, rows):
@@ -434,7 +435,7 @@ Q2\twhat fell\tD1\tA day\tD1-0\tIt rained all day.\t1
 
 
 def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
-    made = imports.import_labels(wb, None, "mine.tsv", WIKIQA.encode())
+    made = import_labels(wb, None, "mine.tsv", WIKIQA.encode())
     versed = WIKIQA.replace("Nobody came that day.\t1", "Nobody came that day.\t0") + "Q3\twhy\tD1\tA day\tD1-2\n"
     at = open_page("data", {"corpus": "mine", "view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.tsv", versed.encode(), "text/plain")).run()
@@ -590,7 +591,7 @@ def test_an_import_goes_into_the_corpus_in_use_unless_that_came_with_the_program
 def test_the_columns_are_named_before_an_upload_and_the_table_to_fill_in_is_an_import(wb):
     assert "the columns question, sentence and label (correct or incorrect)" in texts(open_data({"view": "labels"}))
     lines = source.format_rows(label_import.TEMPLATE)
-    done = imports.import_labels(wb, None, "labels-template.csv", mark_utf_8(lines.encode()))
+    done = import_labels(wb, None, "labels-template.csv", mark_utf_8(lines.encode()))
     assert (done.format, done.new, done.malformed) == ("table", 2, ())
 
 
@@ -601,7 +602,7 @@ def test_exports_for_spreadsheets_have_the_mark_of_utf_8_and_those_for_programs_
     marked = {fmt for fmt in exports.FORMATS if labels_ui._export(frame, fmt, None).startswith(BOM_UTF8)}
     assert marked == {"csv", "table"}
     for fmt in marked:
-        again = imports.import_labels(wb, TOWERS, "again.csv", labels_ui._export(frame, fmt, None))
+        again = import_labels(wb, TOWERS, "again.csv", labels_ui._export(frame, fmt, None))
         assert (again.format, again.new, again.same, again.malformed) == (fmt, 0, 2, ())
         assert not exports.export_labels(wb, TOWERS, fmt).startswith(BOM_UTF8)  # on the command line
 

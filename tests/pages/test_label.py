@@ -11,14 +11,14 @@ import streamlit as st
 from app_pages import button, find_place, markup, open_page, texts
 from sqlalchemy import delete, select
 
-from app.adapt import readiness
+from app.adapt import advice, readiness
 from app.ask import asking, question_management
 from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
-from app.labels import annotation, consensus, flags, guidelines, progress, queues, rules
-from app.labels.queues import Seat
-from app.labels.strategies import QUEUES
+from app.labels import annotation, consensus, flags, guidelines, leasing, progress, rules
+from app.labels.leasing import Seat
+from app.labels.queues import QUEUES
 from app.ui import keys, url
 from app.ui.label import list_desk, shortcuts
 from app.ui.label.list_desk import ListDesk
@@ -50,7 +50,7 @@ def front(at):
 
 def leave(wb, ann, *pairs):
     """Only these are left for others: ann labels the rest."""
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips=pairs):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips=pairs):
         label(wb, ann, (item.question_id, item.sentence_id))
 
 
@@ -228,9 +228,9 @@ def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     at = press(open_label(), "flag")
     button(at, "Flag").click().run()
     at = press(press(at.run(), "correct"), "undo")
-    assert stored.labels(wb) == {} and queues.open_item(wb, *FIRST, ann.id).flags == (("me", ""),)
+    assert stored.labels(wb) == {} and leasing.open_item(wb, *FIRST, ann.id).flags == (("me", ""),)
     at = press(at, "undo")
-    assert queues.open_item(wb, *FIRST, ann.id).flags == ()
+    assert leasing.open_item(wb, *FIRST, ann.id).flags == ()
     assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
     assert front(at) == FIRST
 
@@ -257,7 +257,7 @@ def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
 
 def test_an_item_that_went_on_to_somebody_else_is_shown_closed(wb, ann):
     at = press(open_label(), "forward")
-    queues.open_item(wb, *FIRST, ann.id)
+    leasing.open_item(wb, *FIRST, ann.id)
     at = press(at, "back")
     assert "Someone else is labelling this item" in texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure"))
@@ -336,7 +336,7 @@ def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
 
 @pytest.mark.parametrize("mode", ["one", "list"])
 def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one_press_away(wb, ann, mode):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         is_bridge = item.question_id == BRIDGE
         label(wb, ann, (item.question_id, item.sentence_id), "incorrect" if is_bridge else "correct")
     stored.put_job(wb, "score", "done", result={"questions": 0})
@@ -354,7 +354,7 @@ def test_where_every_question_has_a_label_those_with_incorrect_ones_only_are_one
 
 
 def test_where_correct_labels_alone_keep_a_retrain_from_starting_incorrect_ones_are_one_press_away(wb, ann):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     stored.put_job(wb, "score", "done", result={"questions": 0})
     at = open_page("label", {"queue": "unlabelled", "mode": "list"})
@@ -366,7 +366,7 @@ def test_where_correct_labels_alone_keep_a_retrain_from_starting_incorrect_ones_
 
 
 def test_a_finished_queue_mentions_no_incorrect_labels_where_a_sentence_is_correct(wb, ann):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     label(wb, ann, SECOND, "incorrect")
     at = open_page("label")
@@ -395,7 +395,7 @@ def test_after_an_incorrect_sentence_the_next_of_its_question_comes_until_one_is
 
 
 def test_a_second_person_s_first_list_comes_when_the_rules_ask_for_two(wb, me, ann):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     at = open_page("label")
     assert "This queue is finished" in markup(at)
@@ -413,7 +413,7 @@ def read_left(at):
 
 
 def test_the_page_stays_with_its_queue_where_no_question_is_without_a_label(wb, ann):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     for corpus in ("Towers", "Works"):
         at = open_page("label", {"corpus": corpus})
@@ -444,7 +444,7 @@ def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb,
 
 @pytest.mark.parametrize("mode", ["one", "list"])
 def test_the_first_queue_ranks_a_question_when_its_turn_comes_and_starts_no_job(wb, ann, mode):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     add_unranked(wb, "When was the bridge opened?")
     at = open_page("label", {"mode": mode})
@@ -503,7 +503,7 @@ def test_a_list_whose_run_was_interrupted_while_it_was_ranked_is_opened_again_in
 
 
 def test_a_question_that_has_a_label_is_not_ranked_to_be_labelled(wb, ann):
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     add_unranked(wb)
     with wb.read() as s:
@@ -814,7 +814,7 @@ def test_the_row_a_review_asks_about_is_in_front_and_says_why(wb, ann):
 
 
 def test_rows_that_others_look_at_are_closed(wb, ann):
-    queues.open_item(wb, BRIDGE, TRAINS, ann.id)
+    leasing.open_item(wb, BRIDGE, TRAINS, ann.id)
     at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
     assert "labelled by you. 1 grey row is closed: others are at work there.</p>" in markup(at)
@@ -826,7 +826,7 @@ def test_a_row_that_somebody_has_in_front_is_not_said_to_be_labelled_by_the_impo
     with wb.write() as s:
         outside = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
         label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
-    queues.open_item(wb, *SECOND, ann.id)
+    leasing.open_item(wb, *SECOND, ann.id)
     assert "1 grey row is closed: others are at work there." in markup(opened_list())
 
 
@@ -878,21 +878,21 @@ def test_an_address_without_a_question_of_the_queues_opens_the_queue(wb, address
 
 def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
     seat = Seat(stored.TOWERS, me.id, "tops")
-    assert queues.reopen_question(wb, seat, BRIDGE).question_id == BRIDGE
-    assert queues.reopen_question(wb, replace(seat, questions=(1,)), BRIDGE) is None
-    assert queues.reopen_question(wb, replace(seat, corpus_id=stored.WORKS), BRIDGE) is None
+    assert leasing.reopen_question(wb, seat, BRIDGE).question_id == BRIDGE
+    assert leasing.reopen_question(wb, replace(seat, questions=(1,)), BRIDGE) is None
+    assert leasing.reopen_question(wb, replace(seat, corpus_id=stored.WORKS), BRIDGE) is None
     question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
-    assert queues.reopen_question(wb, seat, BRIDGE) is None
+    assert leasing.reopen_question(wb, seat, BRIDGE) is None
 
 
 def test_an_address_does_not_choose_what_chance_chooses(wb, me):
     seat = Seat(stored.TOWERS, me.id, "random")
-    assert queues.reopen_question(wb, seat, BRIDGE) is None
+    assert leasing.reopen_question(wb, seat, BRIDGE) is None
     rules.set_rules(wb, stored.TOWERS, by=me.id, control=1.0)
-    item = queues.find_next_question(wb, replace(seat, queue="uncertain"))
+    item = leasing.find_next_question(wb, replace(seat, queue="uncertain"))
     assert item.assignment.control
-    assert queues.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
-    assert queues.find_next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
+    assert leasing.reopen_question(wb, replace(seat, queue="uncertain"), item.question_id) is None
+    assert leasing.find_next_question(wb, replace(seat, queue="uncertain")).assignment == item.assignment
 
 
 @pytest.mark.parametrize(("name", "source"), [("starter", "shipped with the corpus"), ("import", "imported")])
@@ -1000,7 +1000,7 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
     at = press(open_label(), "flag")
     at.text_input(key="label_flag_note").set_value("is a year enough?")
     button(at, "Flag").click().run()
-    assert queues.open_item(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
+    assert leasing.open_item(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
 
 
 def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):
@@ -1009,7 +1009,7 @@ def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_the
     at = button(at, "Flag").click().run()
     told = "Flagged. It is now in the queue Flagged. Its question is in the label queues again."
     assert [t.value for t in at.toast] == [told]
-    item = queues.find_next_item(
+    item = leasing.find_next_item(
         wb, Seat(stored.TOWERS, me.id, "flagged", holder=at.session_state["_label_desk"].seat.holder)
     )
     assert item is not None and (item.question_id, item.sentence_id) == FIRST
@@ -1134,7 +1134,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
     assert open_page("adapt").button(key="adapt_start").disabled
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
     assert "Enough for a first retrain:" in texts(at)
     assert "adapt" in [p.proto.page for p in at.get("page_link")]
@@ -1145,7 +1145,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
 def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):
     checks, check = [], readiness.check_readiness
     monkeypatch.setattr(readiness, "check_readiness", lambda *a: checks.append(1) or check(*a))
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
         assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
@@ -1160,7 +1160,7 @@ def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it
 
 def test_an_outage_is_not_remembered_as_too_few_labels(wb, me, outage, monkeypatch):
     check = readiness.check_readiness
-    monkeypatch.setattr(readiness, "MIN_QUESTIONS", 3)
+    monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
         label(wb, me, pair, label_name)
@@ -1268,7 +1268,7 @@ def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
     assert "Removed from the queue" in at.toast[0].value
     assert not question_management.is_queued(wb, BRIDGE)
     met, skips = set(), []
-    while item := queues.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
         met.add(item.question_id)
         skips.append((item.question_id, item.sentence_id))
     assert met == {1, 2}

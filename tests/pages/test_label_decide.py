@@ -9,7 +9,7 @@ from app.compare import deciding
 from app.compare.deciding import DecisionRequest
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, queues
+from app.labels import annotation, leasing
 from app.ui import keys
 from app.worker import RUNNERS
 from as2core.deciding.decision import Decision
@@ -107,5 +107,5 @@ def test_who_has_nothing_to_label_because_others_have_it_all_is_told_so_and_not_
     assert "Others are labelling the candidates that the conclusion depends on." in texts(theirs)
     assert "label_correct" not in [b.key for b in theirs.button] and "Not decided" in markup(theirs)
     desk = mine.session_state["_label_desk"]
-    queues.leave(wb, desk.seat)
+    leasing.leave(wb, desk.seat)
     assert theirs.run().session_state["_label_desk"].pair == desk.pair

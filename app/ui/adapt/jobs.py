@@ -9,7 +9,7 @@ from app.compare.deciding import DecisionRequest
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels.strategies import DECIDE
+from app.labels.queues import DECIDE
 from app.ui import navigation, url
 from app.ui.errors import guard
 from app.ui.job import explain_refusal

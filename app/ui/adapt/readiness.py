@@ -9,7 +9,7 @@ from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSet
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels.strategies import TOPS, UNLABELLED
+from app.labels.queues import TOPS, UNLABELLED
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guard

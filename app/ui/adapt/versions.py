@@ -42,25 +42,26 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
-        answers = version.kind in registry.ANSWERING
-        state = "is in use, for all corpora." if answers else f"is in use. {NOT_ANSWERING}"
-        _draw_banner(frame, version, f"{plain(version.name)} {state}")
-        with st.container(horizontal=True):
-            if answers:
-                navigation.to("ask", "Ask with it")
-            navigation.to("compare", "Compare it", **_against(version.name, version.parent))
-        return
-    if version.problem:
+        _draw_in_use(frame, version)
+    elif version.problem:
         st.error(plain(version.problem), icon=":material/error:")
-        return
-    instead = " instead" if active else ""
-    current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
-    claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
-    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if version.is_unmeasured else "")
-    scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
-    if promote.draw_job(frame, version):
-        return
-    st.markdown(f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?")
+    elif not promote.draw_job(frame, version):
+        _draw_offer(frame, version, active)
+
+
+def _draw_in_use(frame: Frame, version: VersionView) -> None:
+    answers = version.kind in registry.ANSWERING
+    state = "is in use, for all corpora." if answers else f"is in use. {NOT_ANSWERING}"
+    _draw_banner(frame, version, f"{plain(version.name)} {state}")
+    with st.container(horizontal=True):
+        if answers:
+            navigation.to("ask", "Ask with it")
+        navigation.to("compare", "Compare it", **_against(version.name, version.parent))
+
+
+def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
+    """`active`: the version in use, "" where there is none."""
+    st.markdown(_ask_to_promote(version, active))
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
     elif version.state == "rejected":
@@ -89,6 +90,16 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
+
+
+def _ask_to_promote(version: VersionView, active: str) -> str:
+    """As markdown, with what is in use now (`active`, or "") and what is known of the version."""
+    current = f"{plain(active)} is in use" if active else f"No {version.kind} version is in use yet"
+    scope = ", for all corpora" if active and version.kind in registry.ANSWERING else ""
+    claim = f"{CLAIM}: {version.change.headline}. " if version.is_imported and version.change else ""
+    claim = claim or (f"{plain(version.name)} is {UNMEASURED}. " if version.is_unmeasured else "")
+    instead = " instead" if active else ""
+    return f"{current}{scope}. {claim}Promote **{plain(version.name)}**{instead}?"
 
 
 def _draw_banner(frame: Frame, version: VersionView, text: str) -> None:

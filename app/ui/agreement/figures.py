@@ -12,7 +12,7 @@ from app.jobs.kinds import JobKind
 from app.labels import agreement, consensus, prevalence
 from app.labels.agreement import AgreementView, AnchoringView, ConflictView, Estimate
 from app.labels.prevalence import PrevalenceView
-from app.labels.strategies import QUEUES
+from app.labels.queues import QUEUES
 from app.ui.charts.agreement import build_agreement_chart
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress

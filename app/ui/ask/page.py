@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.ask.asking import Answer
 from app.ask.examples import Examples, list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
-from app.corpora.corpora import SHIPPED
+from app.corpora.corpora import SHIPPED_CORPORA
 from app.labels import consensus
 from app.ui import errors, navigation, url
 from app.ui.ask import cost, drops, result
@@ -107,7 +107,7 @@ def _draw_empty_corpus() -> None:
 
 
 def _draw_examples(frame: Frame, examples: Examples) -> None:
-    if frame.corpus.name in SHIPPED:
+    if frame.corpus.name in SHIPPED_CORPORA:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("These documents come with the program.", width="content")
             navigation.to("data", "Use my own documents", icon=":material/upload_file:", view="corpora")

@@ -9,7 +9,7 @@ from app.compare import findings
 from app.compare.comparison import ComparisonView
 from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import CorpusView
-from app.labels.strategies import TOPS
+from app.labels.queues import TOPS
 from app.ui import navigation
 from app.ui.errors import catch_errors
 from app.ui.text import count, format_percent, plain

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.corpora import corpora, ingestion
-from app.corpora.corpora import HANDBOOK, SHIPPED, STARTER, CorpusView, UnknownCorpus
+from app.corpora.corpora import HANDBOOK, SHIPPED_CORPORA, STARTER, CorpusView, UnknownCorpus
 from app.corpora.ingestion import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
@@ -221,7 +221,7 @@ def _draw_ingest(frame: Frame) -> None:
         st.header(f"Add documents to “{name}”", anchor=False)
     if st.session_state.pop(SCROLLING, "") == corpus.name:
         scroll_to(".st-key-data_upload", corpus.name, block="start")
-    if corpus.name in SHIPPED:
+    if corpus.name in SHIPPED_CORPORA:
         st.info(
             f"“{name}” comes with the program. For your own documents, create a corpus above first.",
             icon=":material/create_new_folder:",

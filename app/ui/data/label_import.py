@@ -120,7 +120,7 @@ def _draw_choices(frame: Frame) -> _Choices:
                                     "labels in the name of somebody else here")  # fmt: skip
         min_correct = st.number_input("Correct from a rating of", value=1, step=1, key="data_import_min_correct",
                                       help="Of files with ratings, as 0 to 3: lower ones are incorrect")  # fmt: skip
-        split = st.selectbox("Split", tuple(imports.SPLITS), key="data_import_split", format_func=_format_split)
+        split = st.selectbox("Split", tuple(imports.SPLIT_USES), key="data_import_split", format_func=_format_split)
     corpus_id = corpus.id if corpus and target == corpus.name else None
     return _Choices(corpus_id, target, fmt, " ".join(signer.split()) or "import", split, int(min_correct))
 
@@ -257,4 +257,4 @@ def _format_name(fmt: str) -> str:
 
 
 def _format_split(split: str) -> str:
-    return f"{split.capitalize() or 'None'}: {imports.SPLITS[split]}"
+    return f"{split.capitalize() or 'None'}: {imports.SPLIT_USES[split]}"

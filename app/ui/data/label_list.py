@@ -9,7 +9,7 @@ from app.labels import annotation, guidelines, label_list
 from app.labels.consensus import count_annotators
 from app.labels.items import Presentation
 from app.labels.label_list import LabelRecord, LabelsView
-from app.labels.strategies import OWN
+from app.labels.queues import OWN
 from app.ui import url
 from app.ui.data import pages
 from app.ui.data.choice import read_choice, store_choice

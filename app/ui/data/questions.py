@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
-from app.labels.strategies import UNLABELLED
+from app.labels.queues import UNLABELLED
 from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list

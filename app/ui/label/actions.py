@@ -6,8 +6,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.ask import question_management
-from app.labels import annotation, queues
-from app.labels.strategies import UNLABELLED
+from app.labels import annotation, leasing
+from app.labels.queues import UNLABELLED
 from app.ranking.next_question import find_search_change, is_list_outdated, rank_next_question, renew_list
 from app.ranking.retrieval import EmptyCorpus
 from app.ui import url
@@ -35,7 +35,7 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
     slot = st.empty()  # always there, so that nothing below moves
     wb, seat, desk = page.frame.wb, page.seat, st.session_state.get(DESK_KEY)
     if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
-        queues.leave(wb, desk.seat)
+        leasing.leave(wb, desk.seat)
     if page.is_deciding:
         if isinstance(desk, DecideDesk) and desk.seat == seat and desk.job_id == page.done_job_id:
             desk = desk.refresh(wb)
@@ -46,7 +46,7 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         with slot, st.spinner("Finding the next item …"):
             desk = _open_desk(page, skips)
-    elif desk.item is None and queues.has_open_item(wb, seat, is_list=isinstance(desk, ListDesk)):
+    elif desk.item is None and leasing.has_open_item(wb, seat, is_list=isinstance(desk, ListDesk)):
         desk = desk.draw_next(wb)  # such as after other rules, or what somebody gave back
     if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
         with slot, st.spinner("Ranking the next question …"):

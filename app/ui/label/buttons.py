@@ -5,7 +5,7 @@ import streamlit as st
 from app.ask.asking import AskView
 from app.labels import annotation, guidelines
 from app.labels.annotation import Presentation
-from app.labels.strategies import ASK
+from app.labels.queues import ASK
 from app.ui import errors
 from app.ui.page import Frame
 from app.ui.text import plain

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.jobs.queue import JobView
-from app.labels import queues
+from app.labels import leasing
 from app.labels.guidelines import GuidelineView, read_guidelines
-from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, QUEUES
+from app.labels.leasing import Seat
+from app.labels.queues import DECIDE, QUEUES, can_narrow
 from app.ui import signin, url
 from app.ui.label import decide
 from app.ui.label.desk import Display
@@ -78,7 +78,7 @@ def choose(frame: Frame) -> LabelPage:
             mode = url.choose("label", "mode", "Mode", MODES)
     st.session_state[_LAST_KEY] = {name: url.get(name) for name in ("queue", "mode")}
     job = decide.find_job(frame) if queue == DECIDE else None
-    only = url.get_numbers("only") if queues.can_narrow(queue) else ()
+    only = url.get_numbers("only") if can_narrow(queue) else ()
     guidelines = read_guidelines(frame.wb, frame.corpus.id)
     return LabelPage(frame, queue, mode, pool, only, job, guidelines, holder, scores_visible, why_closed)
 
@@ -90,7 +90,7 @@ def _return_to_last() -> None:
 
 
 def _choose_pool(frame: Frame) -> tuple[str, ...]:
-    versions = queues.list_pool(frame.wb, frame.corpus.id)
+    versions = leasing.list_pool(frame.wb, frame.corpus.id)
     default = [n for n in url.get("pool").split(",") if n in versions]
     pool = st.multiselect("Rankers to pool", versions, default=default, key="label_pool", placeholder="Newest ranking",
                          help="Offers the first ten of each; by default the newest ranking's order")  # fmt: skip

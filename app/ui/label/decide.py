@@ -15,9 +15,9 @@ from app.compare.rankers import describe_destinations, list_rankers
 from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import queues
-from app.labels.queues import Seat
-from app.labels.strategies import DECIDE, Assignment
+from app.labels import leasing
+from app.labels.leasing import Seat
+from app.labels.queues import DECIDE, Assignment
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link
@@ -33,7 +33,7 @@ MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."
 DEFAULTS = ("cascade", "bm25")
 WATCH_SECONDS = 5.0  # between looks at what others labelled
-MEASURES = {
+MEASURE_CAPTIONS = {
     "P@1": "Is the first candidate correct? Needs the fewest labels.",
     "RR": "How high is the first correct candidate? Needs some more.",
     "AP": "How high are all correct candidates? Needs a large part of each list.",
@@ -61,11 +61,11 @@ class DecideDesk(Desk):
         for ahead in () if course is None else deciding.list_ahead(wb, course):
             assert ahead.pair is not None  # or it would not be listed
             assignment = Assignment(DECIDE, chance=ahead.chance if ahead is course else None)
-            item = queues.open_item(
+            item = leasing.open_item(
                 wb, *ahead.pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment
             )
             if not item.is_locked:
-                queues.leave(wb, self.seat, but=ahead.pair)
+                leasing.leave(wb, self.seat, but=ahead.pair)
                 item = replace(item, why=ahead.why, why_unscored=DESCRIPTION)
                 return replace(self, course=course, item=item, trail=self.trail.add(ahead.pair, assignment))
         return replace(self, course=course, item=None, trail=self.trail.go_to_end())
@@ -180,7 +180,9 @@ def _draw_form(frame: Frame) -> None:
         _choose("B", names, url.get("b") or DEFAULTS[1])
     if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
         st.warning(plain(warning), icon=":material/upload:")
-    measure = st.radio("Measure", list(MEASURES), captions=list(MEASURES.values()), key="label_decide_measure")
+    measure = st.radio(
+        "Measure", list(MEASURE_CAPTIONS), captions=list(MEASURE_CAPTIONS.values()), key="label_decide_measure"
+    )
     st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
     why = frame.explain_refusal()
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,

@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
-from app.labels import annotation, queues
+from app.labels import annotation, leasing
 from app.labels.items import QuestionItem, QueueItem
-from app.labels.queues import Seat
-from app.labels.strategies import QUEUES, Assignment
+from app.labels.leasing import Seat
+from app.labels.queues import QUEUES, Assignment
 from app.workbench.workbench import Workbench
 
 DESK_KEY = "_label_desk"  # of the session
@@ -170,7 +170,7 @@ class Desk(BaseDesk[Pair, QueueItem]):
         return self.draw_next(wb)
 
     def draw_next(self, wb: Workbench) -> Self:
-        item, trail = queues.find_next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
+        item, trail = leasing.find_next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
         if item is None:
             return replace(self, item=None, trail=trail.go_to_end())
         return replace(self, item=item, trail=trail.add((item.question_id, item.sentence_id), item.assignment))
@@ -207,6 +207,6 @@ class Desk(BaseDesk[Pair, QueueItem]):
 
     def _show(self, wb: Workbench, key: Pair, assignment: Assignment | None) -> Self:
         seat, (at, before) = self.seat, self.trail.find(key)
-        item = queues.open_item(wb, *key, seat.annotator_id, holder=seat.holder, assignment=before or assignment)
+        item = leasing.open_item(wb, *key, seat.annotator_id, holder=seat.holder, assignment=before or assignment)
         trail = replace(self.trail, at=at) if before else self.trail.add(key, item.assignment)
         return replace(self, item=item, trail=trail)

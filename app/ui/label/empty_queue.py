@@ -14,8 +14,8 @@ from app.ask import question_management
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import progress, queues
-from app.labels.strategies import QUEUES, TOPS, UNLABELLED
+from app.labels import leasing, progress
+from app.labels.queues import QUEUES, TOPS, UNLABELLED
 from app.ranking import next_question, score_job
 from app.ui import navigation
 from app.ui.data.question_list import add_leftovers
@@ -140,12 +140,12 @@ def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
 
 def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
     """What of the queue is in front of others; "" if nothing is."""
-    elsewhere = queues.count_at_other_desks(wb, desk.seat)
+    elsewhere = leasing.count_at_other_desks(wb, desk.seat)
     if not elsewhere:
         return ""
     others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on"
     same = " Another browser under your name is another desk, too." if desk.seat.holder else ""
-    return f"{others}, or after {queues.LEASE.seconds // 60} minutes.{same}"
+    return f"{others}, or after {leasing.LEASE.seconds // 60} minutes.{same}"
 
 
 def _draw_narrow(frame: Frame, desk: Desk | ListDesk) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.labels.items import QuestionItem, QueueItem
-from app.labels.strategies import DECIDE, QUEUES
+from app.labels.queues import DECIDE, QUEUES
 from app.ui.text import escape, name_document, shorten
 
 MAX_QUESTION_CHARS = 200  # of a question above what is labelled for it

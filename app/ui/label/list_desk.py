@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
-from app.labels import annotation, queues
+from app.labels import annotation, leasing
 from app.labels.items import ListRow, Presentation, QuestionItem
-from app.labels.queues import Seat
-from app.labels.strategies import QUEUES, Assignment
+from app.labels.leasing import Seat
+from app.labels.queues import QUEUES, Assignment
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
 from as2core.types import INCORRECT
@@ -65,12 +65,12 @@ class ListDesk(BaseDesk[int, QuestionItem]):
     @classmethod
     def resume(cls, wb: Workbench, seat: Seat, question_id: int, question_skips: tuple[int, ...] = ()) -> Self:
         """A fresh desk with this question, or with the queue's first where it may not be given."""
-        desk, item = cls(seat, question_skips=question_skips), queues.reopen_question(wb, seat, question_id)
+        desk, item = cls(seat, question_skips=question_skips), leasing.reopen_question(wb, seat, question_id)
         return desk.draw_next(wb) if item is None else desk._place(item)
 
     def draw_next(self, wb: Workbench) -> Self:
         """With the queue's next question. A review starts at the row it asks about."""
-        item = queues.find_next_question(wb, self.seat, (*self.question_skips, *self.skips))
+        item = leasing.find_next_question(wb, self.seat, (*self.question_skips, *self.skips))
         return replace(self, item=None, row=0, trail=self.trail.go_to_end()) if item is None else self._place(item)
 
     def _place(self, item: QuestionItem) -> Self:
@@ -84,7 +84,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:
         """The pair's question, its row in front."""
-        desk = self._show(wb, pair[0], queues.read_assignment(wb, *pair, self.seat.annotator_id))
+        desk = self._show(wb, pair[0], leasing.read_assignment(wb, *pair, self.seat.annotator_id))
         return desk.pick(desk._find_row(pair[1]) or 0)
 
     def give(self, wb: Workbench, label: str, display: Display) -> Self:
@@ -167,7 +167,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def _show(self, wb: Workbench, key: int, assignment: Assignment | None) -> Self:
         at, before = self.trail.find(key)
-        item = queues.open_question(wb, self.seat, key, before or assignment, self._find_offered(key))
+        item = leasing.open_question(wb, self.seat, key, before or assignment, self._find_offered(key))
         trail = replace(self.trail, at=at) if before else self.trail.add(key, item.assignment)
         return replace(self, item=item, row=0, trail=trail)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import streamlit as st
 
 from app.labels.items import QuestionItem
-from app.labels.strategies import QUEUES
+from app.labels.queues import QUEUES
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import (
     MAX_QUESTION_CHARS,

@@ -8,7 +8,7 @@ from app.adapt import readiness
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
-from app.labels.strategies import QUEUES, REVIEWS, UNLABELLED
+from app.labels.queues import QUEUES, REVIEWS, UNLABELLED
 from app.ui import navigation
 from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair

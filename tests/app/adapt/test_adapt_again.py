@@ -3,10 +3,10 @@
 import socket
 
 import pytest
+from label_files import import_labels
 
 from app.adapt.settings import RetrainSettings
 from app.cli import adapt
-from app.exchange import imports
 from app.jobs import queue
 from app.workbench import audit_log
 from as2core.data import jsonl
@@ -23,7 +23,7 @@ def corpus_id(wb):
             for label, verb in enumerate(("lost", "found"))
         )) for i in range(16)
     ]  # fmt: skip
-    return imports.import_labels(wb, None, "numbers.jsonl", jsonl.dumps(questions).encode(), annotator="ann").corpus_id
+    return import_labels(wb, None, "numbers.jsonl", jsonl.dumps(questions).encode(), annotator="ann").corpus_id
 
 
 def test_it_goes_on_with_its_own_retrain_and_has_one_whose_worker_is_gone_run_again(wb, corpus_id, capsys):

@@ -3,13 +3,13 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from label_files import import_labels
 
-from app.adapt import label_selection, readiness, retrain_job, snapshot, splitting
+from app.adapt import advice, label_selection, readiness, retrain_job, snapshot, splitting
 from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
-from app.exchange import imports
 from app.labels import annotation
 from app.labels.consensus import resolve_label
 from as2core.data import jsonl
@@ -87,7 +87,7 @@ QUESTIONS = [
 @pytest.fixture
 def corpus_id(wb):
     content = jsonl.dumps(QUESTIONS).encode()
-    return imports.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
+    return import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
 
 
 def split_ids(wb, corpus_id, questions=()):
@@ -213,7 +213,7 @@ def test_the_share_of_correct_labels_is_of_those_that_were_given(wb, corpus_id, 
     for q in QUESTIONS:
         asking.ask(wb, corpus_id, q.text)
     for share, is_warned in ((0.3, False), (0.4, True)):  # a third of the given labels is correct, less of all
-        monkeypatch.setattr(readiness, "FEW_CORRECT_SHARE", share)
+        monkeypatch.setattr(advice, "FEW_CORRECT_SHARE", share)
         ready = readiness.check_readiness(wb, corpus_id)
         given, correct = ready.train_correct + ready.train_incorrect - ready.presumed, ready.train_correct
         warning = f"Of the {given} training labels only {correct} are correct: label more correct sentences."

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from app.adapt.cross_fitting import ENOUGH, FEW, CrossFit, cross_fit, plan_folds
+from app.adapt.cross_fitting import MAX_FEW_QUESTIONS, MIN_HELD_OUT_QUESTIONS, CrossFit, cross_fit, plan_folds
 from app.adapt.report import BeforeAfter
 from as2core.evaluation import Evaluation
 from as2core.types import Candidate, Question
@@ -23,7 +23,7 @@ def evaluation(values: dict[str, float]) -> Evaluation:
     return Evaluation("r", "clean", len(values), {"AP": mean}, {"AP": values}, scores, 1.0, 0.5)
 
 
-@pytest.mark.parametrize(("n", "folds"), [(FEW, 3), (FEW + 1, 2), (60, 2)])
+@pytest.mark.parametrize(("n", "folds"), [(MAX_FEW_QUESTIONS, 3), (MAX_FEW_QUESTIONS + 1, 2), (60, 2)])
 def test_every_training_question_is_judged_once_by_a_copy_that_did_not_see_it(n, folds):
     train = [ask(i) for i in range(n)]
     made = plan_folds(train, [], trained_on=())
@@ -38,8 +38,8 @@ def test_every_training_question_is_judged_once_by_a_copy_that_did_not_see_it(n,
 
 def test_there_are_no_folds_where_enough_questions_are_held_out():
     train = [ask(i) for i in range(30)]
-    assert plan_folds(train, train[: ENOUGH - 1], trained_on=())
-    assert plan_folds(train, train[:ENOUGH], trained_on=()) == ()
+    assert plan_folds(train, train[: MIN_HELD_OUT_QUESTIONS - 1], trained_on=())
+    assert plan_folds(train, train[:MIN_HELD_OUT_QUESTIONS], trained_on=()) == ()
 
 
 def test_near_duplicates_are_on_one_side_by_their_words_and_by_their_vectors():

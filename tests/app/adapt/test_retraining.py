@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 from sqlalchemy import delete, update
 from tiny_models import tiny_models
 
@@ -29,7 +30,6 @@ from app.adapt.settings import COPIES, RetrainSettings
 from app.ask import asking
 from app.compare.rankers import note_trained_on
 from app.corpora import corpora
-from app.exchange import imports
 from app.jobs import queue, supervisor
 from app.jobs.attempt import run_next, run_queued
 from app.labels import annotation
@@ -126,7 +126,7 @@ def validated(monkeypatch):
 def _few_held_out_are_enough(request, monkeypatch):
     """A copy for each fold makes a retrain twice as long: only the tests that ask for `cross_fitted` have them."""
     if "cross_fitted" not in request.fixturenames:
-        monkeypatch.setattr(cross_fitting, "ENOUGH", 0)
+        monkeypatch.setattr(cross_fitting, "MIN_HELD_OUT_QUESTIONS", 0)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def cross_fitted():
 def corpus_id(wb):
     """A corpus with 24 labelled questions."""
     content = jsonl.dumps(made_up(24)).encode()
-    return imports.import_labels(wb, None, "cities.jsonl", content, annotator="ann").corpus_id
+    return import_labels(wb, None, "cities.jsonl", content, annotator="ann").corpus_id
 
 
 def finish_retrain(wb, job_id, runner=RUNNERS["retrain"]):
@@ -247,7 +247,7 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, corpus_id, 
     (tmp_path / "data" / "wikiqa" / "WikiQA-dev.tsv").write_text("".join(wikiqa.to_lines(dev)), encoding="utf-8")
     at_hand = replace(wb, settings=wb.settings.model_copy(update={"data_dir": tmp_path / "data"}))
     asked = [*made_up(24), replace(dev[0], qid="again")]
-    imports.import_labels(at_hand, corpus_id, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
+    import_labels(at_hand, corpus_id, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
     result = finish_retrain(
         at_hand, retrain_job.start_retrain(at_hand, corpus_id, RetrainSettings(kind="calibration")).id
     ).result
@@ -412,7 +412,7 @@ def read(monkeypatch):
 def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(on_onnx, corpus_id, read, cross_fitted):
     def retrain_with(number):
         content = jsonl.dumps(made_up(number)).encode()
-        imports.import_labels(on_onnx, corpus_id, "more.jsonl", content, annotator="ann")
+        import_labels(on_onnx, corpus_id, "more.jsonl", content, annotator="ann")
         read.clear()
         settings = RetrainSettings(epochs=1)
         result = finish_retrain(on_onnx, retrain_job.start_retrain(on_onnx, corpus_id, settings).id).result
@@ -602,7 +602,7 @@ def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, co
 
 
 def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, corpus_id):
-    imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
+    import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
     with pytest.raises(NotEnoughLabels):
         retrain_job.start_retrain(wb, corpus_id, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
     choice = LabelSelection(annotators=("ann",), conflicts="latest")
@@ -629,7 +629,7 @@ def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learn
     told = finish_retrain(wb, first.id).result["labels"]
     assert told["origins"] == {"imported": told["questions"]}
     assert told["givers"] == {"ann": told["correct"] + told["incorrect"]}
-    imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
+    import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
     choice = LabelSelection(annotators=("bob",))
     result = finish_retrain(
         wb, retrain_job.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
@@ -657,7 +657,7 @@ def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb,
         replace(q, candidates=tuple(replace(c, text=f"{c.text}\u2028\u2029\x85\x0bYes.") for c in q.candidates))
         for q in made_up(8)
     ]
-    corpus_id = imports.import_labels(wb, None, "cities.jsonl", jsonl.dumps(odd).encode(), annotator="ann").corpus_id
+    corpus_id = import_labels(wb, None, "cities.jsonl", jsonl.dumps(odd).encode(), annotator="ann").corpus_id
     made = snapshots.freeze(wb, corpus_id, tmp_path, RetrainSettings(replay=0.0))
     parts = (*made.parts.train, *made.parts.dev, *made.parts.held_out)
     assert {c.text for q in parts for c in q.candidates} == {c.text for q in odd for c in q.candidates}
@@ -809,7 +809,7 @@ def test_settings_that_cannot_work_are_refused_before_the_start(wb, corpus_id, b
 
 def readiness_of(wb, questions, split=""):
     content = jsonl.dumps(questions).encode()
-    corpus = imports.import_labels(wb, None, "some.jsonl", content, annotator="ann", split=split).corpus_id
+    corpus = import_labels(wb, None, "some.jsonl", content, annotator="ann", split=split).corpus_id
     return corpus, readiness.check_readiness(wb, corpus)
 
 
@@ -871,7 +871,7 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert ready.is_ready
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
-    assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # ENOUGH is 0 here
+    assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # no folds here
     assert retrain_job.start_retrain(wb, corpus).state == "queued"
 
 
@@ -883,12 +883,12 @@ def test_questions_with_correct_sentences_only_are_warned_of(wb):
 
 
 def test_questions_with_incorrect_sentences_only_have_one_figure_wherever_it_stands(wb):
-    corpus = imports.import_labels(wb, None, "m.jsonl", jsonl.dumps(made_up(8)).encode()).corpus_id
+    corpus = import_labels(wb, None, "m.jsonl", jsonl.dumps(made_up(8)).encode()).corpus_id
     only = [
         replace(q, split=split)
         for q, split in zip(relabel(made_up(3, seed=9, prefix="only"), 0), ("", "", "dev"), strict=True)
     ]
-    imports.import_labels(wb, corpus, "only.jsonl", jsonl.dumps(only).encode())
+    import_labels(wb, corpus, "only.jsonl", jsonl.dumps(only).encode())
     with wb.write() as s:
         s.execute(update(QuestionRow).where(QuestionRow.text.in_([q.text for q in only])).values(origin=ASKED))
     ready = readiness.check_readiness(wb, corpus)
@@ -934,7 +934,7 @@ def test_a_card_tells_the_questions_that_taught_a_cascade_nothing_from_those_it_
 def test_pairs_in_dispute_are_left_out_and_told(wb):
     corpus, _ = readiness_of(wb, made_up(8))
     others = relabel(made_up(1), 0)
-    imports.import_labels(wb, corpus, "other.jsonl", jsonl.dumps(others).encode(), annotator="bob")
+    import_labels(wb, corpus, "other.jsonl", jsonl.dumps(others).encode(), annotator="bob")
     ready = readiness.check_readiness(wb, corpus)
     assert "1 pair is in conflict between annotators and left out." in ready.warnings
     assert (ready.correct, ready.incorrect) == (7, 24)

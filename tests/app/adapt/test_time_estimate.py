@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.adapt.splitting import Split
-from app.adapt.time_estimate import (
+from app.adapt.progress.time_estimate import (
     CANDIDATE_WEIGHT,
     COMPLETE_WEIGHT,
     STEP_WEIGHT,
@@ -14,6 +13,7 @@ from app.adapt.time_estimate import (
     plan_stages,
     weigh_judges,
 )
+from app.adapt.splitting import Split
 from as2core.types import Candidate, Progress, Question
 
 

@@ -8,8 +8,8 @@ from app.ask import asking, questions
 from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, queues
-from app.labels.queues import Seat
+from app.labels import agreement, annotation, leasing
+from app.labels.leasing import Seat
 from app.ranking import retrieval, scoring
 from app.ranking.first_stage import FirstStageRanker
 from app.ranking.retrieval import EmptyCorpus, EmptyQuestion, choose_sentences
@@ -63,7 +63,7 @@ def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann
     assert found[QUESTION][0] == there
     run_queued(wb, RUNNERS)
     offered, passed = set(), []
-    while item := queues.find_next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
+    while item := leasing.find_next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
         passed.append((item.question_id, item.sentence_id))
         offered.add(item.question)
     assert offered == set(found)

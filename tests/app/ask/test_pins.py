@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from label_files import import_labels
 from sqlalchemy import event, select
 
 from app.ask import asking, pins, question_management
 from app.ask.same_question import find_same_questions
 from app.corpora import documents, ingestion
-from app.exchange import imports
 from app.labels import annotation
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
@@ -130,7 +130,7 @@ def test_unsure_moves_nothing(wb, towers, label):
 
 def test_labels_that_came_with_a_label_set_move_nothing(wb, ann):
     content = jsonl.dumps([Question("q", QUESTION, (Candidate("a", "It was in 1889.", 1), Candidate("b", "No.", 0)))])
-    imports.import_labels(wb, None, "set.jsonl", content.encode())
+    import_labels(wb, None, "set.jsonl", content.encode())
     corpus_id = 1
     view = asking.ask(wb, corpus_id, QUESTION)
     assert pins.find_pins(wb, corpus_id, view) == {}

@@ -9,8 +9,8 @@ from app.ask.proposals import AlreadyDecided
 from app.corpora import corpora, documents
 from app.jobs import queue
 from app.jobs.attempt import JobRun, run_queued
-from app.labels import annotation, consensus, guidelines, queues
-from app.labels.queues import Seat
+from app.labels import annotation, consensus, guidelines, leasing
+from app.labels.leasing import Seat
 from app.ranking import scoring
 from app.workbench import people
 from app.worker import RUNNERS
@@ -123,11 +123,11 @@ def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, t
     for p in proposals.list_waiting(wb, towers.id).page:
         proposals.accept(wb, p.id, annotator_id=ann.id)
     assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued"]
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is None
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is None
     while any(j.state == "queued" for j in queue.list_jobs(wb, "score")):
         run_queued(wb, RUNNERS)
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 2}
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "tops")) is not None
 
 
 def test_the_words_may_be_corrected_first(wb, towers, ann):

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 from sqlalchemy import func, select
 from tower_texts import QUESTIONS
 
 from app.ask import asking, proposals, question_management, questions
 from app.ask.asking import count_whole_words
 from app.ask.question_management import LabelsChanged
-from app.exchange import exports, imports
+from app.exchange import exports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, flags, progress, queues
+from app.labels import agreement, annotation, flags, leasing, progress
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.ranking.retrieval import EmptyQuestion
 from app.versions import promotion
 from app.workbench import audit_log, people
@@ -31,7 +32,7 @@ TOWER, BRIDGE, BREAD = QUESTIONS
 def list_offers(wb, corpus, person, name="random"):
     """The questions of a queue."""
     met, passed = set(), []
-    while item := queues.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
+    while item := leasing.find_next_item(wb, Seat(corpus.id, person.id, name), passed):
         passed.append((item.question_id, item.sentence_id))
         met.add(item.question)
     return met
@@ -130,7 +131,7 @@ def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb
         sentence = views[1].candidates[views[1].best].sentence_id
         made = proposal_rows.add_proposal(s, towers.id, sentence, BRIDGE, log_p=-1, place=1, now=wb.clock()).id
     proposals.accept(wb, made, annotator_id=ann.id)
-    imports.import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{BREAD},bread-0,1\n".encode())
+    import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{BREAD},bread-0,1\n".encode())
     assert all(queued for *_, queued in list_rows(wb, towers))
 
 
@@ -147,9 +148,9 @@ def test_a_question_without_a_word_is_refused_wherever_it_comes_from(wb, towers,
 def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_and_origin(wb, towers, ann, bob, clock):
     questions.add_questions(wb, towers.id, [BREAD], by=ann.id)
     clock.advance(minutes=1)
-    imports.import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{TOWER},tower-0,1\n".encode())
+    import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{TOWER},tower-0,1\n".encode())
     with pytest.raises(As2Error):
-        imports.import_labels(wb, towers.id, "m.csv", b"")
+        import_labels(wb, towers.id, "m.csv", b"")
     clock.advance(minutes=1)
     view = asking.ask(wb, towers.id, BRIDGE, by=ann.id)
     for who in (ann, bob):
@@ -246,11 +247,11 @@ def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb,
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):
     seat = Seat(scored.id, ann.id, "tops")
-    first = queues.find_next_item(wb, seat)
-    second = queues.find_next_item(wb, seat, skips=(first.question_id,))
+    first = leasing.find_next_item(wb, seat)
+    second = leasing.find_next_item(wb, seat, skips=(first.question_id,))
     assert second.question != first.question
     met, passed = set(), [first.question_id, (second.question_id, second.sentence_id)]
-    while item := queues.find_next_item(wb, seat, passed):
+    while item := leasing.find_next_item(wb, seat, passed):
         met.add(item.question)
         passed.append((item.question_id, item.sentence_id))
     assert met == set(QUESTIONS) - {first.question}

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from fake_models import write_version
 from fake_reranker import listening, rank_by_length
+from label_files import import_labels
 from sqlalchemy import delete
 
 from app.adapt.report import find_hidden_labels
@@ -20,7 +21,6 @@ from app.compare.short_names import shorten_view
 from app.compare.sweeps import adjust_p_values
 from app.compare.timing import time_in_turns
 from app.corpora import corpora
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
@@ -53,7 +53,7 @@ QUESTIONS = [
 
 @pytest.fixture
 def data(wb):
-    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
     return "labels:things"
 
 
@@ -144,7 +144,7 @@ def test_lists_of_two_sentences_bring_a_warning_on_the_result_and_in_its_files(w
 
 def test_short_lists_on_which_every_sentence_has_a_label_ask_for_no_more_labels(wb, towers):
     rows = "".join(f"who built tower {i}?,tower-0,1\nwho built tower {i}?,tower-1,0\n" for i in range(2))
-    imports.import_labels(wb, towers.id, "case.csv", f"query,docid,rating\n{rows}".encode())
+    import_labels(wb, towers.id, "case.csv", f"query,docid,rating\n{rows}".encode())
     view = run_comparison(wb, ["rr", "bm25"], "labels:towers", with_unlabelled=True)
     assert view.warning == question_sets.describe_short_lists(wb, view.data, "clean", with_unlabelled=True)
     assert view.warning.endswith("all figures are too high.")
@@ -207,7 +207,7 @@ def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
 def test_every_metric_has_its_own_tests_computed_by_the_job_with_the_better_ranker_first(wb, data):
     wrong = Candidate("m1", "The mill does what the mill has to do.", 0)
     first = Question("q9", "What does the mill do?", (Candidate("m0", "The mill grinds.", 1), wrong))
-    imports.import_labels(wb, None, "mills.jsonl", jsonl.dumps([*QUESTIONS, first]).encode())
+    import_labels(wb, None, "mills.jsonl", jsonl.dumps([*QUESTIONS, first]).encode())
     view = run_comparison(wb, ["rr", "bm25"], "labels:mills")
     for metric, low, high in (("P@1", 0, 1), ("RR", 0.5, 1), ("AP", 0.5, 1)):  # of rr and of bm25 on six questions
         [pair] = view.paired[metric]

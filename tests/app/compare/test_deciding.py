@@ -3,16 +3,16 @@
 import pytest
 from decision_questions import QUESTIONS
 from fake_models import write_version
+from label_files import import_labels
 
 from app.compare import deciding
 from app.compare.deciding import DecisionRequest
 from app.corpora import corpora
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.labels.annotation import Presentation
-from app.labels.strategies import DECIDE
+from app.labels.queues import DECIDE
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -24,7 +24,7 @@ from db.repositories import labels as rows
 
 @pytest.fixture
 def corpus(wb):
-    return imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
+    return import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_decision_of_a_corpus_that_is_deleted_before_its_turn_says_so(wb, corp
 
 
 def test_a_corpus_without_questions_and_a_job_without_files_say_so(wb, corpus, job):
-    empty = imports.import_labels(
+    empty = import_labels(
         wb, None, "one.jsonl", jsonl.dumps([Question("q", "why?", (Candidate("a", "Because.", 1),))]).encode()
     )
     with pytest.raises(UnknownData, match="two candidates"):

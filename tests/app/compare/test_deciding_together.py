@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 from decision_questions import QUESTIONS
+from label_files import import_labels
 
 from app import bootstrap
 from app.compare import deciding
 from app.compare.deciding import DecisionRequest
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, queues, rules
+from app.labels import annotation, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.queues import LEASE, Seat
-from app.labels.strategies import DECIDE
+from app.labels.leasing import LEASE, Seat
+from app.labels.queues import DECIDE
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Display
 from app.worker import RUNNERS
@@ -35,7 +35,7 @@ def other(settings, wb, models, clock):
 
 @pytest.fixture
 def job(wb):
-    corpus = imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
+    corpus = import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode()).corpus_id
     started = deciding.start_decision(wb, corpus, DecisionRequest("bm25", "rr"))
     run_queued(wb, RUNNERS)
     return queue.load_job(wb, started.id)
@@ -156,7 +156,7 @@ def test_what_nobody_looks_at_any_more_is_free_again(wb, other, desks, job, bob)
     theirs = give(other, theirs)
     third = DecideDesk.open(other, replace(theirs.seat, holder="elsewhere"), job)
     assert len({mine.pair, theirs.pair, third.pair}) == 3
-    queues.leave(other, theirs.seat)
+    leasing.leave(other, theirs.seat)
     assert DecideDesk.open(other, replace(theirs.seat, holder="a third"), job).pair == theirs.pair
 
 

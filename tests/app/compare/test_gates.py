@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 
 from app.compare import gates
-from app.exchange import imports
 from app.versions import evaluations, promotion, registry
 from app.versions.promotion import NeedsReason
 from app.workbench import people
@@ -38,7 +38,7 @@ SHUT = 'data = "labels:things"\n[[require]]\nmeasure = "P@1"\nat_least = 1.0\n'
 @pytest.fixture
 def candidate(wb):
     """A version that may be promoted, and labelled questions."""
-    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
     add(wb, "spring")
     return "spring"
 

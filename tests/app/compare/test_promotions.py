@@ -2,9 +2,9 @@
 
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 
 from app.compare import gates, promotions
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.versions import evaluations, management, registry
@@ -32,7 +32,7 @@ WORSE = {"AP": 0.6, "before AP": 0.7, "paired": {"difference": -0.1, "low": -0.2
 @pytest.fixture
 def spring(wb):
     """A version that may be promoted, over questions that a gate can name."""
-    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
     return add(wb, "spring")
 
 

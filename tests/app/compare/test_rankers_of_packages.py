@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from fake_reranker import answer, listening, reply_with
+from label_files import import_labels
 
 from app.compare import comparison, comparison_job, timing
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
@@ -51,7 +51,7 @@ def ranker(monkeypatch):
 
 @pytest.fixture
 def data(wb):
-    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
     return "labels:things"
 
 

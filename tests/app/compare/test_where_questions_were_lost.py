@@ -1,12 +1,12 @@
 """Which questions a ranker lost where, what they share, and which ones are to be labelled."""
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select, update
 
 from app.compare import comparison, comparison_job, findings
 from app.compare.findings import ANSWERED, DROP, RANKER, SEARCH, UNKNOWN
 from app.corpora.corpora import find_corpus
-from app.exchange import imports
 from app.jobs.attempt import run_queued
 from app.worker import RUNNERS
 from as2core.data import jsonl
@@ -28,7 +28,7 @@ SPECS = ["rr", "sequential:stages=rr@2+rr", "sequential:stages=rr@1+rr"]
 
 @pytest.fixture
 def view(wb):
-    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
     job = comparison_job.start_compare(wb, SPECS, "labels:things", "raw")
     run_queued(wb, RUNNERS)
     return comparison.load_comparison(wb, job.id)

@@ -79,7 +79,7 @@ def test_a_damaged_file_stops_no_ingest(wb, ship, caplog):
     assert "not a file of passage vectors" in caplog.text
 
 
-@pytest.mark.parametrize("name", corpora.SHIPPED)
+@pytest.mark.parametrize("name", corpora.SHIPPED_CORPORA)
 def test_every_passage_of_a_shipped_corpus_is_shipped_for_the_default_weights(name):
     file = VectorFile.load(CORPORA / name / "vectors.npz")
     texts = [

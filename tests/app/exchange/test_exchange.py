@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import pytrec_eval
+from label_files import import_labels
 
 from app.adapt import label_selection
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, sentence_matching, storage
@@ -53,7 +54,7 @@ QUESTIONS = [
 
 
 def import_new(wb, name, content, **more):
-    return imports.import_labels(wb, None, name, content if isinstance(content, bytes) else content.encode(), **more)
+    return import_labels(wb, None, name, content if isinstance(content, bytes) else content.encode(), **more)
 
 
 def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
@@ -70,7 +71,7 @@ def test_a_list_of_results_from_many_documents_keeps_every_title(wb):
     [question] = exports.load_labelled_questions(wb, done.corpus_id)
     titles = {c.text: c.title for c in question.candidates}
     assert titles == {text: title for _, text, _, title in rows}
-    again = imports.import_labels(wb, done.corpus_id, "films.csv", table.encode())
+    again = import_labels(wb, done.corpus_id, "films.csv", table.encode())
     assert (again.new, again.same, again.new_sentences, again.new_documents) == (0, 8, 0, 0)
 
 
@@ -81,7 +82,7 @@ def test_of_two_labels_of_one_person_under_two_spellings_the_second_is_a_conflic
     done = import_new(wb, "notes.csv", table)
     assert (done.new, done.same, len(done.conflicts)) == (1, 0, 1) and "incorrect in the file" in done.conflicts[0]
     assert consensus.count_annotators(wb, done.corpus_id) == {"ann": 1}
-    again = imports.import_labels(wb, done.corpus_id, "notes.csv", table.encode())
+    again = import_labels(wb, done.corpus_id, "notes.csv", table.encode())
     assert (again.new, again.same, len(again.conflicts)) == (0, 1, 1)
 
 
@@ -122,15 +123,35 @@ def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, mon
         killed.setattr(imports, "request_vectors", lambda *_: None)
         corpus = import_new(wb, "set.jsonl", content).corpus_id
     assert queue.list_active(wb, "embed", corpus) == []
-    imports.import_labels(wb, corpus, "set.jsonl", content)
+    import_labels(wb, corpus, "set.jsonl", content)
     assert len(queue.list_active(wb, "embed", corpus)) == 1
+
+
+def test_an_imported_question_without_a_label_leaves_no_more_once_it_is_out_of_the_queues(wb, ann):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    for x in consensus.load_questions(wb, corpus):
+        if x.question.qid in ("q-1", "q-4"):
+            question_management.set_queued(wb, [x.id], queued=False, by=ann.id)
+    exported = exports.load_labelled_questions(wb, corpus)
+    assert exported == QUESTIONS[:3]  # q-1 has labels
+
+
+def test_one_text_under_two_ids_of_two_sets_keeps_the_title_of_each(wb):
+    sets = [
+        [Question(f"q{i}", f"Why {i}?", (Candidate(f"{title}-0", "It is high.", 1, title),))]
+        for i, title in enumerate(("Tower", "Hill"))
+    ]
+    corpus = import_new(wb, "a.jsonl", jsonl.dumps(sets[0])).corpus_id
+    done = import_labels(wb, corpus, "b.jsonl", jsonl.dumps(sets[1]).encode())
+    assert (done.new, done.new_sentences) == (1, 1)
+    assert exports.load_labelled_questions(wb, corpus) == sets[0] + sets[1]
 
 
 @pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets", "table", *TOOLS])
 def test_importing_what_was_exported_changes_nothing(wb, fmt):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     before = exports.load_labelled_questions(wb, corpus)
-    done = imports.import_labels(wb, corpus, f"again.{fmt}", exports.export_labels(wb, corpus, fmt))
+    done = import_labels(wb, corpus, f"again.{fmt}", exports.export_labels(wb, corpus, fmt))
     assert (done.new, done.conflicting, done.malformed) == (0, 0, ())
     assert done.same == (4 if fmt == "triplets" else 6)  # a question without a correct sentence makes no triplet
     assert {x.outcome for x in done.lines} == {"same"}
@@ -149,9 +170,9 @@ def test_pairs_and_triplets_leave_a_corpus_made_of_them_as_the_same_bytes(wb, fm
 
 def test_every_line_of_an_import_says_what_became_of_it(wb):
     rows = ["tower-0,1", "tower-1,0", "tower-2,1", "tower-99,1", "tower-3,perhaps"]
-    first = imports.import_labels(wb, import_tower(wb), "a.csv", ratings(*rows[:2]))
+    first = import_labels(wb, import_tower(wb), "a.csv", ratings(*rows[:2]))
     assert [(x.line, x.outcome) for x in first.lines] == [(2, "new"), (3, "new")]
-    again = imports.import_labels(wb, first.corpus_id, "b.csv", ratings("tower-0,1", "tower-1,1", *rows[2:]))
+    again = import_labels(wb, first.corpus_id, "b.csv", ratings("tower-0,1", "tower-1,1", *rows[2:]))
     assert [(x.line, x.outcome) for x in again.lines] == [
         (2, "same"), (3, "conflicting"), (4, "new"), (5, "malformed"), (6, "malformed"),
     ]  # fmt: skip
@@ -171,7 +192,7 @@ def import_tower(wb) -> int:
 
 def test_importing_twice_counts_the_labels_as_the_same(wb):
     first = import_new(wb, "a.tsv", WIKIQA)
-    again = imports.import_labels(wb, first.corpus_id, "a.tsv", WIKIQA.encode())
+    again = import_labels(wb, first.corpus_id, "a.tsv", WIKIQA.encode())
     assert (again.new, again.same, again.conflicting) == (0, 5, 0)
     assert corpora.get_corpus(wb, first.corpus_id).sentences == 4
 
@@ -181,11 +202,11 @@ def test_an_import_counts_what_its_corpus_did_not_have(wb):
     assert (first.corpus, first.is_new_corpus) == ("a", True)
     assert (first.new_sentences, first.new_documents, first.new_questions) == (4, 2, 2)
     more = WIKIQA + "Q2\twho painted it\tD2\tPaint\tD2-1\tIt took weeks .\t0\nQ3\twhy\tD3\tWhy\tD3-0\tSo .\t1\n"
-    again = imports.import_labels(wb, first.corpus_id, "b.tsv", more.encode())
+    again = import_labels(wb, first.corpus_id, "b.tsv", more.encode())
     assert (again.corpus, again.is_new_corpus) == ("a", False)
     assert (again.new_sentences, again.new_documents, again.new_questions) == (2, 1, 1)
     assert again.describe_additions() == "2 new sentences, 1 new document and 1 new question"
-    same = imports.import_labels(wb, first.corpus_id, "b.tsv", more.encode())
+    same = import_labels(wb, first.corpus_id, "b.tsv", more.encode())
     assert same.describe_additions() == ""
     view = corpora.get_corpus(wb, first.corpus_id)
     assert (view.sentences, view.documents, view.questions) == (6, 3, 3)
@@ -206,13 +227,13 @@ def test_an_interrupted_import_is_audited_and_goes_on_in_its_corpus(wb, monkeypa
 
     with monkeypatch.context() as interruption, pytest.raises(imports.ImportInterrupted) as stop:
         interruption.setattr(storage._BatchImport, "store", interrupt_third)
-        imports.import_labels(wb, None, "set.jsonl", content)
+        import_labels(wb, None, "set.jsonl", content)
     assert (str(stop.value), stop.value.corpus) == ("4 of 5 questions are in", "set")
     corpus = corpora.find_corpus(wb, "set")
     assert (corpus.questions, corpus.labels) == (4, 4)
     [event] = audit_log.list_events(wb, by=None, act=imports.IMPORT_LABELS)
     assert (event.target, event.detail) == ("set", "set.jsonl: 4 new labels, stopped after 4 of 5 questions")
-    rest = imports.import_labels(wb, corpus.id, "set.jsonl", content)
+    rest = import_labels(wb, corpus.id, "set.jsonl", content)
     assert (rest.new, rest.same, rest.new_questions) == (1, 4, 1)
 
 
@@ -227,7 +248,7 @@ def test_an_import_that_fails_in_the_middle_is_audited(wb, monkeypatch):
 def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(wb):
     first = import_new(wb, "a.tsv", WIKIQA)
     changed = WIKIQA.replace("It is 330 metres high .\t1", "It is 330 metres high .\t0")
-    again = imports.import_labels(wb, first.corpus_id, "a.tsv", changed.encode())
+    again = import_labels(wb, first.corpus_id, "a.tsv", changed.encode())
     assert (again.same, again.conflicting) == (4, 1)
     assert "D1-1" in again.conflicts[0]
     assert exports.export_labels(wb, first.corpus_id, "wikiqa").decode() == WIKIQA
@@ -236,7 +257,7 @@ def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(w
 def test_another_annotator_may_differ_and_can_be_exported_alone(wb):
     first = import_new(wb, "a.tsv", WIKIQA, annotator="ann")
     changed = WIKIQA.replace("Sixty painters painted it .\t1", "Sixty painters painted it .\t0")
-    again = imports.import_labels(wb, first.corpus_id, "a.tsv", changed.encode(), annotator="bob")
+    again = import_labels(wb, first.corpus_id, "a.tsv", changed.encode(), annotator="bob")
     assert (again.new, again.conflicting) == (5, 0)
     assert exports.export_labels(wb, first.corpus_id, "wikiqa", annotator="bob").decode() == changed
     assert exports.export_labels(wb, first.corpus_id, "wikiqa", annotator="ann").decode() == WIKIQA
@@ -245,7 +266,7 @@ def test_another_annotator_may_differ_and_can_be_exported_alone(wb):
 def test_an_export_of_somebody_without_labels_names_those_who_have_some(wb):
     corpus = import_new(wb, "w.tsv", WIKIQA, annotator="ann").corpus_id
     for i in range(10):
-        imports.import_labels(wb, corpus, "w.tsv", WIKIQA.encode(), annotator=f"p{i}")
+        import_labels(wb, corpus, "w.tsv", WIKIQA.encode(), annotator=f"p{i}")
     with pytest.raises(As2Error) as error:
         exports.export_labels(wb, corpus, "csv", annotator="nobody")
     assert str(error.value).startswith("no label by 'nobody' in 'w'; annotators with labels: ann, p0, ")
@@ -275,7 +296,7 @@ def test_the_good_lines_of_a_bad_file_go_in_and_the_others_are_named(wb):
 def test_a_line_that_is_not_utf_8_is_named_and_the_others_go_in(wb, fmt, lines):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     *before, last = (x.encode() for x in lines)
-    done = imports.import_labels(wb, corpus, "set", b"\n".join([*before, b"caf\xe9", last]), fmt)
+    done = import_labels(wb, corpus, "set", b"\n".join([*before, b"caf\xe9", last]), fmt)
     assert [(number, "not UTF-8" in reason) for number, reason in done.malformed] == [(len(lines), True)]
     assert {x.line for x in done.lines if x.outcome in ("new", "same")} >= {len(lines) - 1, len(lines) + 1}
 
@@ -283,7 +304,7 @@ def test_a_line_that_is_not_utf_8_is_named_and_the_others_go_in(wb, fmt, lines):
 def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     content = 'query,docid,rating\n"When was the Eiffel Tower finished?",tower-0,1\nwhen?,tower-1,0\nwhen?,tower-99,1\n'
-    done = imports.import_labels(wb, towers.id, "ratings.csv", content.encode())
+    done = import_labels(wb, towers.id, "ratings.csv", content.encode())
     assert (done.new, done.questions) == (2, 2)
     assert [line for line, _ in done.malformed] == [4]
     assert "tower-99" in done.malformed[0][1]
@@ -294,7 +315,7 @@ def test_a_rating_of_a_document_is_that_of_its_only_sentence_and_leaves_with_its
     corpus = corpora.create_corpus(wb, "shop")
     table = b"id,title,text\n70,Lamp,It is bright.\n71,Chair,It is low. It is red.\n"
     ingestion.ingest(wb, corpus.id, [("shop.csv", table)])
-    done = imports.import_labels(wb, corpus.id, "case.csv", ratings("70,3", "71,1", "72,0"))
+    done = import_labels(wb, corpus.id, "case.csv", ratings("70,3", "71,1", "72,0"))
     assert done.new == 1
     (line, several), (_, unknown) = done.malformed
     assert line == 3 and several.startswith("document '71' has 2 sentences") and "71-0" in several
@@ -311,14 +332,14 @@ def test_a_rating_of_a_document_is_that_of_its_only_sentence_and_leaves_with_its
 )
 def test_an_id_in_escapes_and_a_row_of_several_lines_are_told_where_they_stand(wb, name, content, at):
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
-    done = imports.import_labels(wb, corpus, name, content.encode())
+    done = import_labels(wb, corpus, name, content.encode())
     assert [line for line, _ in done.malformed] == at
 
 
 def test_qrels_of_a_question_the_corpus_does_not_have_are_reported_by_line(wb, towers):
     with pytest.raises(BadSetting, match="choose the corpus"):
         import_new(wb, "x.qrels", "q1 0 tower-0 1\n")
-    done = imports.import_labels(wb, towers.id, "x.qrels", b"q1 0 tower-0 1\n")
+    done = import_labels(wb, towers.id, "x.qrels", b"q1 0 tower-0 1\n")
     assert done.new == 0
     assert done.malformed == ((1, "question 'q1' is not in this corpus, and the file does not hold its text"),)
 
@@ -328,7 +349,7 @@ def test_candidates_without_a_text_are_counted_and_never_land_on_a_sentence_of_t
     other = [Question("b", "Why?", (Candidate("2-0", "So.", 1), Candidate("2-1", " \n", 0), Candidate("2-2", "", 0)))]
     done = import_new(wb, "set.jsonl", jsonl.dumps(first))
     assert (done.new, done.textless, done.malformed) == (1, 1, ())
-    again = imports.import_labels(wb, done.corpus_id, "other.jsonl", jsonl.dumps(other).encode())
+    again = import_labels(wb, done.corpus_id, "other.jsonl", jsonl.dumps(other).encode())
     assert (again.new, again.textless, again.malformed) == (1, 2, ())
     read = {q.qid: [(c.id, c.label) for c in q.candidates] for q in exports.load_labelled_questions(wb, done.corpus_id)}
     assert read == {"a": [("2-1", 1)], "b": [("2-0", 1)]}
@@ -338,7 +359,7 @@ def test_labels_with_texts_land_on_the_sentences_that_read_the_same(wb, towers):
     texts = ["The Eiffel Tower was finished on 31 March 1889.", "Its  steel weighs\n53,000 tonnes."]
     candidates = [{"id": f"x{i}", "text": t, "label": i} for i, t in enumerate(texts)]
     line = json.dumps({"qid": "weight", "question": "How heavy is the bridge?", "candidates": candidates})
-    done = imports.import_labels(wb, towers.id, "weights.jsonl", line.encode())
+    done = import_labels(wb, towers.id, "weights.jsonl", line.encode())
     assert done.new == 2
     assert corpora.get_corpus(wb, towers.id).documents == 3
     asked = asking.ask(wb, towers.id, "How heavy is the bridge?")
@@ -350,7 +371,7 @@ def test_a_sentence_the_document_no_longer_has_keeps_its_label_out_of_sight(wb, 
         {"qid": "q", "question": "How old is it?", "candidates": [{"id": "tower-9", "text": "It is old.", "label": 1}]}
     )
     before = corpora.get_corpus(wb, towers.id)
-    done = imports.import_labels(wb, towers.id, "old.jsonl", line.encode())
+    done = import_labels(wb, towers.id, "old.jsonl", line.encode())
     after = corpora.get_corpus(wb, towers.id)
     assert (done.new, after.documents, after.sentences) == (1, before.documents, before.sentences)
     assert "It is old." not in [c.text for c in asking.ask(wb, towers.id, "How old is the tower?").candidates]
@@ -385,7 +406,7 @@ def test_a_label_given_on_the_page_leaves_with_the_others(wb, ann):
 def test_a_rating_leaves_as_it_came_until_somebody_says_otherwise(wb, towers, ann):
     question = "When was the Eiffel Tower finished?"
     content = f"query,docid,rating\n{question},tower-0,3\n{question},tower-1,0\n{question},tower-2,-1\n".encode()
-    done = imports.import_labels(wb, towers.id, "ratings.csv", content)
+    done = import_labels(wb, towers.id, "ratings.csv", content)
     assert done.new == 3
     assert exports.export_labels(wb, towers.id, "csv") == content
     asked = asking.ask(wb, towers.id, question)
@@ -395,12 +416,14 @@ def test_a_rating_leaves_as_it_came_until_somebody_says_otherwise(wb, towers, an
         wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="incorrect"
     )
     assert exports.export_labels(wb, towers.id, "csv") == content.replace(b"tower-0,3", b"tower-0,0")
+    [found] = exports.load_labelled_questions(wb, towers.id)
+    assert [(c.label, c.grade) for c in found.candidates] == [(0, None), (0, None), (0, -1)]
 
 
 def test_a_grade_is_added_to_a_label_that_came_without(wb):
     done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
     content = "".join(f"Q1 0 D1-{i} {grade}\n" for i, grade in enumerate((0, 2, 0)))
-    again = imports.import_labels(wb, done.corpus_id, "graded.qrels", content.encode())
+    again = import_labels(wb, done.corpus_id, "graded.qrels", content.encode())
     assert (again.new, again.same, again.conflicting) == (0, 3, 0)
     assert exports.export_labels(wb, done.corpus_id, "qrels").decode().startswith(content)
 
@@ -425,10 +448,10 @@ def test_what_people_labelled_comes_back_unsigned_as_the_same_and_its_opposite_a
             wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
         )
     out = exports.export_labels(wb, towers.id, fmt)
-    done = imports.import_labels(wb, towers.id, "again", out, fmt)
+    done = import_labels(wb, towers.id, "again", out, fmt)
     assert (done.new, done.same, done.conflicting) == (0, 2, 0)
     annotation.give_label(wb, question_id=asked.question_id, sentence_id=first, annotator_id=ann.id, label="incorrect")
-    done = imports.import_labels(wb, towers.id, "again", out, fmt)
+    done = import_labels(wb, towers.id, "again", out, fmt)
     assert (done.new, done.same, done.conflicting) == (0, 1, 1)
 
 
@@ -439,15 +462,15 @@ def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the
     annotation.give_label(wb, question_id=asked.question_id, sentence_id=pair, annotator_id=ann.id, label="correct")
     out = exports.export_labels(wb, corpus, "jsonl")
     assert json.loads(out.splitlines()[0])["candidates"][0]["labels"] == {"ann": "correct", "import": "incorrect"}
-    done = imports.import_labels(wb, corpus, "again.jsonl", out)
+    done = import_labels(wb, corpus, "again.jsonl", out)
     assert (done.new, done.same, done.conflicts) == (0, 6 + 1, ())
     changed = out.replace(b'"ann": "correct"', b'"ann": "incorrect"')
     assert (
-        imports.import_labels(wb, corpus, "changed.jsonl", changed)
+        import_labels(wb, corpus, "changed.jsonl", changed)
         .conflicts[0]
         .endswith(", ann’s label: incorrect in the file, correct here")
     )
-    unsigned = imports.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
+    unsigned = import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
     first = QUESTIONS[0]
     texts = f"“{first.text}”, “{first.candidates[0].text}”"
     assert unsigned.conflicts == (f"{texts} (q-1 t-0): incorrect in the file, correct here",)
@@ -531,7 +554,7 @@ def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, c
 def test_a_file_of_nothing_but_malformed_lines_is_reported_line_by_line(wb, towers, into):
     lines = ["{", '{"qid": "q", "candidates": ' + "[" * 100_000, '{"qid": "q", "question": "Who?"}']
     corpus_id = towers.id if into == "the corpus" else None
-    done = imports.import_labels(wb, corpus_id, "bad.jsonl", "\n".join(lines).encode(), fmt="jsonl")
+    done = import_labels(wb, corpus_id, "bad.jsonl", "\n".join(lines).encode(), fmt="jsonl")
     assert [line for line, _ in done.malformed] == [1, 2, 3]
     assert [reason for _, reason in done.malformed][1:] == [
         "nested too deeply to read",
@@ -568,11 +591,11 @@ def test_a_damaged_archive_is_named_and_nothing_is_stored(wb, how):
 def test_a_rating_whose_query_is_too_long_is_reported_and_the_rest_goes_in(wb, towers):
     csv.field_size_limit(131_072)  # Python's own; another test may have raised it
     content = f"query,docid,rating\nHow old?,tower-0,1\n{'long ' * 30_000},tower-1,1\nHow old?,tower-2,0\n".encode()
-    done = imports.import_labels(wb, towers.id, "ratings.csv", content)
+    done = import_labels(wb, towers.id, "ratings.csv", content)
     assert (done.new, done.malformed) == (2, ((3, "field larger than field limit (131072)"),))
     assert [(x.line, x.outcome) for x in done.lines] == [(2, "new"), (3, "malformed"), (4, "new")]
     with pytest.raises(UnreadableFile, match=r"^wide\.csv: line 1: field larger"):
-        imports.import_labels(wb, towers.id, "wide.csv", b"query,docid,rating" + b" " * 200_000)
+        import_labels(wb, towers.id, "wide.csv", b"query,docid,rating" + b" " * 200_000)
 
 
 def test_asnqs_rows_are_recognised_and_only_label_four_is_correct(wb):
@@ -595,7 +618,7 @@ def test_a_file_on_disk_or_gzipped_is_read_alike(wb, tmp_path):
 
     (tmp_path / "a.tsv").write_text(WIKIQA)
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(WIKIQA.encode()))
-    one, other = (imports.import_labels(wb, None, p, tmp_path / p) for p in ("a.tsv", "b.tsv.gz"))
+    one, other = (import_labels(wb, None, p, tmp_path / p) for p in ("a.tsv", "b.tsv.gz"))
     assert exports.export_labels(wb, one.corpus_id, "jsonl") == exports.export_labels(wb, other.corpus_id, "jsonl")
     assert [c.name for c in corpora.list_corpora(wb)] == ["a", "b"]
 
@@ -638,7 +661,7 @@ def test_jsonl_brings_unsure_and_disputed_labels_into_another_corpus_as_theirs_w
         (1, {"ann": "unsure", "bob": "unsure", "import": "correct"}),
         (1, {"ann": "correct", "bob": "unsure"}),
     ]
-    again = imports.import_labels(wb, corpus, "again.jsonl", exported)
+    again = import_labels(wb, corpus, "again.jsonl", exported)
     assert (again.new, again.same, again.conflicting, again.malformed) == (0, 6 + 6, 0, ())
     other = import_new(wb, "other.jsonl", exported)
     assert (other.new, other.conflicting, other.malformed) == (6 + 6, 0, ())
@@ -737,7 +760,7 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
     [found] = agreement.list_conflicts(elsewhere, first.corpus_id, people.find_person(elsewhere, "cy").id)
     assert set(found.labels) == {("ann", "correct"), ("bob", "incorrect")}
     assert (found.verdict, found.by, found.note) == ("incorrect", "ann", "as agreed")
-    again = imports.import_labels(elsewhere, first.corpus_id, "set.jsonl", exported)
+    again = import_labels(elsewhere, first.corpus_id, "set.jsonl", exported)
     assert (again.new, again.verdicts, again.same, again.conflicting, again.malformed) == (0, 0, 2, 0, ())
     assert {x.outcome for x in again.lines} == {"same"}
     assert exports.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
@@ -757,7 +780,7 @@ def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_t
     pair = settle_pair(wb, towers, ann, bob, "incorrect")
     exported = exports.export_labels(wb, towers.id, "jsonl")
     agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct", note="on second thoughts")
-    done = imports.import_labels(wb, towers.id, "again.jsonl", exported)
+    done = import_labels(wb, towers.id, "again.jsonl", exported)
     assert (done.new, done.verdicts, done.same, done.conflicting) == (0, 0, 2, 1)
     assert done.conflicts[0].endswith("verdict incorrect in the file, correct here")
     assert [x.outcome for x in done.lines] == ["conflicting"]
@@ -774,10 +797,10 @@ def test_a_settled_pair_that_comes_without_names_is_the_same_as_the_verdict_or_i
         for name in ("labels", "verdict"):
             del record["candidates"][0][name]
         out = json.dumps(record).encode()
-    done = imports.import_labels(wb, towers.id, "again", out)
+    done = import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 1, 0)
     agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
-    done = imports.import_labels(wb, towers.id, "again", out)
+    done = import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 0, 1)
 
 
@@ -789,7 +812,7 @@ def comes_back(wb, corpus_id, fmt, labels):
     for found in label_selection.load(wb, corpus_id, label_selection.LabelSelection()):
         assert len({c.id for c in found.question.candidates}) == len(found.question.candidates)
     out = exports.export_labels(wb, corpus_id, fmt)
-    done = imports.import_labels(wb, corpus_id, "again", out, fmt)
+    done = import_labels(wb, corpus_id, "again", out, fmt)
     assert (done.new, done.same, done.conflicting, done.malformed) == (0, labels, 0, ())
     assert exports.export_labels(wb, corpus_id, fmt) == out
     return done
@@ -802,7 +825,7 @@ def test_a_sentence_whose_id_an_import_used_for_another_leaves_and_comes_back_be
     question = "When does the museum open?"
     opens = {"id": "guide-0", "text": "It opens at nine.", "label": 1}  # as it was called before the welcome came
     line = json.dumps({"qid": "q", "question": question, "candidates": [opens]})
-    imports.import_labels(wb, corpus.id, "old.jsonl", line.encode())
+    import_labels(wb, corpus.id, "old.jsonl", line.encode())
     asked = asking.ask(wb, corpus.id, question)
     welcome = next(c for c in asked.candidates if c.text == "Welcome to the museum.")
     annotation.give_label(
@@ -876,7 +899,7 @@ def test_every_split_of_a_beir_archive_is_imported_and_told_by_its_line(wb):
 
 def test_a_beir_archive_of_one_split_is_reported_line_by_line(wb):
     first = import_new(wb, "set.zip", beir_zip({"test": ["q0\ta\t1"]}))
-    again = imports.import_labels(wb, first.corpus_id, "set.zip", beir_zip({"test": ["q0\ta\t0", "q0\tb\t0"]}))
+    again = import_labels(wb, first.corpus_id, "set.zip", beir_zip({"test": ["q0\ta\t0", "q0\tb\t0"]}))
     assert [(x.line, x.outcome, x.what) for x in again.lines] == [(2, "conflicting", "q0 a"), (3, "new", "q0 b")]
 
 
@@ -887,7 +910,7 @@ def test_a_line_of_a_report_has_the_texts_of_its_question_and_its_first_sentence
     done = import_new(wb, "set.jsonl", json.dumps(question).encode())
     assert [x.text for x in done.lines] == ["When was it opened? · It was opened in 1889., and 2 more"]
     labels = b"question,sentence,label\nWhen was it opened?," + texts["b"].encode() + b",correct\n,,\n"
-    lines = imports.import_labels(wb, done.corpus_id, "more.csv", labels).lines
+    lines = import_labels(wb, done.corpus_id, "more.csv", labels).lines
     assert [x.outcome for x in lines] == ["conflicting", "malformed"] and lines[1].text == ""
     assert lines[0].text.startswith("When was it opened? · Tall Tall") and len(lines[0].text) < 150
 
@@ -904,14 +927,14 @@ def test_the_real_wikiqa_file_goes_round(wb):
     path = Path(__file__).parents[4] / "shared" / "data" / "wikiqa" / "WikiQA-dev.tsv"
     if not path.is_file():
         pytest.skip("WikiQA is not at hand (it belongs into ../shared/data)")
-    done = imports.import_labels(wb, None, path.name, path)
+    done = import_labels(wb, None, path.name, path)
     assert (done.questions, done.new) == (296, 2733)
     assert exports.export_labels(wb, done.corpus_id, "wikiqa") == path.read_bytes()
 
 
 def test_a_label_file_whose_name_is_not_utf8_is_imported_under_a_name_that_is(wb):
     line = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "c", "text": "Me.", "label": 1}]}\n'
-    report = imports.import_labels(wb, None, "L\udce9ger.jsonl", line)
+    report = import_labels(wb, None, "L\udce9ger.jsonl", line)
     assert corpora.get_corpus(wb, report.corpus_id).name == "L\u00e9ger"
 
 

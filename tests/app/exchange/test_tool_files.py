@@ -5,6 +5,7 @@ from math import exp
 
 import pytest
 from fake_models import FakeCascade, overlap
+from label_files import import_labels
 
 from app.ask import asking
 from app.exchange import exports, imports
@@ -39,10 +40,10 @@ def list_given(wb, corpus_id):
 @pytest.mark.parametrize("fmt", TOOLS)
 def test_labels_go_to_a_tool_and_into_another_home_as_the_same_labels_by_the_same_people(wb, labelled, fmt, elsewhere):
     exported = exports.export_labels(wb, labelled, fmt)
-    done = imports.import_labels(elsewhere, None, "labels", exported)
+    done = import_labels(elsewhere, None, "labels", exported)
     assert (done.format, done.new, done.conflicting, done.malformed) == (fmt, len(LABELS), 0, ())
     assert list_given(elsewhere, done.corpus_id) == list_given(wb, labelled)
-    again = imports.import_labels(wb, labelled, "labels", exported)
+    again = import_labels(wb, labelled, "labels", exported)
     assert (again.new, again.same, again.new_sentences, again.new_questions) == (0, len(LABELS), 0, 0)
     assert {x.outcome for x in again.lines} == {"same"}
     assert not any("," in x.what for x in again.lines)  # a pair that two people labelled is named once
@@ -61,7 +62,7 @@ def test_a_tool_gets_the_probability_that_the_model_in_use_gives_each_sentence(w
 
 def test_questions_are_scored_together_for_a_tool(wb, monkeypatch):
     questions = [Question(f"q-{i}", f"Who {i}?", (Candidate(f"s-{i}", f"She {i}.", 1),)) for i in range(3)]
-    corpus = imports.import_labels(wb, None, "set.jsonl", jsonl.dumps(questions).encode()).corpus_id
+    corpus = import_labels(wb, None, "set.jsonl", jsonl.dumps(questions).encode()).corpus_id
     sizes, trace_many = [], FakeCascade.trace_many
 
     def record(self, queries, schedule=None):
@@ -92,7 +93,7 @@ def test_what_is_no_label_is_counted_and_its_sentence_waits_for_one(wb):
         {"text": "She did.", "meta": {"question": "Who?"}, "answer": "ignore"},
         {"text": "He did.", "meta": {"question": "Who?"}, "answer": "accept", "_annotator_id": "ann"},
     ]
-    done = imports.import_labels(wb, None, "db.jsonl", "\n".join(map(json.dumps, tasks)).encode())
+    done = import_labels(wb, None, "db.jsonl", "\n".join(map(json.dumps, tasks)).encode())
     assert (done.new, done.notes, done.unit) == (1, ("1 left out, as skipped by the annotator",), "line")
     [question] = exports.load_labelled_questions(wb, done.corpus_id)
     assert [(c.text, c.label) for c in question.candidates] == [("She did.", None), ("He did.", 1)]
@@ -102,7 +103,7 @@ def test_what_is_no_label_is_counted_and_its_sentence_waits_for_one(wb):
 def test_a_sentence_of_a_tool_that_has_no_title_gets_the_file_s_name(wb, towers):
     question = Question("q", "Who?", (Candidate("s", "Nobody here said so.", 1),))
     content = "".join(label_studio.to_lines([question])).encode()
-    imports.import_labels(wb, towers.id, "our_tasks.json", content)
+    import_labels(wb, towers.id, "our_tasks.json", content)
     [stored] = exports.load_labelled_questions(wb, towers.id)
     assert stored.candidates[0].title == "our tasks"
 
@@ -111,21 +112,21 @@ def test_a_name_in_a_tool_s_file_is_taken_from_an_admin_only_where_it_is_known_h
     question = Question("q", "Who?", (Candidate("s", "She did.", 1, annotations=(("ann", "correct"),)),))
     content = "".join(prodigy.to_lines([question])).encode()
     with pytest.raises(NotAllowed, match="only ann or an admin may import labels signed ann"):
-        imports.import_labels(wb, towers.id, "db.jsonl", content, by=bob.id)
-    assert imports.import_labels(wb, towers.id, "db.jsonl", content, by=ann.id).new == 1
+        import_labels(wb, towers.id, "db.jsonl", content, by=bob.id)
+    assert import_labels(wb, towers.id, "db.jsonl", content, by=ann.id).new == 1
 
 
 def test_a_record_is_told_by_its_number_and_a_file_of_spans_is_refused(wb):
     good = {"data": {"question": "Who?", "text": "She."}, "annotations": []}
     good["annotations"] = [{"completed_by": 3, "result": [{"from_name": "label", "value": {"choices": ["yes"]}}]}]
     content = json.dumps([good, {"data": {"text": "He."}, "annotations": []}], indent=2).encode()
-    done = imports.import_labels(wb, None, "tasks.json", content)
+    done = import_labels(wb, None, "tasks.json", content)
     [(number, reason)] = done.malformed
     assert (done.unit, number, done.new) == ("record", 2, 1)
     assert reason.startswith("no question: it has to be in a field named question or query; the fields are 'text'")
     spans = json.dumps({"text": "Ada.", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "accept"})
     with pytest.raises(UnreadableFile, match=r"ner\.jsonl: line 1: it is of another task .* 'spans', not"):
-        imports.import_labels(wb, None, "ner.jsonl", spans.encode())
+        import_labels(wb, None, "ner.jsonl", spans.encode())
 
 
 def test_ratings_say_which_of_them_count_as_correct(wb, towers):

@@ -8,11 +8,11 @@ from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, consensus, progress, queues, rules
+from app.labels import agreement, annotation, consensus, leasing, progress, rules
 from app.labels import consensus as labels
 from app.labels.agreement import AC1, compute_ac1, compute_alpha, compute_kappa, infer_question_kind
 from app.labels.annotation import Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.ranking import scoring
 from app.ranking.synonyms import write_synonyms
 from app.workbench import people
@@ -110,6 +110,13 @@ def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, giv
     assert {day: e.n for day, e in over_time.items()} == {"2024-05-01": 2, "2024-05-04": 2}
     assert over_time["2024-05-01"].value == 1.0
     assert over_time["2024-05-04"].value < 0
+
+
+def test_unsure_beside_a_judgement_is_no_conflict(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-+")
+    give_signs(bob, "??-")
+    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert dict(conflict.labels) == {"ann": "correct", "bob": "incorrect"}
 
 
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
@@ -354,7 +361,7 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
     run_queued(wb, RUNNERS)
     assert queue.load_job(wb, job.id).state == "done", queue.load_job(wb, job.id).error
     assert label_noise.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
-    item = queues.find_next_item(wb, Seat(towers.id, ann.id, "second"))
+    item = leasing.find_next_item(wb, Seat(towers.id, ann.id, "second"))
     assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
     assert "labelled incorrect" in item.why
     annotation.give_label(
@@ -416,7 +423,7 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pai
     for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
         settle(verdict)
         assert label_noise.count_second_looks(wb, towers.id) == waiting
-        item = queues.find_next_item(wb, Seat(towers.id, ann.id, "second"))
+        item = leasing.find_next_item(wb, Seat(towers.id, ann.id, "second"))
         assert (item is not None) == bool(waiting)
     assert "labelled correct" in item.why
 

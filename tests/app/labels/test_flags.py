@@ -4,9 +4,9 @@ import pytest
 from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management
-from app.labels import agreement, annotation, flags, queues
+from app.labels import agreement, annotation, flags, leasing
 from app.labels.consensus import MAX_NOTE_CHARS
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import audit_log
 from as2core.errors import BadSetting
 
@@ -37,7 +37,7 @@ def test_somebody_else_s_flag_keeps_its_question_in_the_queues(wb, towers, pair,
     flag = flags.add_flag(wb, **pair, annotator_id=ann.id, note="")
     flags.add_flag(wb, **pair, annotator_id=bob.id, note="1889?")
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
-    found = queues.find_next_item(wb, Seat(towers.id, ann.id, "flagged"))
+    found = leasing.find_next_item(wb, Seat(towers.id, ann.id, "flagged"))
     assert found is not None and found.flags == (("bob", "1889?"),)
     assert list_queue_changes(wb) == ["put in the label queues by a flag"]
 

@@ -1,9 +1,9 @@
 """The labels of a corpus, looked up one by one and withdrawn."""
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select
 
-from app.exchange import imports
 from app.labels import annotation, consensus, label_list
 from app.workbench import audit_log, people
 from app.workbench.people import NotAllowed
@@ -165,7 +165,7 @@ def test_the_labels_of_an_imported_name_become_those_of_whoever_it_is(wb, asked,
     labels_of = zip(texts, ("correct", "incorrect", "correct"), strict=True)
     rows = [(asked.question, sentence, label, "cy@lab.example") for sentence, label in labels_of]
     table = format_rows([("question", "sentence", "label", "annotator"), *rows])
-    imports.import_labels(wb, asked.corpus_id, "tool.csv", table.encode())
+    import_labels(wb, asked.corpus_id, "tool.csv", table.encode())
     name = people.find_person(wb, "cy@lab.example")
     cy = people.sign_in_subject(wb, "https://id.example|3", "Cy")
     given = find(wb, asked.corpus_id, admin).page[0].created
@@ -183,7 +183,7 @@ def test_the_labels_of_an_imported_name_become_those_of_whoever_it_is(wb, asked,
     detail = "to Cy: 1 moved, 1 the same, 1 different and left"
     event = audit_log.list_events(wb, by=None)[0]
     assert (event.act, event.target, event.detail) == ("hand over labels", "cy@lab.example", detail)
-    view = imports.import_labels(wb, asked.corpus_id, "tool.csv", table.encode())  # the same file again
+    view = import_labels(wb, asked.corpus_id, "tool.csv", table.encode())  # the same file again
     assert (view.new, view.same, view.conflicting, view.signers) == (0, 2, 1, ("cy@lab.example is Cy",))
     for _ in range(3):  # Cy's own two, and nothing else
         annotation.undo_last(wb, cy.id, asked.corpus_id)

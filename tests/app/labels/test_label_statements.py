@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import event
 
 from app.jobs import retrain_rule
-from app.labels import annotation, queues
-from app.labels.queues import Seat
+from app.labels import annotation, leasing
+from app.labels.leasing import Seat
 
 PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for the overlap; the event
 EARLIER, LEASE, LOCK, OTHERS = 1, 1, 1, 1  # one's own newest, given back, the candidate, labels of others
@@ -44,8 +44,8 @@ def give(wb, seat, item, label="incorrect"):
 
 def test_storing_a_label_takes_a_statement_for_each_thing_to_look_at_and_one_to_write(wb, seat, monkeypatch):
     monkeypatch.setattr(retrain_rule, "CHECK_SECONDS", 1e9)  # the first label looks whether a retrain is due
-    give(wb, seat, queues.find_next_item(wb, seat))
-    item = queues.find_next_item(wb, seat)
+    give(wb, seat, leasing.find_next_item(wb, seat))
+    item = leasing.find_next_item(wb, seat)
     with counting(wb.database) as statements:
         assert give(wb, seat, item).changed
     assert len(statements) == LABEL_STATEMENTS, "\n".join(statements)
@@ -56,7 +56,7 @@ def test_the_next_item_takes_as_many_statements_however_many_were_labelled(wb, s
     counts = []
     for _ in range(6):
         with counting(wb.database) as statements:
-            item = queues.find_next_item(wb, seat)
+            item = leasing.find_next_item(wb, seat)
         counts.append(len(statements))
         give(wb, seat, item)
     assert max(counts) <= NEXT_STATEMENTS, counts

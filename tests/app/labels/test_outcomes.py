@@ -4,9 +4,9 @@ from collections import Counter
 from itertools import product
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select
 
-from app.exchange import imports
 from app.labels import consensus
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
@@ -35,7 +35,7 @@ def settle(ann, bob, imported, verdict):
 def pairs(wb, ann, bob):
     """(question id, sentence id) -> its case: all of one question."""
     question = Question("q", "What is it?", tuple(Candidate(f"c{i}", f"Sentence {i}.") for i in range(len(CASES))))
-    imports.import_labels(wb, None, "pairs.jsonl", jsonl.dumps([question]).encode())
+    import_labels(wb, None, "pairs.jsonl", jsonl.dumps([question]).encode())
     with wb.write() as s:
         importer = people_rows.ensure_annotator(s, "import", wb.clock(), is_imported=True)
         [row] = s.scalars(select(QuestionRow))
@@ -58,6 +58,13 @@ def test_a_pair_is_settled_by_the_verdict_then_by_people_then_by_imports(wb, pai
         of_corpus = consensus.find_outcomes(s, corpus_id=s.scalar(select(QuestionRow.corpus_id)))
     assert of_question == of_corpus
     assert {pair: label or "disputed" for pair, label in of_question.items()} == expected
+
+
+def test_what_a_corpus_came_with_is_shown_where_no_person_labelled(wb, pairs):
+    expected = {
+        sentence_id: imported for (_, sentence_id), (ann, bob, imported, _) in pairs.items() if not ann and not bob
+    }
+    assert consensus.read_corpus_labels(wb, next(iter(pairs))[0]) == expected
 
 
 def test_a_corpus_counts_the_same_outcomes(wb, pairs):

@@ -7,7 +7,7 @@ from tower_texts import QUESTIONS
 from app.adapt import label_noise
 from app.ask import asking
 from app.corpora import corpora, ingestion
-from app.labels import annotation, flags, progress, queues, rules, strategies
+from app.labels import annotation, flags, leasing, progress, queues, rules
 from app.labels.annotation import Presentation
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.list_desk import ListDesk
@@ -83,8 +83,8 @@ def test_what_no_queue_dealt_is_shown_again_as_such(wb, scored, ann):
     asked = asking.ask(wb, scored.id, QUESTIONS[0])
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    item = queues.open_item(wb, **pair, annotator_id=ann.id)
-    assert dealt(item) == (strategies.AGAIN, False, "")
+    item = leasing.open_item(wb, **pair, annotator_id=ann.id)
+    assert dealt(item) == (queues.AGAIN, False, "")
     assert "Ranked" in item.why
 
 
@@ -164,7 +164,7 @@ def test_an_item_skipped_that_another_labelled_is_not_labelled_again(wb, sit, an
         desk.back(wb).give(wb, "correct", DISPLAY)
 
 
-@pytest.mark.parametrize("queue", strategies.REVIEWS)
+@pytest.mark.parametrize("queue", queues.REVIEWS)
 def test_the_rest_of_a_list_brought_by_a_review_counts_against_the_overlap(wb, sit, clock, ann, bob, queue):
     first = sit(ListDesk, ann, "tops")
     mine, theirs = (first.item.question_id, first.item.rows[0].sentence_id), first.item.rows[1].sentence_id
@@ -202,7 +202,7 @@ def wait_in(wb, queue, pair, who, label="correct"):
             reviews.put_suspicions(s, corpus_id, [(pair, label, 0.83)], wb.clock())
 
 
-@pytest.mark.parametrize("queue", strategies.REVIEWS)
+@pytest.mark.parametrize("queue", queues.REVIEWS)
 def test_to_confirm_a_label_is_an_act_and_its_undo_takes_back_nothing_else(wb, scored, sit, clock, ann, queue):
     desk = sit(Desk, ann, "tops").give(wb, "correct", DISPLAY)
     [pair], other = [p for p, _ in desk.trail.stops[:1]], desk.pair
@@ -228,11 +228,11 @@ def test_an_undo_puts_a_pair_back_into_the_review_it_left(wb, scored, sit, clock
     wait_in(wb, queue, pair, ann)
     clock.advance(minutes=1)
     desk = sit(kind, ann, queue).give(wb, label, DISPLAY)
-    assert queues.find_next_item(wb, Seat(scored.id, bob.id, queue)) is None
+    assert leasing.find_next_item(wb, Seat(scored.id, bob.id, queue)) is None
     clock.advance(minutes=1)
     desk.undo(wb)
     clock.advance(minutes=11)
-    back = queues.find_next_item(wb, Seat(scored.id, bob.id, queue))
+    back = leasing.find_next_item(wb, Seat(scored.id, bob.id, queue))
     assert (back.question_id, back.sentence_id) == pair
     assert back.flags == ((("ann", "is a year enough?"),) if queue == "flagged" else ())
 
@@ -351,7 +351,7 @@ def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann, 
 @pytest.mark.parametrize("reopened", ["undo", "act"])
 def test_what_another_queue_dealt_is_given_back_with_the_queue_it_is_shown_in(wb, scored, sit, ann, kind, reopened):
     desk = sit(kind, ann, "uncertain").give(wb, "correct", DISPLAY)
-    queues.leave(wb, Seat(scored.id, ann.id, "uncertain", holder=ann.name))
+    leasing.leave(wb, Seat(scored.id, ann.id, "uncertain", holder=ann.name))
     act = annotation.list_acts(wb, ann.id, scored.id)[0]
     desk = sit(kind, ann, "random")
     if reopened == "undo":
@@ -359,7 +359,7 @@ def test_what_another_queue_dealt_is_given_back_with_the_queue_it_is_shown_in(wb
     else:
         desk = desk.open_pair(wb, (act.question_id, act.sentence_id))
     assert desk.item.assignment.queue == "uncertain"
-    queues.leave(wb, Seat(scored.id, ann.id, "random", holder=ann.name))
+    leasing.leave(wb, Seat(scored.id, ann.id, "random", holder=ann.name))
     with wb.read() as s:
         assert s.execute(text("SELECT count(*) FROM lease")).scalar_one() == 0
 
@@ -369,8 +369,8 @@ def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb
     other = sit(Desk, ann, "uncertain")
     assert other.pair != shown
     other.forward(wb)
-    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
+    item = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (item.question_id, item.sentence_id) != shown
-    queues.leave(wb, Seat(scored.id, ann.id, "tops", holder=ann.name))
-    item = queues.find_next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
+    leasing.leave(wb, Seat(scored.id, ann.id, "tops", holder=ann.name))
+    item = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
     assert (item.question_id, item.sentence_id) == shown

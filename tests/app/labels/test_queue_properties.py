@@ -5,12 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select
 
-from app.labels import annotation, prevalence, queues, rules, strategies
-from app.labels.queues import Seat
-from app.labels.strategies import QUEUES, Assignment
-from db.models import Candidate, Sentence
+from app.labels import annotation, leasing, prevalence, queues, rules
+from app.labels.leasing import Seat
+from app.labels.queues import QUEUES, Assignment
+from as2core.data import jsonl
+from as2core.types import Candidate, Question
+from db.models import Candidate as CandidateRow
+from db.models import Sentence
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TABLE = DOCS / "labelling.md"
@@ -38,7 +42,7 @@ def give(wb, item, who):
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_all_that_a_queue_draws_at_random_is_in_the_fair_sample(wb, scored, ann, articles, name):
     for _ in range(4):
-        give(wb, queues.find_next_item(wb, Seat(scored.id, ann.id, name)), ann)
+        give(wb, leasing.find_next_item(wb, Seat(scored.id, ann.id, name)), ann)
     estimate = prevalence.estimate_prevalence(wb, scored.id)
     assert (estimate.fair.value, estimate.fair.n, estimate.by_queue) == (1.0, 4, ())
 
@@ -46,21 +50,29 @@ def test_all_that_a_queue_draws_at_random_is_in_the_fair_sample(wb, scored, ann,
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_a_share_of_what_a_queue_draws_at_random_is_blind(wb, scored, ann, articles, name):
     rules.set_rules(wb, scored.id, by=ann.id, blind=1)
-    item = queues.find_next_item(wb, Seat(scored.id, ann.id, name))
-    assert (item.assignment.arm, item.why) == ("blind", f"A random pick. {strategies.BLIND}")
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, name))
+    assert (item.assignment.arm, item.why) == ("blind", f"A random pick. {queues.BLIND}")
     rules.set_rules(wb, scored.id, by=ann.id, blind=0)
-    item = queues.find_next_item(wb, Seat(scored.id, ann.id, name))
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, name))
     assert item.assignment.arm == "shown"
-    again = queues.open_item(wb, item.question_id, item.sentence_id, ann.id, assignment=item.assignment)
+    again = leasing.open_item(wb, item.question_id, item.sentence_id, ann.id, assignment=item.assignment)
     assert again.why == item.why == f"A random pick, ranked {item.rank} of {item.candidates}."
+
+
+def test_what_no_model_ranked_has_no_scores_to_be_blind_to(wb, towers, ann):
+    rules.set_rules(wb, towers.id, by=ann.id, blind=1)
+    question = Question("q", "Why is it grey?", (Candidate("a", "It is old."),))
+    import_labels(wb, towers.id, "set.jsonl", jsonl.dumps([question]).encode())
+    item = leasing.find_next_item(wb, Seat(towers.id, ann.id, "random"))
+    assert (item.text, item.rank, item.assignment.arm) == ("It is old.", None, "")
 
 
 @pytest.mark.parametrize("name", ["random", "articles"])
 def test_a_list_drawn_at_random_is_drawn_again_and_neither_narrowed_nor_reopened(wb, scored, ann, articles, name):
     seat = Seat(scored.id, ann.id, name, "here")
-    item = queues.find_next_question(wb, seat)
+    item = leasing.find_next_question(wb, seat)
     assert item.assignment.first_id == item.rows[0].sentence_id
-    assert queues.reopen_question(wb, seat, item.question_id) is None
+    assert leasing.reopen_question(wb, seat, item.question_id) is None
     assert not queues.can_narrow(name)
     assert Assignment(name).is_random
 
@@ -89,10 +101,10 @@ def test_the_queue_of_the_docs_offers_the_longest_sentence_first_and_says_why(wb
     names: dict[str, object] = {}
     exec(block, names)
     monkeypatch.setitem(QUEUES, names["LONGEST"].name, names["LONGEST"])
-    first = queues.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
+    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
     give(wb, first, ann)
-    second = queues.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
+    second = leasing.find_next_item(wb, Seat(scored.id, ann.id, "longest"))
     assert len(first.text) >= len(second.text) and first.question_id
     assert first.why == f"It has {len(first.text)} characters and is ranked {first.rank}."
-    in_order = str(names["LONGEST"].order.sort(select(Candidate.id).join(Sentence), None))
+    in_order = str(names["LONGEST"].order.sort(select(CandidateRow.id).join(Sentence), None))
     assert "ORDER BY" in in_order and ".text" not in in_order  # as test_texts_are_read_of_the_head_of_a_queue_alone

@@ -1,11 +1,11 @@
 """Two people at the head of one queue: whoever comes second gets what is left, and hears of an end only at the end."""
 
 import pytest
+from label_files import import_labels
 
-from app.exchange import imports
 from app.jobs.attempt import run_queued
-from app.labels import queues
-from app.labels.queues import Seat
+from app.labels import leasing
+from app.labels.leasing import Seat
 from app.ranking import score_job
 from app.worker import RUNNERS
 from as2core.data import jsonl
@@ -23,7 +23,7 @@ def long_lists(wb):
         for n, text in enumerate(TEXTS)
     ]
     questions.append(Question("labelled", "Is it labelled?", (Candidate("l0", "Yes.", 1),)))
-    corpus_id = imports.import_labels(wb, None, "long.jsonl", jsonl.dumps(questions).encode()).corpus_id
+    corpus_id = import_labels(wb, None, "long.jsonl", jsonl.dumps(questions).encode()).corpus_id
     run_queued(wb, RUNNERS)
     score_job.start_scoring(wb, corpus_id)
     run_queued(wb, RUNNERS)
@@ -35,25 +35,25 @@ def come_between(monkeypatch):
     """come_between(act): before somebody else gets what the queue offers first, `act` runs, once."""
 
     def prepare(act):
-        draw = queues._draw
+        draw = leasing._draw
 
         def draw_late(*args, **options):
             drawn = draw(*args, **options)
-            monkeypatch.setattr(queues, "_draw", draw)
+            monkeypatch.setattr(leasing, "_draw", draw)
             act()
             return drawn
 
-        monkeypatch.setattr(queues, "_draw", draw_late)
+        monkeypatch.setattr(leasing, "_draw", draw_late)
 
     return prepare
 
 
-@pytest.mark.parametrize("head", [1, queues.HEAD_QUESTIONS])
+@pytest.mark.parametrize("head", [1, leasing.HEAD_QUESTIONS])
 def test_of_two_who_begin_lists_at_once_each_gets_a_question(wb, long_lists, ann, bob, come_between, monkeypatch, head):
-    monkeypatch.setattr(queues, "HEAD_QUESTIONS", head)
+    monkeypatch.setattr(leasing, "HEAD_QUESTIONS", head)
     firsts = []
-    come_between(lambda: firsts.append(queues.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
-    second = queues.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
+    come_between(lambda: firsts.append(leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
+    second = leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
     assert min(len(firsts[0].rows), len(second.rows)) >= LIST_SIZE
     assert firsts[0].question != second.question
     assert all(row.free for row in second.rows)
@@ -62,19 +62,19 @@ def test_of_two_who_begin_lists_at_once_each_gets_a_question(wb, long_lists, ann
 def test_a_question_lost_to_another_is_passed_over_until_the_queue_ends(wb, long_lists, ann, bob, come_between):
     def take_all():
         for n in range(len(TEXTS)):
-            queues.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", f"ann {n}"))
+            leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", f"ann {n}"))
 
     come_between(take_all)
-    assert queues.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) is None
-    assert queues.count_at_other_desks(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) >= 3 * LIST_SIZE
+    assert leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) is None
+    assert leasing.count_at_other_desks(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) >= 3 * LIST_SIZE
 
 
 def test_who_labels_sentences_gets_one_though_another_began_the_list_of_the_first(
     wb, long_lists, ann, bob, come_between
 ):
     lists = []
-    come_between(lambda: lists.append(queues.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
-    item = queues.find_next_item(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
+    come_between(lambda: lists.append(leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
+    item = leasing.find_next_item(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
     assert item.question != lists[0].question
     assert item.leased_until is not None
 
@@ -82,7 +82,7 @@ def test_who_labels_sentences_gets_one_though_another_began_the_list_of_the_firs
 def test_a_list_of_nearly_the_same_question_waits_where_there_is_another(wb, long_lists, ann):
     seat = Seat(long_lists, ann.id, "unlabelled", "ann")
     skips, texts = [], []
-    while item := queues.find_next_question(wb, seat, skips):
+    while item := leasing.find_next_question(wb, seat, skips):
         skips.append(item.question_id)
         texts.append(item.question)
     assert texts == ["Who built the tower?", "Where is bread baked?", "Who built the tall tower?"]
@@ -91,9 +91,9 @@ def test_a_list_of_nearly_the_same_question_waits_where_there_is_another(wb, lon
 @pytest.mark.parametrize("queue", ["unlabelled", "tops", "uncertain", "random"])
 def test_the_head_of_a_queue_of_lists_has_as_many_questions_as_there_are(wb, long_lists, ann, queue):
     with wb.read() as s:
-        request = queues.request_queue(s, Seat(long_lists, ann.id, queue), queues.find_rules(s, long_lists))
-        rows = queues.queues.list_open_questions(s, request, wb.clock(), 8)
-        pairs = queues.queues.list_open_pairs(s, request, wb.clock(), 1000)
+        request = leasing.request_queue(s, Seat(long_lists, ann.id, queue), leasing.find_rules(s, long_lists))
+        rows = leasing.queues.list_open_questions(s, request, wb.clock(), 8)
+        pairs = leasing.queues.list_open_pairs(s, request, wb.clock(), 1000)
     assert len({r.question_id for r in rows}) == len(rows) >= 3
     firsts = {}
     for row in pairs:

@@ -10,10 +10,9 @@ from app.ask import asking
 from app.corpora import corpora, documents, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
-from app.labels import annotation, flags, progress, rules
-from app.labels import queues as queueing
-from app.labels.queues import Seat
-from app.labels.strategies import QUEUES, UNLABELLED
+from app.labels import annotation, flags, leasing, progress, rules
+from app.labels.leasing import Seat
+from app.labels.queues import QUEUES, UNLABELLED
 from app.ranking import next_question, score_job
 from app.workbench import people
 from app.workbench.people import Gone
@@ -38,7 +37,7 @@ def walk(wb, corpus, who, queue, label="incorrect"):
 def label_all(wb, corpus, who, queue, label="incorrect"):
     """Label what a queue still has; the items met."""
     met = []
-    while (item := queueing.find_next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
+    while (item := leasing.find_next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
         met.append(item)
         annotation.give_label(
             wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
@@ -55,7 +54,7 @@ def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
     left = progress.measure_progress(wb, scored.id, ann.id, queue).remaining
     met = walk(wb, scored, ann, queue)
     assert len({pair(i) for i in met}) == len(met) == left > 1
-    assert queueing.find_next_item(wb, Seat(scored.id, ann.id, queue)) is None
+    assert leasing.find_next_item(wb, Seat(scored.id, ann.id, queue)) is None
 
 
 @pytest.mark.parametrize("queue", CONSUMED)
@@ -69,7 +68,7 @@ def test_every_item_says_why_with_a_number(wb, scored, ann, queue):
 @pytest.mark.parametrize("queue", CONSUMED)
 def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
     for item in walk(wb, scored, ann, queue):
-        again = queueing.open_item(wb, item.question_id, item.sentence_id, ann.id)
+        again = leasing.open_item(wb, item.question_id, item.sentence_id, ann.id)
         for said in (item.why_unscored, again.why_unscored):
             assert said.endswith(".")
             assert not re.search(r"\d", said), said
@@ -77,19 +76,19 @@ def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
 
 
 def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann):
-    item = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     flags.add_flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
-    flagged = queueing.find_next_item(wb, Seat(scored.id, ann.id, "flagged"))
+    flagged = leasing.find_next_item(wb, Seat(scored.id, ann.id, "flagged"))
     assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
 
 
 def test_all_who_flagged_a_pair_are_heard(wb, scored, ann, bob):
-    item = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
     for who, note in ((ann, "1889?"), (bob, "")):
         flags.add_flag(wb, **pair, annotator_id=who.id, note=note)
     assert (
-        queueing.find_next_item(wb, Seat(scored.id, ann.id, "flagged")).why
+        leasing.find_next_item(wb, Seat(scored.id, ann.id, "flagged")).why
         == "Flagged by ann: 1889?; by bob, without a note"
     )
 
@@ -169,16 +168,16 @@ def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
 
 
 def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
-    first = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     clock.advance(minutes=5)
-    again = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    again = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     assert (pair(again), again.token) == (pair(first), first.token)
     assert again.leased_until > first.leased_until
 
 
 def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
     for _ in range(5):
-        one, other = (queueing.find_next_item(wb, Seat(scored.id, who.id, "uncertain")) for who in (ann, bob))
+        one, other = (leasing.find_next_item(wb, Seat(scored.id, who.id, "uncertain")) for who in (ann, bob))
         assert pair(one) != pair(other)
         for who, item in ((ann, one), (bob, other)):
             annotation.give_label(
@@ -187,10 +186,10 @@ def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
 
 
 def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
-    left = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))
-    right = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="right"))
+    left = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))
+    right = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="right"))
     assert pair(left) != pair(right)
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))) == pair(left)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))) == pair(left)
 
 
 def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
@@ -209,26 +208,26 @@ def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
 
 
 def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
-    first = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     clock.advance(minutes=11)
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
 
 
 def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
-    first = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    second = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"), skips=[pair(first)])
+    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    second = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"), skips=[pair(first)])
     assert pair(second) != pair(first)
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
 
 
 def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
-    item = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
     )
-    assert queueing.open_item(wb, *pair(item), ann.id).label == "correct"
+    assert leasing.open_item(wb, *pair(item), ann.id).label == "correct"
     undone = annotation.undo_last(wb, ann.id, scored.id)
-    again = queueing.open_item(wb, undone.question_id, undone.sentence_id, ann.id)
+    again = leasing.open_item(wb, undone.question_id, undone.sentence_id, ann.id)
     assert (pair(again), again.label) == (pair(item), None)
     assert again.leased_until is not None
 
@@ -245,13 +244,13 @@ def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
 
 
 def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
-    item = queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
     annotation.give_label(wb, **key, label="unsure")
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) != pair(item)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) != pair(item)
     annotation.withdraw(wb, **key)
     fresh = people.sign_in(wb, "carol")
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, fresh.id, "tops"))) == pair(item)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, fresh.id, "tops"))) == pair(item)
 
 
 def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
@@ -263,7 +262,7 @@ def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     annotation.withdraw(wb, **key)
     rules.set_rules(wb, towers.id, by=ann.id, control=1.0)
     assert (
-        queueing.find_next_item(wb, Seat(towers.id, ann.id, "disagree")) is None
+        leasing.find_next_item(wb, Seat(towers.id, ann.id, "disagree")) is None
     )  # no generative scores: chance adds none
     unscored = [i for i in walk(wb, towers, ann, "random") if i.rank is None]
     assert [i.sentence_id for i in unscored] == [sentence]
@@ -274,7 +273,7 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     with wb.write() as s:
         for i, q in enumerate(QUESTIONS):
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-    assert queueing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
     job = score_job.start_scoring(wb, towers.id, limit=2)
     run_queued(wb, RUNNERS)
 
@@ -315,7 +314,7 @@ def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_w
     [kept] = [i for i in apart if i == QUESTIONS[2]]
     with wb.read() as s:
         question = rows.find_question(s, towers.id, kept)
-    assert queueing.open_question(wb, seat, question.id).is_kept_apart
+    assert leasing.open_question(wb, seat, question.id).is_kept_apart
 
 
 def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers, ann):
@@ -343,13 +342,13 @@ def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, to
 
 
 def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
-    mine = queueing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
+    mine = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     people.set_role(wb, bob.id, "viewer", by=ann.id)
-    seen = queueing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
+    seen = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (pair(seen), seen.leased_until) == (pair(mine), None)
-    again = queueing.open_item(wb, *pair(mine), bob.id)
+    again = leasing.open_item(wb, *pair(mine), bob.id)
     assert (again.leased_until, again.is_locked) == (None, False)
-    assert pair(queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
+    assert pair(leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
 
 
 def test_of_a_version_whose_runs_end_at_several_exits_the_deepest_is_read(wb, scored):
@@ -362,23 +361,23 @@ def test_of_a_version_whose_runs_end_at_several_exits_the_deepest_is_read(wb, sc
 
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
     with pytest.raises(BadSetting, match="uncertain"):
-        queueing.find_next_item(wb, Seat(scored.id, ann.id, "newest"))
+        leasing.find_next_item(wb, Seat(scored.id, ann.id, "newest"))
     with pytest.raises(Gone):
-        queueing.open_item(wb, 999, 999, ann.id)
+        leasing.open_item(wb, 999, 999, ann.id)
 
 
 def test_a_queue_narrowed_to_some_questions_offers_those_alone_whether_queued_or_not(wb, scored, ann):
     every = {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "tops"))}
     first, second, *_ = sorted(every)
     narrow = Seat(scored.id, ann.id, "tops", questions=(first, second, 987654))
-    queueing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))  # a lease from before does not lead outside
+    leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))  # a lease from before does not lead outside
     with wb.write() as s:
         s.get_one(Question, second).queued = False
     assert {i.question_id for i in iterate(wb, narrow)} == {first, second}
     assert second not in {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "tops"))}
     left = progress.measure_progress(wb, scored.id, ann.id, "tops", questions=narrow.questions).remaining
     assert left == len(list(iterate(wb, narrow)))
-    assert queueing.find_next_question(wb, narrow).question_id in (first, second)
+    assert leasing.find_next_question(wb, narrow).question_id in (first, second)
     left = progress.measure_progress(wb, scored.id, ann.id, "unlabelled", questions=narrow.questions).remaining
     offered = {i.question_id for i in iterate(wb, Seat(scored.id, ann.id, "unlabelled", questions=narrow.questions))}
     assert left == len(offered) == 2
@@ -396,7 +395,7 @@ def test_what_is_drawn_at_random_for_estimates_is_never_narrowed(wb, scored, ann
 def iterate(wb, seat):
     """A queue to its end, without labelling."""
     skips = []
-    while (item := queueing.find_next_item(wb, seat, skips)) is not None:
+    while (item := leasing.find_next_item(wb, seat, skips)) is not None:
         yield item
         skips.append(pair(item))
 

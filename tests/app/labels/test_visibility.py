@@ -3,10 +3,10 @@
 import pytest
 
 from app.exchange import exports
-from app.labels import annotation, consensus, queues, rules, visibility
+from app.labels import annotation, consensus, leasing, rules, visibility
 from app.labels.consensus import LabelRequest
 from app.labels.judgements import read_judgements
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import people
 from db.repositories import people as people_rows
 from db.repositories import reviews
@@ -24,8 +24,8 @@ def places(wb, towers, pair):
     def look(by):
         with wb.write() as s:
             reviews.put_suspicions(s, towers.id, [(tuple(pair.values()), "correct", 0.83)], wb.clock())
-        item = queues.find_next_item(wb, Seat(towers.id, by.id, "second"))
-        queues.leave(wb, Seat(towers.id, by.id, "second"))
+        item = leasing.find_next_item(wb, Seat(towers.id, by.id, "second"))
+        leasing.leave(wb, Seat(towers.id, by.id, "second"))
         return [
             pair["sentence_id"] in consensus.read_visible_labels(wb, pair["question_id"], by.id),
             bool(read_judgements(wb, towers.id, [pair["question_id"]], by.id)[pair["question_id"]]),

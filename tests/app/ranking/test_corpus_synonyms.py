@@ -2,13 +2,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from label_files import import_labels
 from sqlalchemy import select
 
 from app.ask import asking, pair
 from app.ask.question_management import set_queued
 from app.compare import comparison, comparison_job, deciding
 from app.corpora.synonyms import read_prepared, read_synonyms
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.ranking.synonyms import write_synonyms
@@ -100,7 +100,7 @@ def whales(wb):
         )
         for i, part in enumerate(("belt", "pump", "fan", "valve"))
     ]
-    report = imports.import_labels(wb, None, "whales.jsonl", jsonl.dumps(questions).encode())
+    report = import_labels(wb, None, "whales.jsonl", jsonl.dumps(questions).encode())
     return report.corpus_id
 
 

@@ -7,16 +7,16 @@ from collections import Counter
 
 import pytest
 from fake_clock import Clock
+from label_files import import_labels
 from tower_texts import QUESTIONS
 
 from app.ask import asking, question_management, questions
 from app.corpora import corpora, documents, indexing, ingestion
-from app.exchange import imports
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
-from app.labels import annotation, queues
-from app.labels.queues import Seat
+from app.labels import annotation, leasing
+from app.labels.leasing import Seat
 from app.ranking import next_question, scoring
 from app.workbench import people
 from app.worker import RUNNERS
@@ -59,7 +59,7 @@ def add(wb, corpus, lines, ann):
 
 
 def list_titles(wb, seat):
-    item = queues.find_next_question(wb, seat)
+    item = leasing.find_next_question(wb, seat)
     return {r.title for r in item.rows} if item else None
 
 
@@ -105,7 +105,7 @@ def test_a_list_has_documents_that_came_after_it_was_ranked(wb, bakery, seat, an
     run_queued(wb, RUNNERS)
     assert list_titles(wb, seat) == {"bread"}
     ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
-    item = queues.find_next_question(wb, seat)
+    item = leasing.find_next_question(wb, seat)
     assert next_question.is_list_outdated(wb, bakery.id, item.question_id)
     next_question.renew_list(wb, seat, item.question_id)
     assert list_titles(wb, seat) == {"bread", "tower"}
@@ -123,21 +123,21 @@ def test_lists_are_renewed_in_the_background_once_new_documents_have_vectors(wb,
 def test_a_list_that_a_person_has_begun_stays_as_it_is(wb, bakery, seat, ann):
     add(wb, bakery, [ASKED], ann)
     run_queued(wb, RUNNERS)
-    item = queues.find_next_question(wb, seat)
+    item = leasing.find_next_question(wb, seat)
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.rows[0].sentence_id, annotator_id=ann.id, label="incorrect"
     )
     ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
     run_queued(wb, RUNNERS)
     next_question.renew_list(wb, seat, item.question_id)
-    assert {r.title for r in queues.open_question(wb, seat, item.question_id).rows} == {"bread"}
+    assert {r.title for r in leasing.open_question(wb, seat, item.question_id).rows} == {"bread"}
 
 
 def test_a_job_leaves_lists_alone_that_somebody_began_after_it_chose_them(wb, bakery, seat, ann, monkeypatch):
     add(wb, bakery, [ASKED, "What is bread baked from?"], ann)
     run_queued(wb, RUNNERS)
     ingestion.ingest(wb, bakery.id, [("tower.txt", TOWER)])
-    first, second = (queues.open_question(wb, seat, i) for i in (1, 2))
+    first, second = (leasing.open_question(wb, seat, i) for i in (1, 2))
     rank, ranked = scoring.rank_question, []
 
     def label_meanwhile(*args, **settings):
@@ -163,7 +163,7 @@ def test_sentences_that_an_import_adds_make_a_list_out_of_date(wb, bakery, seat,
     with wb.read() as s:
         [question] = rows.list_questions(s, bakery.id)
     table = b"question,sentence,label\nWho?,A baker came.,correct\n"
-    imports.import_labels(wb, bakery.id, "labels.csv", table, by=ann.id)
+    import_labels(wb, bakery.id, "labels.csv", table, by=ann.id)
     assert next_question.is_list_outdated(wb, bakery.id, question.id)
 
 
@@ -223,10 +223,10 @@ def test_questions_are_ranked_in_the_order_in_which_the_queue_offers_them(wb, ba
             question.split = "test" if i % 2 else ""
     ranked: list[int] = []
     while next_question.rank_next_question(wb, seat):
-        ranked.append(queues.find_next_question(wb, seat, ranked).question_id)
-    queues.leave(wb, seat)
+        ranked.append(leasing.find_next_question(wb, seat, ranked).question_id)
+    leasing.leave(wb, seat)
     offered: list[int] = []
-    while item := queues.find_next_question(wb, seat, offered):
+    while item := leasing.find_next_question(wb, seat, offered):
         offered.append(item.question_id)
     assert ranked == offered and [i % 2 for i in offered] == [1, 1, 1, 0, 0, 0]  # ids from 1: the even ones are apart
 

@@ -1,9 +1,9 @@
 import pytest
+from label_files import import_labels
 
 from app.ask import question_management
 from app.corpora import corpora, ingestion
 from app.corpora.synonyms import read_synonyms
-from app.exchange import imports
 from app.labels import agreement, annotation
 from app.ranking.synonym_proposals import SENTENCES_BEFORE, dismiss_proposals, propose_from_labels
 from app.ranking.synonyms import write_synonyms
@@ -27,7 +27,7 @@ def ask(word, kind, part):
 @pytest.fixture
 def machines(wb):
     questions = [ask(word, kind, part) for word, kind in TYPES.items() for part in PARTS]
-    return imports.import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode()).corpus_id
+    return import_labels(wb, None, "machines.jsonl", jsonl.dumps(questions).encode()).corpus_id
 
 
 def propose(wb, corpus_id):
@@ -101,7 +101,7 @@ def test_they_are_made_again_only_after_something_has_changed(wb, machines, ann,
 def test_test_questions_suggest_nothing(wb):
     questions = [ask(word, kind, part) for word, kind in TYPES.items() for part in PARTS]
     data = jsonl.dumps(questions).encode()
-    corpus = imports.import_labels(wb, None, "machines.jsonl", data, split="test").corpus_id
+    corpus = import_labels(wb, None, "machines.jsonl", data, split="test").corpus_id
     assert propose(wb, corpus) == {}
 
 

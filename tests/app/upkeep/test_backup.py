@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.ask import asking
 from app.compare import comparison, comparison_job
 from app.corpora import corpora, ingestion
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.jobs.process import hold_worker_lock
@@ -222,7 +222,7 @@ def make_questions(word, n=4):
 
 def test_after_a_restore_a_new_job_works_on_its_own_files(wb, settings, models, clock, tmp_path):
     for word in ("apples", "pears"):
-        imports.import_labels(wb, None, f"{word}.jsonl", jsonl.dumps(make_questions(word)).encode())
+        import_labels(wb, None, f"{word}.jsonl", jsonl.dumps(make_questions(word)).encode())
     run_queued(wb, RUNNERS)
     back_up(wb, tmp_path / "monday.tar")
     before = comparison_job.start_compare(wb, ["rr", "bm25"], "labels:apples")

@@ -21,8 +21,8 @@ from app.workbench.settings import Settings
 from as2core.errors import BadSetting
 from db.errors import DbError
 from db.models import Base
-from db.session import Database, open_database
 from db.row_copy import copy_rows, is_empty
+from db.session import Database, open_database
 
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not POSTGRES, reason="no AS2_TEST_POSTGRES_URL")]

@@ -2,11 +2,11 @@
 
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 
 from app.compare import comparison, comparison_job, deciding
 from app.compare.comparison import ComparisonSettings
 from app.compare.deciding import DecisionRequest
-from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.versions import loading, management, registry
@@ -29,7 +29,7 @@ QUESTIONS = [
 def corpus_id(wb):
     """Labelled, beside a version called spring."""
     content = jsonl.dumps(QUESTIONS).encode()
-    corpus = imports.import_labels(wb, None, "apples.jsonl", content).corpus_id
+    corpus = import_labels(wb, None, "apples.jsonl", content).corpus_id
     run_queued(wb, RUNNERS)
     folder = write_version(wb.settings.versions_dir / "spring")
     with wb.write() as s:

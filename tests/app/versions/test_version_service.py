@@ -12,8 +12,8 @@ from app.ask import asking
 from app.corpora import ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import annotation, consensus, queues
-from app.labels.queues import Seat
+from app.labels import annotation, consensus, leasing
+from app.labels.leasing import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.outcome import Change
 from app.versions.promotion import NothingToRollBack
@@ -243,7 +243,7 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
         begun = dict(s.execute(select(Candidate.question_id, Run.created).join(Run, Run.id == Candidate.run_id)).all())
     assert begun == {asked.question_id: there.clock(), closed.question_id: there.clock() - timedelta(hours=1)}
     pair = {"question_id": closed.question_id, "sentence_id": closed.candidates[0].sentence_id}
-    item = queues.open_item(there, **pair, annotator_id=ann.id)
+    item = leasing.open_item(there, **pair, annotator_id=ann.id)
     assert (item.version, item.label) == ("cascade", "incorrect")
     assert item.rank is not None  # what was said of it once can still be read
     assert consensus.read_labels(there, closed.question_id).keys() == {c.sentence_id for c in closed.candidates}
@@ -341,6 +341,20 @@ def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 0}
 
 
+@pytest.mark.parametrize(
+    ("asked_of_it", "jobs"),
+    [({"again": True}, 1), ({}, 2), ({"again": True, "questions": [1]}, 2)],
+    ids=["all again", "the unranked", "some again"],
+)
+def test_only_a_queued_job_that_ranks_all_again_saves_another_one(
+    wb, candidates, towers, ask_queued, asked_of_it, jobs
+):
+    ask_queued(towers.id, "When was the tower finished?")
+    queue.enqueue(wb, "score", {"limit": 5, **asked_of_it}, corpus_id=towers.id)
+    promotion.promote(wb, "towers-1")
+    assert len(queue.list_active(wb, "score", towers.id)) == jobs
+
+
 def list_followed_versions(wb, asked):
     """The versions whose scores the queues go by."""
     with wb.read() as s:
@@ -363,9 +377,9 @@ def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, candid
     assert list_followed_versions(wb, asked) == {"towers-1"}
     promotion.roll_back(wb)
     assert list_followed_versions(wb, asked) == {"cascade"}
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
     assert (
-        queues.find_next_item(wb, Seat(towers.id, ann.id, "dropped")) is None
+        leasing.find_next_item(wb, Seat(towers.id, ann.id, "dropped")) is None
     )  # where towers-1 cut is not where it does
     run_queued(wb, RUNNERS)
     assert [c[:4] for c in cut(wb, asked)] == [c[:4] for c in before]
@@ -379,10 +393,10 @@ def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, ca
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.roll_back(wb)
     management.delete(wb, "towers-1")
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
     run_queued(wb, RUNNERS)
     assert list_followed_versions(wb, asked) == {"cascade"}
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
 @pytest.fixture
@@ -419,7 +433,7 @@ def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, candidat
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     assert list_followed_versions(wb, asked) == {"cascade"}
-    assert queues.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
+    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
 def test_the_card_is_read_from_the_directory(wb, candidates):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_models import write_version
+from label_files import import_labels
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -13,7 +14,7 @@ from app.ask import proposals, question_management, questions
 from app.compare import comparison_job
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import STARTER
-from app.exchange import exports, imports
+from app.exchange import exports
 from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue, retrain_rule
 from app.jobs.kinds import JobKind
@@ -57,7 +58,7 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     label(wb, asked, ann)
     exports.export_labels(wb, towers.id, "csv", by=ann.id)
-    made = imports.import_labels(wb, None, "set.jsonl", SET, by=ann.id)
+    made = import_labels(wb, None, "set.jsonl", SET, by=ann.id)
     document = documents.list_documents(wb, towers.id)[0]
     documents.delete_document(wb, document.id, by=ann.id)
     question_management.delete_question(wb, asked.question_id, labels=1, by=ann.id)

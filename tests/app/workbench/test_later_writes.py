@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from app.workbench.later import LaterWrites
+from app.workbench.later_writes import LaterWrites
 
 FOREVER = 3600.0
 

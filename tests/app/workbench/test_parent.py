@@ -7,18 +7,18 @@ import time
 
 import psutil
 
-from app.workbench import parent
+from app.workbench import parent_process
 
 CHILD = """
 import time
-from app.workbench.parent import end_with_parent
+from app.workbench.parent_process import end_with_parent
 end_with_parent()
 print(1, flush=True)
 time.sleep(99)
 """
 STARTER = f"""
 import os, subprocess, sys, time
-from app.workbench.parent import name_parent
+from app.workbench.parent_process import name_parent
 environment = {{**os.environ, **name_parent()}}
 child = subprocess.Popen([sys.executable, "-c", {CHILD!r}], env=environment, stdout=subprocess.PIPE)
 child.stdout.readline()
@@ -40,6 +40,6 @@ def test_a_process_ends_soon_after_the_one_that_started_it_was_killed():
 
 
 def test_a_process_that_was_not_asked_to_watches_nobody(monkeypatch):
-    monkeypatch.delenv(parent.PARENT, raising=False)
-    parent.end_with_parent()
+    monkeypatch.delenv(parent_process.PARENT, raising=False)
+    parent_process.end_with_parent()
     assert "parent" not in {t.name for t in threading.enumerate()}

@@ -4,16 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+from label_files import import_labels
 from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.adapt import retrain_job
 from app.corpora import corpora, ingestion
-from app.exchange import imports
 from app.jobs import retrain_rule
-from app.labels import annotation, consensus, flags, guidelines, queues, rules
+from app.labels import annotation, consensus, flags, guidelines, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.queues import Seat
+from app.labels.leasing import Seat
 from app.workbench import people
 from app.workbench.people import Gone, NotAllowed
 from as2core.errors import BadSetting
@@ -79,7 +79,7 @@ def test_newcomers_are_viewers_where_the_settings_say_so(closed_wb):
 
 def test_people_whom_an_import_names_are_newcomers_too(closed_wb):
     people.sign_in(closed_wb, "ann")
-    imports.import_labels(closed_wb, None, "a.jsonl", SET, annotator="book")
+    import_labels(closed_wb, None, "a.jsonl", SET, annotator="book")
     assert people.sign_in(closed_wb, "book").role == "viewer"
 
 
@@ -92,7 +92,7 @@ def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_n
     elif how == "log-in":
         people.appoint_first_admin(closed_wb, people.sign_in_subject(closed_wb, SUBJECT, "ann").id)
     else:
-        imports.import_labels(closed_wb, None, "a.jsonl", SET, annotator="ann")
+        import_labels(closed_wb, None, "a.jsonl", SET, annotator="ann")
         people.set_role(closed_wb, people.find_person(closed_wb, "ann").id, "admin", by=me.id)
     assert people.sign_in(closed_wb, people.NOBODY).role == "viewer"
     assert roles(closed_wb) == {"me": "viewer", "ann": "admin"}
@@ -114,7 +114,7 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: ingestion.ingest(wb, towers.id, [("a.txt", b"One sentence.")], by=bob.id),
         lambda: retrain_job.start_retrain(wb, towers.id, by=bob.id),
         lambda: retrain_rule.set_rule(wb, towers.id, after=9, by=bob.id),
-        lambda: imports.import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
+        lambda: import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
     )
     for act in acts:
         with pytest.raises(NotAllowed, match="bob is a viewer"):
@@ -141,7 +141,7 @@ def make_set(*names, verdict=None):
 )
 def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_admin(wb, ann, bob, content, signs, told):
     def bring(by):
-        return imports.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=by)
+        return import_labels(wb, None, "set.jsonl", content, annotator=signs, by=by)
 
     with pytest.raises(NotAllowed, match=told):
         bring(bob.id)
@@ -152,7 +152,7 @@ def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_ad
 
 def test_an_annotator_brings_in_labels_of_their_own_of_nobody_and_of_people_unknown_here(wb, ann, bob):
     for content, signs in ((SET, "import"), (SET, "bob"), (make_set("bob", "book", "starter"), "import")):
-        assert imports.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=bob.id).new > 0
+        assert import_labels(wb, None, "set.jsonl", content, annotator=signs, by=bob.id).new > 0
 
 
 def test_a_corpus_is_deleted_by_an_admin(wb, towers, ann, bob):
@@ -239,14 +239,14 @@ def test_nobody_signs_in_by_a_name_that_imported_labels_are_signed_with(wb, name
             people.sign_in(wb, name)
 
     refused()
-    imports.import_labels(wb, None, "a.jsonl", SET)
+    import_labels(wb, None, "a.jsonl", SET)
     refused()
     assert people.sign_in_subject(wb, "https://id.example|1", name).name == f"{name.strip()} 2"
 
 
 @pytest.mark.parametrize("name", ["ann", "book"])
 def test_whoever_signs_in_first_is_an_admin_even_after_labels_signed_by_others_came_in(wb, name):
-    imports.import_labels(wb, None, "a.jsonl", SET, annotator="book")
+    import_labels(wb, None, "a.jsonl", SET, annotator="book")
     assert people.sign_in(wb, name).role == "admin"
     assert people.sign_in(wb, name).role == "admin"
     assert people.sign_in(wb, "bob").role == "annotator"
@@ -280,7 +280,7 @@ def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, tow
     carol = people.sign_in(wb, "carol")
     dealt = []
     for who in (ann, bob, carol):
-        item = queues.find_next_item(wb, Seat(towers.id, who.id, "tops"))
+        item = leasing.find_next_item(wb, Seat(towers.id, who.id, "tops"))
         dealt.append(item.sentence_id)
         annotation.give_label(
             wb,
@@ -310,10 +310,10 @@ def test_peers_labels_are_hidden_until_ones_own_is_in(wb, towers, asked, ann, bo
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    assert queues.open_item(wb, *pair.values(), bob.id).peers == ()
+    assert leasing.open_item(wb, *pair.values(), bob.id).peers == ()
     assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {}
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="unsure")
-    assert queues.open_item(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
+    assert leasing.open_item(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
     assert consensus.read_visible_labels(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
 
 

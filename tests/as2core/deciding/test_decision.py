@@ -177,6 +177,64 @@ def test_a_forecast_comes_after_some_questions_and_asks_for_no_more_than_there_i
     assert 1 <= conclusion.more <= conclusion.most
 
 
+def test_a_forecast_worked_by_hand():
+    pairs, answers = make(200, 0.6, 0.45, seed=9)
+    decision = Decision.start(pairs, DecisionSettings())
+    while len(decision.draws) < 10:
+        decision = label(decision, answers)
+    ones = np.ones_like(decision.bets.above)
+    decision = replace(decision, bets=Bets(decision.bets.means, ones, -ones / 2))
+    # the log for A grew by .1 a draw, the one for B fell: from 1 to log(2 / .05) it takes ten times the difference
+    more_draws = 10 * (np.log(40) - 1)
+    assert decision.judge().more == round(more_draws * decision.labels / 10)
+
+
+def test_predictions_are_made_anew_whenever_a_quarter_more_draws_are_finished():
+    pairs, answers = make(200, 0.6, 0.45, seed=9)
+    decision = start = Decision.start(pairs, DecisionSettings())
+    looks = {0}
+    while len(decision.draws) < 11:
+        decision = label(decision, answers)
+        looks.add(decision.learned_from)
+    assert looks == {0, 1, 3, 5, 8, 11}  # one more than 1.25 times the last: 1, 2.25, 4.75, 7.25, 11
+    assert (decision.probabilities != start.probabilities).any()
+
+
+@pytest.mark.parametrize(("labels", "outcome"), [([1, 0], A), ([0, 1], B)])
+def test_a_difference_that_no_label_can_change_any_more_is_certain(labels, outcome):
+    pair = OrderPair("q", np.array([0, 1]), np.array([1, 0]), np.array(labels))
+    conclusion = Decision.start([pair], DecisionSettings()).judge()
+    assert (conclusion.outcome, conclusion.is_certain, conclusion.confidence) == (outcome, True, 1.0)
+
+
+def test_a_tolerance_between_two_steps_of_the_means_can_be_decided_by():
+    pairs, answers = make(40, 0.95, 0.2, seed=1)
+    decision = Decision.start(pairs, DecisionSettings(tolerance=0.0125))
+    assert run(decision, answers).judge().outcome == A
+
+
+@pytest.mark.parametrize(("probability", "value"), [(0.6, 1), (0.4, 0)])
+def test_a_supposed_label_is_the_likelier_one(probability, value):
+    pairs, _ = make(5, 0.5, 0.5)
+    probabilities = {p.qid: np.full(LIST, probability) for p in pairs}
+    decision = Decision.start(pairs, DecisionSettings(), probabilities)
+    place, candidate = decision.current.place, decision.item.candidate
+    assert decision.suppose().pairs[place].labels[candidate] == value
+
+
+def test_after_a_label_from_elsewhere_the_next_question_is_drawn_by_another_number():
+    """By the same number a question beside the last one would be drawn from the rest, again and again."""
+    pairs, _ = make(60, 0.5, 0.5)
+    steps = []
+    for seed in range(8):
+        decision = Decision.start(pairs, DecisionSettings(seed=seed, is_planned=False))
+        place, qid = decision.current.place, decision.item.qid
+        while decision.current.place == place:
+            decision = decision.learn_of(qid, int(decision.pairs[place].missing[0]), 0)
+        steps.append(abs(decision.current.place - place))
+    assert sum(step > 1 for step in steps) > 4
+
+
 def test_the_gamblers_fortune_worked_by_hand():
     # the estimate may lie in [-1, 1] and is .5: who stakes f of what could be lost below 0 has 1 + f/2
     bets = Bets.start(np.array([-1.0, 0.0, 1.0])).see(0.5, -1.0, 1.0)
@@ -184,6 +242,15 @@ def test_the_gamblers_fortune_worked_by_hand():
     assert bets.log_above[1] == pytest.approx(np.log(np.mean(1 + stakes / 2)))
     assert bets.log_below[1] == pytest.approx(np.log(np.mean(1 - stakes / 2)))
     assert bets.log_above[0] == np.inf  # a mean of -1 cannot give more than -1
+
+
+def test_an_interval_holds_the_means_that_neither_gambler_excludes_and_one_step_more():
+    # at .95 a mean is excluded by a fortune of 40, half of the error for each side
+    fortunes = np.log([50.0, 45.0, 30.0, 10.0, 1.0])
+    bets = Bets(np.array([-0.2, -0.1, 0.0, 0.1, 0.2]), np.tile(fortunes, (12, 1)), np.zeros((12, 5)))
+    assert bets.interval(0.95) == (-0.1, 0.2)
+    mirrored = Bets(bets.means, bets.below, np.tile(fortunes[::-1], (12, 1)))
+    assert mirrored.interval(0.95) == (-0.2, 0.1)
 
 
 def test_asked_after_every_label_the_interval_holds_as_often_as_it_says():

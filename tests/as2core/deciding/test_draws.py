@@ -62,6 +62,11 @@ def test_lure_s_weights_worked_by_hand():
     assert lure_weights(2, np.array([0.9, 1.0])) == pytest.approx([1, 1])  # everything was drawn
 
 
+def test_the_weights_of_draws_worked_by_hand():
+    assert weigh_draws([3, 2]) == pytest.approx([1 / 4, 3 / 4])  # 1 / (3 * 2) and 1 / (2 * 1)
+    assert weigh_draws([3, 2, 1]).tolist() == [0, 0, 1]  # the last of a pool of one knows all the others
+
+
 def test_a_question_is_drawn_by_its_deviation_and_its_range():
     assert plan_probabilities(np.array([0.3, 0.6]), np.zeros(2)) == pytest.approx([1 / 3, 2 / 3])
     assert plan_probabilities(np.array([3.0, 0.0]), np.array([4.0, 5.0])) == pytest.approx([0.5, 0.5])

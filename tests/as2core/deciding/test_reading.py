@@ -6,7 +6,7 @@ import pytest
 from as2core.deciding.decision import OPEN, A, B, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair, bound_difference
 from as2core.deciding.draws import Draw
-from as2core.deciding.reading import Reading
+from as2core.deciding.reading import Reading, predict_change
 from as2core.metrics import bound_mean
 
 DRAW = Draw(place=0, probability=0.5, prediction=0.1, base=0.0, pool=3, questions=4, low=-9, high=9)
@@ -46,6 +46,15 @@ def test_what_the_next_label_weighs_worked_by_hand():
     assert reading.plan_weight(0.1, 0.2, 0.8) == pytest.approx(0.7 / 0.5)  # .3 + 1.4 * (.8 - .3) is 1
     assert reading.plan_weight(0.1, -0.7, 0.4) == pytest.approx(1.3)  # .3 + 1.3 * (-.7 - .3) is -1
     assert reading.plan_weight(0.8, 0.2, 0.4) == 1.0  # no label less than the one before
+
+
+def test_what_a_label_is_expected_to_change_worked_by_hand():
+    # A ranks 0 first, B ranks 1: correct, 0 makes A minus B 0 or 1 as 1 is correct or not, else -1 or 0
+    pair = OrderPair("q", np.array([0, 1]), np.array([1, 0]), np.full(2, UNKNOWN))
+    cases = np.array([[False, True], [True, False]])
+    prediction, size = predict_change(pair, 0, cases, 0.2, "P@1")
+    assert prediction == pytest.approx(0.2 * 0.5 + 0.8 * -0.5)
+    assert size == pytest.approx(np.hypot((0.2 * 0.8) ** 0.5, 0.1))  # and a tenth of the 1 that it could change
 
 
 def make(questions, size, seed, strength=(1.2, 1.2)):

@@ -24,10 +24,11 @@ from as2core.bulk.packed_ranker import PackedRanker
 from as2core.commands.serve import Placement
 from as2core.errors import BadSetting
 from as2core.evaluation import BATCH_CANDIDATES
+from as2core.lookup import ACTIVE
 from as2core.rankers.catalog import get
 from as2core.relevance import score_relevance
 from as2core.serving import replicas
-from as2core.serving.rankers import ACTIVE, LocalScorer, ServedRankers, Unavailable
+from as2core.serving.rankers import LocalScorer, ServedRankers, Unavailable
 from as2core.serving.replicas import BATCH_REQUESTS, MAX_TRIES, RemoteScorer, Replica, group_requests
 from as2core.serving.routes import build
 from as2core.types import Candidate

@@ -7,11 +7,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from as2core.errors import DamagedModel
+from as2core.lookup import ACTIVE
 from as2core.rankers.base import rank
 from as2core.rankers.catalog import get
 from as2core.relevance import to_relevance
 from as2core.serving import limits
-from as2core.serving.rankers import ACTIVE, ServedRankers, Unavailable, score_here
+from as2core.serving.rankers import ServedRankers, Unavailable, score_here
 from as2core.serving.routes import build
 from as2core.types import Candidate
 

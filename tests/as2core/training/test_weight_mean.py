@@ -9,7 +9,7 @@ from as2core.errors import BadSetting
 from as2core.training.fine_tune import fine_tune
 from as2core.training.loop import PlannedTrainer
 from as2core.training.settings import TrainSettings
-from as2core.training.weight_mean import DEFAULT_SHARE, choose_share, copy_state, load_mean
+from as2core.training.weight_mean import DEFAULT_SHARE, choose_share, copy_state, count_scored_shares, load_mean
 
 FAST = TrainSettings(epochs=1, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
 DEV = questions(0, 24)  # enough to choose a share by
@@ -39,6 +39,20 @@ def test_a_quarter_of_the_way_from_two_to_six_is_three():
     after = {"weight": torch.tensor([[6.0]]), "bias": torch.tensor([1.0])}
     load_mean(module, before, after, 0.25)
     assert (module.weight.item(), module.bias.item()) == (3.0, -0.5)
+
+
+def test_a_count_beside_the_weights_has_no_mean_and_goes_with_the_end_that_is_taken():
+    module = torch.nn.BatchNorm1d(1)
+    before, after = (copy_state(module) | {"num_batches_tracked": torch.tensor(n)} for n in (3, 8))
+    counts = []
+    for share in (0.0, 0.5, 1.0):
+        load_mean(module, before, after, share)
+        counts.append(module.num_batches_tracked.item())
+    assert counts == [3, 8, 8]
+
+
+def test_the_half_and_the_whole_way_are_scored_on_twenty_dev_questions_and_nothing_on_fewer():
+    assert [count_scored_shares(questions) for questions in (0, 19, 20)] == [0, 0, 2]
 
 
 def test_copied_weights_do_not_move_with_the_module():

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.ask.overlooked import OverlookedSentence, list_overlooked_sentences
-from app.labels.strategies import TOPS
+from app.labels.queues import TOPS
 from app.ui import navigation
 from app.ui.ask import result
 from app.ui.ask.drop_reason import list_standings

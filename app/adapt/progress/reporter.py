@@ -7,7 +7,7 @@ for long without a word, and a pause or a cancellation is seen at each of these 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from app.adapt.time_estimate import Pace, TrainingWatch
+from app.adapt.progress.time_estimate import Pace, TrainingWatch
 from app.jobs.attempt import JobRun
 from app.jobs.remaining import describe_range
 from as2core.types import OnProgress, Progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """`weights`: stage -> weight (app.adapt.time_estimate)."""
+    """`weights`: stage -> weight (app.adapt.progress.time_estimate)."""
 
     def __init__(self, job: JobRun, weights: Mapping[str, float]) -> None:
         self.job, self.pace = job, Pace(weights, job.seconds)

@@ -17,7 +17,7 @@ UNLABELLED = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QuestionTable:
+class CandidateTable:
     """The candidates of question i are the rows `starts[i]` to `starts[i + 1]`. `labels`: 1, 0 or UNLABELLED; `chars`
     of the sentence, `title_chars` of the title before it."""
 

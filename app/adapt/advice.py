@@ -1,0 +1,186 @@
+"""What blocks a retrain, and what to be wary of before one, each with its remedy."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from app.adapt import snapshot
+from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS, plan_folds
+from app.adapt.settings import RetrainSettings
+from app.adapt.splitting import Split
+from app.corpora.corpora import SHIPPED_CORPORA
+from app.labels.consensus import LabelledQuestion
+from as2core.types import CORRECT, INCORRECT
+from db.repositories.questions import WRITTEN_HERE
+
+MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
+FEW_CORRECT_SHARE = 0.05  # of the training labels
+SPLIT_PURPOSES = {  # split of an imported question -> what it is for
+    "train": "are set apart for training (the split “train”)",
+    "dev": "are set apart for validation (the split “dev”)",
+    "test": "are set apart for measuring (the split “test”)",
+}
+
+
+def find_problem(
+    composition: snapshot.Composition, settings: RetrainSettings, counts: Mapping[str, int], *, has_prepared: bool
+) -> str:
+    """What blocks a retrain, with the remedy; "" if nothing does. `has_prepared`: the corpus has labels to accept."""
+    parts, correct, incorrect = composition.parts, counts[CORRECT], counts[INCORRECT]
+    if not correct and not incorrect:
+        return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
+    if not correct or not incorrect:
+        missing, other = (CORRECT, INCORRECT) if not correct else (INCORRECT, CORRECT)
+        return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
+    if settings.choice.questions and not any(q.has_both_labels for q in parts.train):
+        return (
+            "None of the chosen questions can be trained on: label a correct and an incorrect sentence of some that "
+            "are not held out, or use all questions."
+        )
+    usable = sum(q.has_both_labels for q in (*parts.train, *parts.dev, *parts.held_out))
+    reasons = _explain_parts(composition, has_prepared=has_prepared)
+    if usable < MIN_QUESTIONS:
+        if reasons:
+            return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
+        has = "1 question has" if usable == 1 else f"{usable} questions have"
+        return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
+    if not parts.train:
+        return "No training question is labelled: what is labelled here is kept for validation or for measuring. " + (
+            reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
+        )
+    if not parts.held_out:
+        questions = (x.question for x in composition.questions)
+        another = "Label an incorrect sentence of one more question that has a correct one."
+        missing = another if any(q.positives and not q.negatives for q in questions) else ""
+        remedy = reasons or missing or "Label one more, with both kinds of labels."
+        return f"No question can be held out to compare before and after. {remedy}"
+    if not any(q.has_both_labels for q in parts.train):
+        return "No training question has both a correct and an incorrect sentence: label both for some more questions."
+    return ""
+
+
+def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> str:
+    """Why labelled questions have no free choice of part, with the remedy; "" where all have. Only a set that somebody
+    imported can be imported otherwise: a shipped corpus comes divided."""
+    both = [x for x in composition.questions if x.question.has_both_labels]
+    familiar_count, benchmark = composition.parts.familiar_count, composition.parts.benchmark
+    splits = Counter(x.question.split for x in both if x.question.split)
+    reasons = [
+        f"{n:,} {SPLIT_PURPOSES.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())
+    ]
+    if familiar_count:
+        reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
+    if benchmark:
+        reasons.append(f"{benchmark:,} are in a frozen benchmark, which no model is trained on")
+    if not reasons:
+        return ""
+    remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
+    if has_prepared:
+        remedy = (
+            "Accept some of the prepared labels, or label correct and incorrect sentences of "
+            f"{MIN_QUESTIONS} or more other questions"
+        )
+    elif sum(bool(x.question.split) and x.origin not in SHIPPED_CORPORA for x in both) > max(familiar_count, benchmark):
+        remedy += ", or import the set into a new corpus without a split"
+    text = "; ".join(reasons)
+    return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {text}. {remedy}."
+
+
+def find_warnings(
+    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
+) -> list[str]:
+    """What to be wary of; none of it blocks a retrain. `trained_on`: questions that the base has learnt from."""
+    parts = composition.parts
+    incomplete = find_incomplete(parts)
+    warnings = (
+        _warn_of_few_correct(composition),
+        "Pairs labelled unsure count as incorrect." if settings.choice.unsure_incorrect else "",
+        _warn_of_held_out(parts, settings, trained_on),
+        _warn_of_incomplete(incomplete) if incomplete else "",
+        _warn_of_only_correct(parts, is_presumed=bool(settings.choice.presumed)),
+        _warn_of_only_incorrect(composition),
+        _warn_of_conflicts(composition),
+    )
+    return [warning for warning in warnings if warning]
+
+
+def _warn_of_few_correct(composition: snapshot.Composition) -> str:
+    correct, incorrect = composition.parts.train_labels
+    labels = correct + incorrect - composition.presumed_count
+    if not correct or correct / labels >= FEW_CORRECT_SHARE:  # what to do without any is the problem
+        return ""
+    are = "is" if correct == 1 else "are"
+    return f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
+
+
+def _warn_of_held_out(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
+    if parts.borrowed_part == "dev":
+        return (
+            "None of your own questions is held out: before and after are measured on the dev questions of this "
+            "corpus. Label questions of your own to measure on them."
+        )
+    return _warn_of_few(parts, settings, trained_on) if 0 < len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ""
+
+
+def _warn_of_only_correct(parts: Split, *, is_presumed: bool) -> str:
+    """`is_presumed`: unlabelled candidates count as incorrect."""
+    only_correct, _ = parts.one_sided
+    if not only_correct:
+        return ""
+    unranked = ", and no other was ranked that could count as incorrect" if is_presumed else ""
+    remedy = "Ask it on Ask, which ranks others" if only_correct == 1 else "Ask them on Ask, which ranks others"
+    return (
+        f"{_are(only_correct)} labelled with correct sentences only{unranked}: there is nothing to learn the "
+        f"difference from. {remedy}, or label an incorrect one."
+    )
+
+
+def _warn_of_only_incorrect(composition: snapshot.Composition) -> str:
+    """Only where somebody here wrote one of them: of an imported set many have no answer."""
+    _, only_incorrect = composition.parts.one_sided
+    written_here = {x.question.qid for x in composition.questions if x.origin in WRITTEN_HERE}
+    own = sum(q.qid in written_here and not q.positives for q in composition.parts.train)
+    if not own:
+        return ""
+    of_them = f", {own:,} of them typed or from a list" if own < only_incorrect else ""
+    return (
+        f"{_are(only_incorrect)} labelled with incorrect sentences only{of_them}: a cascade learns nothing from "
+        f"{'it' if only_incorrect == 1 else 'them'} until a correct one is labelled too."
+    )
+
+
+def _warn_of_conflicts(composition: snapshot.Composition) -> str:
+    conflicts = sum(x.conflict_count for x in composition.questions)
+    pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
+    return f"{pairs} in conflict between annotators and left out." if conflicts else ""
+
+
+def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
+    """That few questions are held out, and what is done about it."""
+    few = f"Only {_are(len(parts.held_out))} held out"
+    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
+    if not copies:
+        return f"{few}: before and after will be uncertain."
+    trained = "1 copy is" if copies == 1 else f"{copies} copies are"
+    return f"{few}, too few to judge by. So {trained} trained to compare on more, which takes most of the time."
+
+
+def find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:
+    """Questions on which nothing can be measured until they have the other kind of label, too; none where enough
+    others are held out: of an imported set many have no answer."""
+    return parts.incomplete if len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ()
+
+
+def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:
+    correct = sum(bool(x.question.positives) for x in questions)
+    numbers = ((correct, CORRECT), (len(questions) - correct, INCORRECT))
+    kinds = " and ".join(f"{n:,} with {kind} labels only" for n, kind in numbers if n)
+    is_one = len(questions) == 1
+    more = "1 more question is" if is_one else f"{len(questions):,} more questions are"
+    return (
+        f"{more} held out ({kinds}), but nothing can be measured on {'it' if is_one else 'them'} until "
+        f"{'it has' if is_one else 'they have'} labels of both kinds."
+    )
+
+
+def _are(questions: int) -> str:
+    return "1 question is" if questions == 1 else f"{questions:,} questions are"
