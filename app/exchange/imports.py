@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
+from app.exchange.sentence_matching import find_by_text, tidy_spaces
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
@@ -35,8 +36,7 @@ from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.text import count, name_some
 from as2core.types import Question
-from db.models import Annotator, text_key
-from db.repositories import corpora as corpus_rows
+from db.models import Annotator
 from db.repositories import people as people_rows
 from db.repositories.labels import find_heir
 
@@ -106,10 +106,10 @@ def list_unknown_sentences(wb: Workbench, corpus_id: int, file: LabelFile) -> tu
     """The file's sentences that the corpus does not have, in the order of the file."""
     if file.fmt in TEXTLESS_FORMATS:
         return ()
-    texts = {text_key(t): t for q in file.questions for c in q.candidates if (t := make_storable(c.text))}
+    texts = {tidy_spaces(t): t for q in file.questions for c in q.candidates if (t := make_storable(c.text))}
     with wb.read() as s:
-        keys = {row.text_key for row in corpus_rows.find_sentences_by_text(s, corpus_id, list(texts.values()))}
-    return tuple(text for key, text in texts.items() if key not in keys)
+        by_text = find_by_text(s, corpus_id, texts.values())
+    return tuple(text for tidy, text in texts.items() if tidy not in by_text)
 
 
 def store_labels(

@@ -13,6 +13,7 @@ from itertools import chain, count
 from sqlalchemy.orm import Session
 
 from app.corpora.ingestion import hash_content
+from as2core.data.sections import list_ends
 from as2core.types import Candidate, Document, Question
 from db.models import Document as DocumentRow
 from db.models import Sentence as SentenceRow
@@ -33,13 +34,10 @@ class SentenceMatcher:
         self.new_sentences = self.new_documents = 0
         candidates = [c for q in batch for c in q.candidates]
         self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
-        self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
             self._by_name[row.external_id].append(row)
         self.lengths = self._read_short_documents({c.id for c in candidates if not c.text} - set(self._by_name))
-        texts = sorted({c.text for c in candidates if c.text})
-        for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
-            self._by_text[tidy_spaces(row.text)].append(row)
+        self._by_text = find_by_text(s, corpus_id, {c.text for c in candidates if c.text})
         self._documents: dict[str, DocumentRow] = {}
         self._own_documents: defaultdict[tuple[str, str], list[DocumentRow]] = defaultdict(list)  # by name and title
         self._own_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)  # by name, of the next one
@@ -146,6 +144,24 @@ class SentenceMatcher:
             document.digest = hash_content(document.title, document.text)
             document.indexed = False
             document.updated = self._now
+
+
+def find_by_text(s: Session, corpus_id: int, texts: Iterable[str]) -> defaultdict[str, list[SentenceRow]]:
+    """The corpus's sentences by their texts, white space aside. The first sentence of a section is stored behind its
+    heading (decision 90), and a file may have it without: a text that is nowhere is that of the only sentence of the
+    documents that ends with it."""
+    by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
+    for row in corpus_rows.find_sentences_by_text(s, corpus_id, sorted(texts)):
+        by_text[tidy_spaces(row.text)].append(row)
+    if missing := {tidy_spaces(text) for text in texts} - by_text.keys():
+        ids_by_end: defaultdict[str, list[int]] = defaultdict(list)
+        for row_id, text in corpus_rows.list_texts_of_documents(s, corpus_id, without=SOURCE):
+            for end in missing.intersection(list_ends(tidy_spaces(text))):
+                ids_by_end[end].append(row_id)
+        ends_by_id = {ids[0]: end for end, ids in ids_by_end.items() if len(ids) == 1}
+        for row in corpus_rows.load_sentences(s, list(ends_by_id)):
+            by_text[ends_by_id[row.id]].append(row)
+    return by_text
 
 
 def tidy_spaces(text: str) -> str:

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import replace
 
 from as2core.text import split_sentences, tokenize
 from as2core.types import Document, Sentence
 
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
+_JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
 _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 
 
@@ -55,3 +57,8 @@ def _name_section(heading: str, title: str) -> str:
 
 def _join_heading(heading: str, text: str) -> str:
     return f"{heading} {text}" if heading[-1] in ".:!?" else f"{heading}: {text}"
+
+
+def list_ends(text: str) -> Iterator[str]:
+    """What a sentence may have been before a heading or a question was put in front of it; white space is single."""
+    return (text[joint.end() :] for joint in _JOINT.finditer(text))

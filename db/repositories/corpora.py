@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -322,6 +322,18 @@ def find_sentences_by_text(session: Session, corpus_id: int, texts: Sequence[str
     sentences = select(Sentence).where(Sentence.corpus_id == corpus_id).order_by(Sentence.retired, Sentence.id)
     batches = split_batches(map(text_key, texts))
     return [row for keys in batches for row in session.scalars(sentences.where(Sentence.text_key.in_(keys)))]
+
+
+def list_texts_of_documents(session: Session, corpus_id: int, *, without: str) -> Iterable[Row]:
+    """Rows (id, text) of the sentences in use, but for those of documents with that source."""
+    texts = select(Sentence.id, Sentence.text).join(Document, Document.id == Sentence.document_id)
+    in_use = texts.where(Sentence.corpus_id == corpus_id, Sentence.retired.is_(False), Document.source != without)
+    return session.execute(in_use)
+
+
+def load_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Sentence]:
+    batches = split_batches(sentence_ids)
+    return [row for ids in batches for row in session.scalars(select(Sentence).where(Sentence.id.in_(ids)))]
 
 
 def list_candidate_sentences(session: Session, question_ids: Sequence[int]) -> list[Row]:

@@ -311,6 +311,18 @@ def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     assert list(consensus.read_labels(wb, asked.question_id).values()) == ["correct"]
 
 
+def test_the_first_sentence_of_a_section_is_found_without_its_heading(wb):
+    corpus = corpora.create_corpus(wb, "bank")
+    page = b"# Bank\n\n## Fees\n\nA late payment costs ten euros.\n\nIs it free?\n\nNo.\n\nIs it safe?\n\nNo.\n"
+    ingestion.ingest(wb, corpus.id, [("bank.md", page)])
+    table = "question,sentence,label\nWhat does it cost?,A late  payment costs ten euros.,yes\nIs it?,No.,yes\n"
+    file = imports.read_labels("rows.csv", table.encode())
+    assert imports.list_unknown_sentences(wb, corpus.id, file) == ("No.",)  # which of the two is nobody's to guess
+    assert imports.store_labels(wb, corpus.id, file, add_sentences=False).new == 1
+    exported = exports.export_labels(wb, corpus.id, "table")
+    assert b"Fees: A late payment costs ten euros." in exported
+
+
 def test_a_rating_of_a_document_is_that_of_its_only_sentence_and_leaves_with_its_id(wb):
     corpus = corpora.create_corpus(wb, "shop")
     table = b"id,title,text\n70,Lamp,It is bright.\n71,Chair,It is low. It is red.\n"
