@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from as2core.commands.serve import _load
+from as2core.commands.serve import _load, open_port
 from as2core.synonyms import Synonyms
 
 
@@ -31,6 +31,13 @@ def test_a_server_answers_until_it_is_told_to_end(tmp_path):
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=120) == 130
         assert server.stderr.read() == "stopped\n"
+
+
+def test_no_part_of_an_answer_waits_for_an_acknowledgement():
+    with open_port("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.fixture
