@@ -157,7 +157,7 @@ def open_port(address: str, port: int) -> socket.socket:
             raise BadSetting(f"{address} is no address of this machine: choose another with --address") from e
         reason = os.strerror(number)  # Python's own text repeats the address
         raise BadSetting(f"port {port} of {address} cannot be opened ({reason}): choose another with --port") from e
-    # connections inherit it; asyncio sets it for its own sockets alone. Without it the second part of an answer waits for
-    # the acknowledgement of the first, which systems delay by 40 ms
+    # connections inherit it; asyncio sets it for its own sockets alone. Without it the second part of an answer waits
+    # for the acknowledgement of the first, which systems delay by 40 ms
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
