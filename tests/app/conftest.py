@@ -27,6 +27,12 @@ def settings(tmp_path, database_url):
     return write_settings(tmp_path, database_url)
 
 
+@pytest.fixture
+def sqlite_settings(tmp_path):
+    """With the database in the home."""
+    return write_settings(tmp_path, "")
+
+
 def write_settings(folder, database_url):
     """Of a home in this folder, with two shipped versions there."""
     write_version(folder / "models" / "cascade", note="shipped", metrics={"AP": 0.7})

@@ -28,7 +28,6 @@ from app.versions import registry
 from app.workbench import audit_log, people, sessions
 from app.workbench.indexes import SqliteIndexes
 from app.workbench.sessions import Login, SessionEnded
-from app.workbench.settings import Settings
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -42,13 +41,8 @@ SIGNS = ("correct", "incorrect", "unsure")
 
 
 @pytest.fixture
-def settings(tmp_path):
-    """With the database in the home."""
-    write_version(tmp_path / "models" / "cascade", metrics={"AP": 0.7})
-    write_version(tmp_path / "models" / "generative", "generative")
-    return Settings(
-        home=tmp_path / "home", models_dir=tmp_path / "models", corpora_dir=tmp_path / "corpora", worker="external"
-    )
+def settings(sqlite_settings):
+    return sqlite_settings
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from app.labels import agreement, annotation, consensus, guidelines
 from app.upkeep.backup import back_up, check_restore, restore
 from app.versions import registry
 from app.workbench import audit_log
-from app.workbench.settings import Settings
 from as2core.errors import BadSetting
 from db.errors import DbError
 from db.models import Base
@@ -30,13 +29,8 @@ MARKED = {"audit_event", "corpus", "document", "model_version"}  # what a restor
 
 
 @pytest.fixture
-def settings(tmp_path):
-    """With the database in the home."""
-    write_version(tmp_path / "models" / "cascade", metrics={"AP": 0.7})
-    write_version(tmp_path / "models" / "generative", "generative")
-    return Settings(
-        home=tmp_path / "home", models_dir=tmp_path / "models", corpora_dir=tmp_path / "corpora", worker="external"
-    )
+def settings(sqlite_settings):
+    return sqlite_settings
 
 
 @pytest.fixture
