@@ -89,8 +89,8 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
 
 def _check_folders(wb: Workbench) -> Iterator[Finding]:
     """Directories of no version: left by an import that was killed, or of a version that came after the backup that was
-    restored, or before a database that was lost; not those that may still be written.
-    And what a killed restore left."""
+    restored, or before a database that was lost; not those that may still be written. And what a killed restore
+    left."""
     in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
     imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
