@@ -13,7 +13,6 @@ from as2core.types import CORRECT, INCORRECT
 from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
-FEW_CORRECT_SHARE = 0.05  # of the training labels
 SPLIT_PURPOSES = {  # split of an imported question -> what it is for
     "train": "are set apart for training (the split “train”)",
     "dev": "are set apart for validation (the split “dev”)",
@@ -92,9 +91,8 @@ def find_warnings(
     parts = composition.parts
     incomplete = find_incomplete(parts)
     warnings = (
-        _warn_of_few_correct(composition),
         "Pairs labelled unsure count as incorrect." if settings.choice.unsure_incorrect else "",
-        _warn_of_held_out(parts, settings, trained_on),
+        _warn_of_held_out(composition, settings, trained_on),
         _warn_of_incomplete(incomplete) if incomplete else "",
         _warn_of_only_correct(parts, is_presumed=bool(settings.choice.presumed)),
         _warn_of_only_incorrect(composition),
@@ -103,17 +101,12 @@ def find_warnings(
     return [warning for warning in warnings if warning]
 
 
-def _warn_of_few_correct(composition: snapshot.Composition) -> str:
-    correct, incorrect = composition.parts.train_labels
-    labels = correct + incorrect - composition.presumed_count
-    if not correct or correct / labels >= FEW_CORRECT_SHARE:  # what to do without any is the problem
-        return ""
-    are = "is" if correct == 1 else "are"
-    return f"Of the {labels:,} training labels only {correct:,} {are} correct: label more correct sentences."
-
-
-def _warn_of_held_out(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
-    if parts.borrowed_part == "dev":
+def _warn_of_held_out(
+    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
+) -> str:
+    """Of a shipped corpus as it came, everybody knows that the questions are not their own."""
+    parts = composition.parts
+    if parts.borrowed_part == "dev" and any(x.origin not in SHIPPED_CORPORA for x in composition.questions):
         return (
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."

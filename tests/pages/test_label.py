@@ -1300,6 +1300,17 @@ def test_where_nothing_is_queued_one_press_adds_what_was_asked(wb, me):
     assert front(at)[0] == BRIDGE and question_management.is_queued(wb, BRIDGE)
 
 
+def test_where_all_that_is_queued_is_labelled_one_press_adds_what_was_asked(wb, me, ann):
+    question_management.set_queued(wb, [1], queued=False, by=me.id)
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    at = open_page("label")
+    assert "This queue is finished" in markup(at)
+    at = at.button(key="label_add_asked").click().run()
+    assert "1 question was added to the queue" in at.toast[0].value
+    assert front(at)[0] == 1
+
+
 def test_questions_that_a_link_names_and_no_model_has_ranked_are_ranked_by_a_click(wb):
     with wb.write() as s:
         added = questions.add_question(

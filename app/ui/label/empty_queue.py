@@ -102,9 +102,8 @@ def _draw_without_questions(frame: Frame) -> None:
 
 def _draw_ways(frame: Frame, leftovers: tuple[int, ...]) -> None:
     """How questions come into the queue. `leftovers`: those that were typed on Ask."""
-    number = f"{count(len(leftovers), 'question')} asked on Ask"
     advice = "Under Data, Questions, you can add questions that were asked on Ask. " if frame.corpus.questions else ""
-    first = f"Add the {number}, type" if leftovers else f"{advice}Type"
+    first = f"{_describe_adding(leftovers)}, type" if leftovers else f"{advice}Type"
     _draw_message(
         "Nothing to label yet",
         f"No question is in the label queues. {first} or paste your own, label an answer on Ask, or accept "
@@ -112,12 +111,20 @@ def _draw_ways(frame: Frame, leftovers: tuple[int, ...]) -> None:
     )
     with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
         if leftovers:
-            why = frame.explain_refusal("change questions")
-            st.button(f"Add the {number}", key="label_add_asked", type="primary", icon=":material/playlist_add:",
-                      disabled=bool(why), help=why, on_click=add_leftovers, args=(frame, leftovers))  # fmt: skip
+            _draw_adding(frame, leftovers)
         navigation.to("ask", "Ask a question")
         navigation.to("data", "Add other questions" if leftovers else "Add questions", view="questions")
         navigation.to("data", "Propose questions", view="proposals")
+
+
+def _draw_adding(frame: Frame, leftovers: tuple[int, ...]) -> None:
+    why = frame.explain_refusal("change questions")
+    st.button(_describe_adding(leftovers), key="label_add_asked", type="primary", icon=":material/playlist_add:",
+              disabled=bool(why), help=why, on_click=add_leftovers, args=(frame, leftovers))  # fmt: skip
+
+
+def _describe_adding(leftovers: tuple[int, ...]) -> str:
+    return f"Add the {count(len(leftovers), 'question')} asked on Ask"
 
 
 def _wait(wb: Workbench, job_id: int) -> None:
@@ -167,7 +174,9 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     queue_kind, others = QUEUES[desk.seat.queue], _describe_others(frame.wb, desk)
     is_complete = not next_question.has_unranked(frame.wb, desk.seat)
     is_over = is_complete and not others
-    gaps = _list_gaps(frame, desk) if is_over and queue_kind.name == UNLABELLED else ()
+    is_all_labelled = is_over and queue_kind.name == UNLABELLED
+    gaps = _list_gaps(frame, desk) if is_all_labelled else ()
+    leftovers = question_management.list_leftovers(frame.wb, frame.corpus.id) if is_all_labelled else ()
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:
@@ -185,6 +194,8 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more", type="primary",
                       icon=":material/playlist_add:", on_click=guard(score_job.start_scoring),
                       args=(frame.wb, frame.corpus.id), kwargs={"by": frame.annotator.id})  # fmt: skip
+        if leftovers:
+            _draw_adding(frame, leftovers)
         for gap in gaps:
             st.button(gap.action, key=f"label_{gap.kind}_only", icon=":material/arrow_forward:", help=gap.reason,
                       on_click=_open_lists, args=(gap.questions,))  # fmt: skip

@@ -1,11 +1,12 @@
 from dataclasses import replace
 from datetime import timedelta
+from itertools import cycle
 from types import SimpleNamespace
 
 import pytest
 from label_files import import_labels
 
-from app.adapt import advice, label_selection, readiness, retrain_job, snapshot, splitting
+from app.adapt import label_selection, readiness, retrain_job, snapshot, splitting
 from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
@@ -209,14 +210,15 @@ def test_where_none_can_be_held_out_what_is_missing_is_asked_for(wb, corpus_id, 
     assert readiness.check_readiness(wb, corpus_id).problems[0].endswith(remedy)
 
 
-def test_the_share_of_correct_labels_is_of_those_that_were_given(wb, corpus_id, monkeypatch):
-    for q in QUESTIONS:
-        asking.ask(wb, corpus_id, q.text)
-    for share, is_warned in ((0.3, False), (0.4, True)):  # a third of the given labels is correct, less of all
-        monkeypatch.setattr(advice, "FEW_CORRECT_SHARE", share)
-        ready = readiness.check_readiness(wb, corpus_id)
-        given, correct = ready.train_correct + ready.train_incorrect - ready.presumed, ready.train_correct
-        warning = f"Of the {given} training labels only {correct} are correct: label more correct sentences."
-        assert correct / (ready.train_correct + ready.train_incorrect) < 0.3 and correct / given == pytest.approx(1 / 3)
-        assert (warning in ready.warnings) == is_warned
-    assert ready.by_annotator == {"import": 24}
+@pytest.mark.parametrize(("origins", "is_warned"), [(["starter"], False), (["starter", "asked"], True)])
+def test_that_no_own_question_is_held_out_is_said_where_there_is_one(wb, corpus_id, monkeypatch, origins, is_warned):
+    full = snapshot.compose(wb, corpus_id, RetrainSettings(), preview=True)
+    questions = tuple(replace(x, origin=o) for x, o in zip(full.questions, cycle(origins), strict=False))
+    composition = replace(full, parts=replace(full.parts, borrowed_part="dev"), questions=questions)
+    monkeypatch.setattr(snapshot, "compose", lambda *_, **__: composition)
+    warnings = readiness.check_readiness(wb, corpus_id).warnings
+    assert any(w.startswith("None of your own questions is held out") for w in warnings) == is_warned
+
+
+def test_labels_are_counted_by_who_gave_them(wb, corpus_id):
+    assert readiness.check_readiness(wb, corpus_id).by_annotator == {"import": 24}
