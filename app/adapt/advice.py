@@ -101,9 +101,7 @@ def find_warnings(
     return [warning for warning in warnings if warning]
 
 
-def _warn_of_held_out(
-    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
-) -> str:
+def _warn_of_held_out(composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]) -> str:
     """Of a shipped corpus as it came, everybody knows that the questions are not their own."""
     parts = composition.parts
     if parts.borrowed_part == "dev" and any(x.origin not in SHIPPED_CORPORA for x in composition.questions):
