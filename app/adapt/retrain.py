@@ -111,7 +111,7 @@ class _Retrain:
             measured_sets.append(HELD_OUT)
         work = Work(measured_sets=measured_sets, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
-            from as2core.training.weight_mean import count_scored_shares
+            from as2core.training.weight_mean import count_mixed_shares
 
             settings = training.choose_train_settings(base, self.settings, parts.train)
             replay, folds = self.snapshot.replay, self._plan_folds(parts.train)
@@ -120,7 +120,7 @@ class _Retrain:
                 work,
                 steps=self._count_steps(base, parts.train),
                 evaluations=settings.epochs,
-                mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
+                mean_evaluations=count_mixed_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
                 anchor_questions=replay if settings.anchor else (),
                 anchors=self._count_anchors(base),

@@ -22,6 +22,7 @@ from as2core.cost import EncoderShape
 from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
+from as2core.nn.real_tokens import RealTokens, let_attend_to_real_tokens
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase
@@ -66,6 +67,7 @@ class Backbone(nn.Module):
         # ELECTRA small: the embeddings' size differs from the hidden size
         self.project: nn.Module | None = getattr(model, "embeddings_project", None)
         self.blocks = model.encoder.layer
+        let_attend_to_real_tokens(model)
         self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
         if segments and not self.has_segments:
             raise BadSetting(f"{name} has no segment embeddings: leave segments out, or take a BERT or an ELECTRA")
@@ -124,14 +126,16 @@ class Backbone(nn.Module):
         hidden = self.embeddings(input_ids=ids, token_type_ids=types, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 
-    def run(self, hidden: Tensor, mask: Tensor, first: int, last: int, *, past: Cache | None = None) -> Tensor:
-        """Layers first..last-1 over hidden (batch, length, hidden).
+    def run(
+        self, hidden: Tensor, mask: Tensor | RealTokens, first: int, last: int, *, past: Cache | None = None
+    ) -> Tensor:
+        """Layers first..last-1 over hidden (batch, length, hidden), or over the states (1, tokens, hidden) of real
+        tokens.
 
         `mask` is True where attention may look: (batch, length), or (batch, length, length) per query position.
         `past` holds the keys and values of a text read before, and gets those of this one.
         """
-        visible = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
-        bias = hidden.new_zeros(visible.shape).masked_fill(~visible, torch.finfo(hidden.dtype).min)
+        bias = mask if isinstance(mask, RealTokens) else _weigh(mask, hidden.dtype)
         memory = {} if past is None else {name_cache(self.blocks[0]): past}
         for block in self.blocks[first:last]:
             hidden = block(hidden, bias, **memory)
@@ -178,6 +182,12 @@ class Backbone(nn.Module):
         at = torch.arange(max(lengths), device=device)[None, :]
         mask = at < torch.tensor(lengths, device=device)[:, None]
         return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
+
+
+def _weigh(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """What to add to the scores of attention: nothing where it may look, else the least number."""
+    visible = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
+    return torch.zeros_like(visible, dtype=dtype).masked_fill(~visible, torch.finfo(dtype).min)
 
 
 def name_cache(module: nn.Module) -> str:

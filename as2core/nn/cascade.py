@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead, Head
+from as2core.nn.real_tokens import RealTokens
 
 
 class CascadeModule(nn.Module):
@@ -30,14 +31,15 @@ class CascadeModule(nn.Module):
         `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
         """
         layers = self.exits if exits is None else exits
-        hidden, below, out = self.backbone.embed(ids, second), 0, {}
+        real, below, out = RealTokens(mask), 0, {}
+        hidden = real.take(self.backbone.embed(ids, second))
         for layer, head in zip(self.exits, self.heads, strict=True):
             if layer > max(layers):
                 break
-            hidden = self.backbone.run(hidden, mask, below, layer)
+            hidden = self.backbone.run(hidden, real, below, layer)
             below = layer
             if layer in layers:
-                out[layer] = head(hidden, mask, second)
+                out[layer] = head(real.put_back(hidden), mask, second)
             if stop_gradient:
                 hidden = hidden.detach()
         return out

@@ -48,7 +48,15 @@ from as2core.training.loop import (
 from as2core.training.noise import FlipCounts, flip_labels
 from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
-from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, copy_state, count_scored_shares, load_mean
+from as2core.training.weight_mean import (
+    DEFAULT_SHARE,
+    MIXED_SHARES,
+    SHARES,
+    choose_share,
+    copy_state,
+    count_mixed_shares,
+    load_mean,
+)
 from as2core.types import Question
 
 MAX_LOGGED_STEPS = 20_000  # of longer runs the losses of some steps are averaged: a history is in memory
@@ -204,15 +212,20 @@ def _mix_with_base(
     before, after = base.module.state_dict(), copy_state(ranker.module)
 
     def measure(share: float) -> np.ndarray:
-        if share:
-            trainer.report(MIXING, SHARES.index(share) - 1, count_scored_shares(trainer.dev_count))
+        if share == 0:
+            by_exit = at_start
+        elif share == 1:
+            by_exit = trainer.best_dev_ap_each()
+        else:
+            trainer.report(MIXING, MIXED_SHARES.index(share), count_mixed_shares(trainer.dev_count))
             load_mean(ranker.module, before, after, share)
-        by_exit = trainer.dev_ap_each() if share else at_start
+            by_exit = trainer.dev_ap_each()
         return np.array([*by_exit[trainer.last_exit].values()])
 
     if share is None:
-        is_measured = count_scored_shares(trainer.dev_count) > 0
-        share = choose_share({s: measure(s) for s in SHARES}) if is_measured else DEFAULT_SHARE
+        is_measured = count_mixed_shares(trainer.dev_count) > 0
+        # the trained weights first, while the ranker has them
+        share = choose_share({s: measure(s) for s in sorted(SHARES, reverse=True)}) if is_measured else DEFAULT_SHARE
     load_mean(ranker.module, before, after, share)
     return share
 

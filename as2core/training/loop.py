@@ -129,6 +129,7 @@ class PlannedTrainer(Trainer):
         args: TrainingArguments,
     ) -> None:
         self._learner, self._watch, self._dev = learner, watch, dev
+        self._dev_ap_at: dict[int, dict[str, dict[str, float]]] = {}  # by step of this attempt
         self._batches = cast(Dataset, batches)  # DataLoader and Trainer take any sequence
         super().__init__(
             learner,
@@ -184,10 +185,6 @@ class PlannedTrainer(Trainer):
     def last_exit(self) -> str:
         return self._learner.exits[-1]
 
-    def dev_ap(self) -> dict[str, float]:
-        """AP on dev by exit. Raises Cancelled when a stop is requested meanwhile."""
-        return average(self.dev_ap_each())
-
     def dev_ap_each(self) -> dict[str, dict[str, float]]:
         """Each dev question's AP by exit. Raises Cancelled when a stop is requested meanwhile."""
         if not self._dev:
@@ -211,8 +208,13 @@ class PlannedTrainer(Trainer):
             for e in self._learner.exits
         }
 
+    def best_dev_ap_each(self) -> dict[str, dict[str, float]]:
+        """Of the best state, which the learner has after the training; measured again if an earlier attempt did."""
+        return self._dev_ap_at.get(self.state.best_global_step or -1) or self.dev_ap_each()
+
     def evaluate(self, *_args: object, **_kwargs: object) -> dict[str, float]:
-        by_exit = self.dev_ap()
+        each = self._dev_ap_at[self.state.global_step] = self.dev_ap_each()
+        by_exit = average(each)
         # the state is selected by the mean over exits, the last counting double, so that early exits do not improve at
         # the cost of the final ranking
         values = list(by_exit.values())

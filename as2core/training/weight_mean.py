@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 DEFAULT_SHARE = 1.0
-SHARES = (0.0, 0.5, DEFAULT_SHARE)  # of the way from the base to the trained weights
+MIXED_SHARES = (0.5,)  # of the way from the base to the trained weights
+SHARES = (0.0, *MIXED_SHARES, DEFAULT_SHARE)
 MIN_QUESTIONS = 20  # to choose a share by
 
 State = Mapping[str, Tensor]
@@ -38,9 +39,9 @@ def load_mean(module: nn.Module, base: State, trained: State, share: float) -> N
     )
 
 
-def count_scored_shares(questions: int) -> int:
-    """How many means are scored on so many validation questions to choose one; the base's score is known before."""
-    return sum(share > 0 for share in SHARES) if questions >= MIN_QUESTIONS else 0
+def count_mixed_shares(questions: int) -> int:
+    """How many means are scored on so many validation questions to choose one; the scores of both ends are known."""
+    return len(MIXED_SHARES) if questions >= MIN_QUESTIONS else 0
 
 
 def choose_share(values: Mapping[float, np.ndarray]) -> float:

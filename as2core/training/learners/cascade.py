@@ -38,7 +38,7 @@ PAPER = TrainSettings(
 )
 MAX_PRIOR_CANDIDATES = 200  # that the offsets are fitted on; the last batch of questions may exceed it
 PRIOR_QUESTIONS_PER_BATCH = 16
-PART_TOKENS = 1024, 16_384  # that go through the encoder at once: little padding; on a GPU few and large parts
+PART_TOKENS = 4096, 16_384  # padded, that go through the encoder at once
 
 
 class CascadeLearner(Learner[CascadeRanker]):

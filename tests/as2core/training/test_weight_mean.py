@@ -9,7 +9,7 @@ from as2core.errors import BadSetting
 from as2core.training.fine_tune import fine_tune
 from as2core.training.loop import PlannedTrainer
 from as2core.training.settings import TrainSettings
-from as2core.training.weight_mean import DEFAULT_SHARE, choose_share, copy_state, count_scored_shares, load_mean
+from as2core.training.weight_mean import DEFAULT_SHARE, choose_share, copy_state, count_mixed_shares, load_mean
 
 FAST = TrainSettings(epochs=1, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
 DEV = questions(0, 24)  # enough to choose a share by
@@ -51,8 +51,8 @@ def test_a_count_beside_the_weights_has_no_mean_and_goes_with_the_end_that_is_ta
     assert counts == [3, 8, 8]
 
 
-def test_the_half_and_the_whole_way_are_scored_on_twenty_dev_questions_and_nothing_on_fewer():
-    assert [count_scored_shares(questions) for questions in (0, 19, 20)] == [0, 0, 2]
+def test_the_half_way_is_scored_on_twenty_dev_questions_and_nothing_on_fewer():
+    assert [count_mixed_shares(questions) for questions in (0, 19, 20)] == [0, 0, 1]
 
 
 def test_copied_weights_do_not_move_with_the_module():
@@ -91,8 +91,8 @@ def test_with_few_dev_questions_the_share_is_the_default(base, tmp_path):
 
 
 def test_where_training_cost_the_dev_questions_ap_the_result_is_the_base(base, tmp_path, monkeypatch):
-    # looks: before, after the epoch, at half of the way, at the default share
-    script_aps(monkeypatch, [0.9] * 20 + [0.8] * 4, [0.5] * 24, [0.6] * 24, [0.5] * 24)
+    # looks: before, after the epoch, at half of the way
+    script_aps(monkeypatch, [0.9] * 20 + [0.8] * 4, [0.5] * 24, [0.6] * 24)
     result = fine_tune(base, questions(0, 12), DEV, dataclasses.replace(FAST, tuned_share=None), workdir=tmp_path)
     assert result.tuned_share == 0.0
     assert all(v.equal(base.module.state_dict()[k]) for k, v in result.ranker.module.state_dict().items())
