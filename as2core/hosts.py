@@ -3,7 +3,8 @@
 A page of another site can have its own name resolve to this machine (DNS rebinding) and then read and drive a local
 server as if it were its own; the requests give that away by their `Host`. A page can also open a WebSocket to any
 server; that one gives itself away by its `Origin`. So a request is answered if its host is a loopback name, the bound
-address or in the list, and if its origin, if it has one, is that very host or in the list.
+address or in the list, and if its origin, if it has one, is that very host or in the list. One in HTTP/1.0 may have no
+host, as the probes of HAProxy: no browser sends that.
 
 A browser is refused with a page that names the setting, anything else with JSON. The page holds the name that was asked
 for, which a stranger chooses: it is escaped and cut, and the page loads and runs nothing.
@@ -98,11 +99,11 @@ class HostGuard:
     def find_refusal(self, headers: Headers) -> Refusal | None:
         """Why a request with these headers is refused, None if it is not."""
         host, origin = headers.get("host", ""), headers.get("origin")
-        if not self._is_host(_read_name(host)):
+        if "host" in headers and not self._is_host(_read_name(host)):
             return Refusal("This server does not answer to this name.", "The name", host)
         if (
             origin is None
-            or origin.lower().partition("://")[2] == host.lower()
+            or (host and origin.lower().partition("://")[2] == host.lower())
             or self._is_listed(_read_origin(origin))
         ):
             return None

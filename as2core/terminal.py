@@ -20,16 +20,21 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
+from threading import RLock
 from time import monotonic
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from as2core.types import Json, OnProgress, Progress
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
 _BOUND = re.compile(r"<\d+(\.\d+)?")
 QUIET_SECONDS = 5.0
 LINE_SECONDS = 30.0
 MAX_STAGE_CHARS = 100  # of a line: a question may be the stage
+_BAR_LOCK = RLock()
 Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
@@ -91,11 +96,19 @@ class _Lines:
             print_note(text)
 
 
+def _load_tqdm() -> type[tqdm]:
+    """With a lock for threads. Its own is for processes, too: from Python 3.14 on a process watches over that one, and
+    warns of it when a signal ends ours."""
+    from tqdm import tqdm
+
+    tqdm.set_lock(_BAR_LOCK)
+    return tqdm
+
+
 @contextmanager
 def show_progress(stage: str = "") -> Iterator[OnProgress]:
     """During a computation: a progress bar on standard error, or lines in a log."""
-    from tqdm import tqdm
-
+    tqdm = _load_tqdm()
     with redirect_stdout(sys.stderr), tqdm(desc=stage, disable=None, leave=False, file=sys.stderr) as bar:
         lines = _Lines(is_wanted=bar.disable)
 
@@ -114,8 +127,7 @@ def show_training() -> Iterator[Callable[[Event], None]]:
     """During a training run: a bar over the steps, or lines in a log; and a line for every evaluation on the dev set,
     and for the beginning of each part of the run that says so ("begin", with its name). A "stage" without steps, with
     how far it is, stands in place of a step."""
-    from tqdm import tqdm
-
+    tqdm = _load_tqdm()
     with redirect_stdout(sys.stderr), tqdm(disable=None, leave=False, file=sys.stderr, unit="step") as bar:
         lines = _Lines(is_wanted=bar.disable)
 

@@ -41,6 +41,7 @@ from as2core.version import __version__
 log = logging.getLogger(__name__)
 KEY_SCHEMES = (HTTPBearer(auto_error=False), APIKeyHeader(name="X-API-Key", auto_error=False))
 SLASHES = re.compile("/{2,}")
+ORIGIN = re.compile("^https?://[^/]*", re.IGNORECASE)
 MAX_PATH_CHARS = 100  # of a path, in an answer
 POST_PATHS = "POST to /v1/rerank, /v2/rerank, /rerank or /v1/embeddings; /openapi.json describes all paths"
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
@@ -63,14 +64,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 class PlainPaths:
-    """ASGI middleware that takes `//v1/rerank/` for `/v1/rerank`: a base address with a slash at its end makes it."""
+    """ASGI middleware that takes `//v1/rerank/` for `/v1/rerank`: a base address with a slash at its end makes it. And
+    `http://HOST/v1/rerank`, which clients send that take the server for a proxy (RFC 9112, section 3.2.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope = {**scope, "path": SLASHES.sub("/", scope["path"]).rstrip("/") or "/"}
+            scope = {**scope, "path": SLASHES.sub("/", ORIGIN.sub("", scope["path"])).rstrip("/") or "/"}
         await self._app(scope, receive, send)
 
 

@@ -3,6 +3,7 @@
 import lxml.html
 import pytest
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
@@ -41,6 +42,12 @@ def test_loopback_names_are_answered(host):
 )
 def test_every_other_name_is_refused(host):
     assert get_status(host) == 403
+
+
+@pytest.mark.parametrize(("origin", "is_refused"), [(None, False), ("null", True), ("http://evil.example", True)])
+def test_a_probe_in_http_1_0_has_no_host_and_is_answered_unless_a_page_sent_it(origin, is_refused):
+    headers = Headers({"origin": origin} if origin else {})
+    assert bool(HostGuard(None, "127.0.0.1").find_refusal(headers)) is is_refused
 
 
 def test_a_server_answers_to_its_bound_address_and_bound_to_all_to_numbers_only():

@@ -93,6 +93,15 @@ def test_a_log_has_a_line_of_a_long_computation_every_half_minute_and_none_of_a_
     ]  # fmt: skip
 
 
+def test_a_bar_leaves_no_semaphore_behind_when_a_signal_ends_the_program(monkeypatch):
+    from tqdm.std import TqdmDefaultWriteLock, tqdm
+
+    monkeypatch.delattr(tqdm, "_lock", raising=False)  # as in a new process
+    for show in (terminal.show_progress, terminal.show_training):
+        with show():
+            assert not isinstance(tqdm.get_lock(), TqdmDefaultWriteLock)
+
+
 def test_a_text_cannot_steer_the_terminal_and_a_pipe_gets_it_as_it_is(capsys, monkeypatch):
     terminal.echo("a\x1b[31mred\ttab\x9b")
     assert capsys.readouterr().out == "a\x1b[31mred\ttab\x9b\n"

@@ -120,6 +120,46 @@ def test_connections_on_which_nothing_or_half_a_header_comes_are_closed(serve, m
             assert silent.recv(100) == b""
 
 
+@pytest.mark.parametrize(
+    ("version", "length"), [(b"1.1", b"content-length: 5\r\n"), (b"1.0", b"connection: keep-alive\r\n")]
+)
+def test_of_a_request_with_two_lengths_nothing_is_read_and_its_rest_is_no_request(serve, version, length):
+    port = serve(build(ServedRankers(["bm25"])))
+    head = HEAD.replace(b"1.1", version).replace(b"content-length: %d\r\n", b"transfer-encoding: chunked\r\n" + length)
+    health = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    with connect(port, head + b"0\r\n\r\n" + health) as smuggler:
+        answer = b"".join(iter(partial(smuggler.recv, 10_000), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1
+    assert b"both Content-Length and Transfer-Encoding" in answer
+
+
+def test_a_client_that_takes_the_server_for_a_proxy_is_answered(serve):
+    port = serve(build(ServedRankers(["bm25"])))
+    with connect(port, b"GET http://localhost/health HTTP/1.1\r\nhost: localhost\r\n\r\n") as client:
+        assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_request_that_asks_for_a_websocket_is_answered_without_one(serve):
+    port = serve(build(ServedRankers(["bm25"])))
+    body = json.dumps({"query": "q", "documents": ["x"]}).encode()
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
+    with connect(port, head % len(body) + body) as client:
+        assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_request_that_came_with_the_one_before_does_not_make_room_while_it_is_answered(serve, slow, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    port = serve(build(ServedRankers(["slow"], load=lambda spec: slow)))
+    body = json.dumps({"query": "q", "documents": ["x"] * 2 * SLICE}).encode()
+    with connect(port, b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n" + HEAD % len(body) + body) as both:
+        assert slow.has_begun.wait(PATIENCE)
+        idle = [connect(port) for _ in range(2)]
+        assert idle[0].recv(100) == b""
+        slow.gate.set()
+        until(lambda: b"results" in both.recv(10_000))
+    idle[1].close()
+
+
 def test_a_body_that_never_ends_is_refused(serve, monkeypatch):
     monkeypatch.setattr(limits, "MAX_BODY_SECONDS", 0.2)
     port = serve(build(ServedRankers(["bm25"])))
