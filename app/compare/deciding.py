@@ -38,7 +38,7 @@ from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
-from as2core.rankers.base import bind_questions
+from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json, Question
 from db.models import Job, JsonObject
@@ -178,6 +178,8 @@ def run_decision(job: JobRun) -> dict[str, Json]:
         job.progress(place / 2, f"loading {name}")
         ranker = loading.load_ranker(job.wb, name)
         bind_questions(ranker, expanded_questions)
+        if isinstance(ranker, NeedsQuestions):
+            notes += [f"{name}: {text}" for text in ranker.describe_differences()]
         notes += note_trained_on(job.wb, name, [q.question.text for q in questions])
         for i, question in enumerate(expanded_questions):
             job.check()

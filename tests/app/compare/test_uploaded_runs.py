@@ -172,12 +172,13 @@ def test_a_viewer_uploads_and_deletes_nothing_and_no_name_leads_out_of_the_folde
 
 def test_a_decision_takes_an_uploaded_ranking_and_the_questions_that_it_has(wb, data, bob):
     [corpus_id] = {c.id for c in [question_sets.get_own_corpus(wb, data)]}
-    name = uploaded_runs.add_run(wb, "theirs.run", write_run(QUESTIONS[1:]))
+    name = uploaded_runs.add_run(wb, "theirs.run", write_run(QUESTIONS[1:], order=(1, 0)))
     job = deciding.start_decision(wb, corpus_id, DecisionRequest(name, "rr"), by=bob.id)
     run_queued(wb, RUNNERS)
     course = deciding.open_decision(wb, job.id)
     assert course.conclusion == f"{name} is better on these 5 questions, whatever the missing labels are."
-    assert "left out for every ranker" in queue.load_job(wb, job.id).result["notes"][0]
+    omission, gap = queue.load_job(wb, job.id).result["notes"]
+    assert "left out for every ranker" in omission and "not in the run and come last: 5" in gap
 
 
 def test_the_result_is_there_before_the_times_are_measured(wb, data, monkeypatch):
