@@ -171,8 +171,10 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
     if cost == "seconds":
         st.caption("The time is that of this machine, with whatever else it did during the comparison.")
     if missing := [plain(r.ranker) for r in results if getattr(r, cost) is None]:
-        why = "they do not count their compute" if cost == "relative_cost" else "they were not timed here"
-        st.caption(f"Not shown, because {why}: {', '.join(missing)}.")
+        why = "Not timed here, so not shown"
+        if cost == "relative_cost":
+            why = "Not shown, because they do not count their compute"
+        st.caption(f"{why}: {', '.join(missing)}.")
 
 
 def _draw_pairs(pairs: Sequence[PairedResult], metric: str, full_names: Mapping[str, str]) -> None:
