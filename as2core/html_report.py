@@ -10,7 +10,7 @@ from typing import Any
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
 from as2core.metrics import MEANINGS, name_effect
-from as2core.text import count, format_p
+from as2core.text import count, format_p, format_signed
 from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
@@ -109,7 +109,7 @@ def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: st
     corrected = f", corrected for {family} pairs" if family > 1 else ""
     change = f"is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
     size = f"{measure} of {a} {change}"
-    interval = f"95 %: {test.low:+.3f} to {test.high:+.3f}"
+    interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
     if is_clear(test, corrected_p):
         verdict = "better" if test.difference > 0 else "worse"
         outcome = f"{a} is {verdict} than {b}: {measure} {change} ({interval}; {p}{corrected})."
@@ -164,8 +164,8 @@ def _list_cells(pair: tuple[str, str], t: Mapping[str, Any]) -> Row:
     effect = "" if t["effect"] is None else f"{t['effect']:.2f} ({name_effect(t['effect'])})"
     return (
         f"{pair[0]} minus {pair[1]}",
-        f"{t['difference']:+.3f}",
-        f"{t['low']:+.3f} to {t['high']:+.3f}",
+        format_signed(t["difference"]),
+        f"{format_signed(t['low'])} to {format_signed(t['high'])}",
         f"{t['wins']:,}, {t['losses']:,}, {t['ties']:,}",
         format_p(t["p"]),
         "" if t["holm"] is None else format_p(t["holm"]),

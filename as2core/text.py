@@ -108,6 +108,12 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def format_signed(value: float, digits: int = 3) -> str:
+    """`+0.150`, `-0.020`; what rounds to 0 is `+0.000`, never `-0.000`."""
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text.replace("-", "+")
+
+
 def join(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -37,17 +37,17 @@ if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
 is_form_open = (job is None and not is_prepared_open) or bool(setup.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
-    setup.draw(wb, corpus_name=corpus.name, by=person.id)
+    setup.draw(wb, corpus_name=corpus.name, by=person.id, refusal=frame.explain_refusal("upload a ranking"))
 if job is None:
     setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
 if job is not None:
     url.put(job=job.id)
-    if job.state == "done":
+    if job.state != "done":
+        draw_live(wb, job, partial(draw_comparison, person=person))
+    if job.result:
         with st.spinner("Drawing …"):
             view = comparison.load_comparison(wb, job.id, by=person.id)
         _draw_result(view)
-    else:
-        draw_live(wb, job, partial(draw_comparison, person=person))
     setup.draw_earlier(jobs, job.id)
     shipped.draw_way(wb, corpus.name)
 elif prepared is not None and is_prepared_open:

@@ -13,6 +13,7 @@ from as2core.commands.options import JsonFlag, Seed
 from as2core.data.source import read_lines
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
+from as2core.text import format_signed
 
 if TYPE_CHECKING:
     from app.adapt.readiness import Readiness
@@ -154,7 +155,10 @@ def print_report(report: "RetrainReport", view: "Readiness") -> None:
         [{"measure": m} | {side: v[m] for side, v in sides.items()} for m in report.before], ["measure", *sides]
     )
     test = report.paired
-    echo(f"{report.change.headline}: AP {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})")
+    echo(
+        f"{report.change.headline}: AP {format_signed(test.difference)} "
+        f"(95 %: {format_signed(test.low)} to {format_signed(test.high)})"
+    )
     if (smallest := report.detectable_difference) is not None:
         echo(f"these questions would have shown a change of {smallest:.3f} AP or more four times in five")
     elif report.has_few_changes:

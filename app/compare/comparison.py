@@ -156,10 +156,10 @@ def _from_row(row: JsonObject) -> RankerResult:
 
 
 def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
-    """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
-    when it is not finished or what it was made of is gone."""
+    """The result of a comparison, without the labels that `by` may not see yet; before it is done, all but the times.
+    Raises UnknownJob, As2Error when it has none yet or what it was made of is gone."""
     job = queue.load_job(wb, job_id)
-    if job.kind != JobKind.COMPARE or job.state != "done":
+    if job.kind != JobKind.COMPARE or not job.result:
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
     file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
     if not file.is_file():

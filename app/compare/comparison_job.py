@@ -1,14 +1,15 @@
 """The background job of a comparison: every ranker over one labelled set, then the tests between them.
 
 It freezes the set into its folder and stores evaluations by ranker and data, so repeating a comparison with one more
-ranker scores only that one. Seconds are measured anew in every comparison, all rankers in turns (timing).
+ranker scores only that one. Seconds are measured anew in every comparison, all rankers in turns (timing), and last: the
+rest of the result is published before.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from app.compare import question_sets
@@ -35,14 +36,15 @@ from as2core.data.source import replace_file
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Evaluation
 from as2core.metrics import MEASURES
-from as2core.rankers.base import Ranker, bind_questions, list_untrained
+from as2core.rankers.base import NeedsQuestions, Ranker, bind_questions, list_untrained, needs_questions
 from as2core.rankers.catalog import list_destinations, list_installed
 from as2core.synonyms import Synonyms
 from as2core.types import Json, OnProgress, Progress, Question
+from db.models import JsonObject
 
 log = logging.getLogger(__name__)
 
-SYNONYMS = "synonyms.txt"  # of the job's folder
+SYNONYMS, OMISSIONS = "synonyms.txt", "omissions.txt"  # of the job's folder
 SAMPLE_SEED = 0
 MAX_RANKERS = 24  # in one comparison
 EVALUATION_SHARE, TIMING_SHARE = 0.9, 0.96  # of a comparison's progress, at the end of each
@@ -79,8 +81,10 @@ def start_compare(
         raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
     settings = ComparisonSettings(names, data, setting, limit, with_unlabelled and data.startswith(CORPUS_PREFIX))
     questions = question_sets.load_questions(wb, data, with_unlabelled=settings.with_unlabelled)
-    if not question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled):
+    selection = question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled)
+    if not selection:
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
+    question_sets.keep_common(wb, names, selection)
     detail = f"{', '.join(names)} on {data}"
     return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail)
 
@@ -94,7 +98,7 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     evaluations: dict[str, Evaluation] = {}
     rankers: dict[str, Ranker] = {}
     keys: dict[str, str] = {}
-    notes = [*_note_unlabelled(questions), *describe_synonyms(synonyms)]
+    notes = [*_read_omissions(job), *_note_unlabelled(questions), *describe_synonyms(synonyms)]
     for place, name in enumerate(settings.rankers):
         try:
             keys[name] = hash_ranker(job.wb, name)
@@ -104,17 +108,16 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             evaluations[name] = _evaluate(job, settings, expanded_questions, place, ranker, notes)
             keys[name] += hash_scores(name, evaluations[name])
             notes += note_trained_on(job.wb, name, [q.text for q in questions])
-            if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
+            if len(settings.rankers) <= MAX_TIMED_RANKERS and is_timeable(name, ranker):
                 rankers[name] = ranker
         except Exception as e:
             _leave_out(job, name, e, notes)
-    seconds = _time_rankers(job, rankers, expanded_questions, evaluations, notes)
     if not evaluations:
         raise As2Error(" ".join(notes))
-    job.progress(TIMING_SHARE, "testing the differences")
-    return to_json(
+    job.progress(EVALUATION_SHARE, "testing the differences")
+    result = to_json(
         {
-            "rows": [to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
+            "rows": [to_row(name, e, questions, None) for name, e in evaluations.items()],
             "paired": _test_pairs(job, evaluations),
             "keys": {name: keys[name] for name in evaluations},
             "data_hash": hash_questions(expanded_questions),
@@ -123,6 +126,27 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             "unranked": _measure_retrieval(job.wb, settings, questions),
         }
     )
+    job.publish(result)
+    seconds = _time_rankers(job, rankers, expanded_questions, evaluations, notes)
+    if not evaluations:
+        raise As2Error(" ".join(notes))
+    return {**_add_seconds(result, seconds, evaluations), "notes": list[Json](dict.fromkeys(notes))}
+
+
+def _add_seconds(result: JsonObject, seconds: Mapping[str, float], evaluations: Collection[str]) -> dict[str, Json]:
+    """A result with the times, and without the rankers that are not among the evaluations any more."""
+    rows = [row for row in result["rows"] if row["ranker"] in evaluations]
+    return {
+        **result,
+        "rows": [{**row, "seconds_per_question": seconds.get(row["ranker"])} for row in rows],
+        "paired": [r for r in result["paired"] if {r["a"], r["b"]} <= set(evaluations)],
+        "keys": {name: key for name, key in result["keys"].items() if name in evaluations},
+    }
+
+
+def is_timeable(name: str, ranker: Ranker) -> bool:
+    """Not what is asked elsewhere, which may cost money, nor a run, which was ranked at another time."""
+    return not (list_destinations(name) or needs_questions(ranker))
 
 
 def _leave_out(job: JobRun, name: str, error: Exception, notes: list[str]) -> None:
@@ -185,6 +209,8 @@ def _evaluate(
     evaluation = load_or_evaluate(
         wb, name, questions, data=settings.data, setting=settings.measured_setting, ranker=ranker, on_progress=report
     )
+    if isinstance(ranker, NeedsQuestions):
+        notes += [f"{name}: {text}" for text in ranker.describe_differences()]
     if list_destinations(name):
         notes.append(f"{name}: {describe_destinations([name])}")
     if parts := list_untrained(ranker):
@@ -254,6 +280,8 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
         with_unlabelled = settings.with_unlabelled
         questions = question_sets.load_questions(job.wb, settings.data, with_unlabelled=with_unlabelled)
         questions = question_sets.select_questions(questions, settings.setting, with_unlabelled=with_unlabelled)
+        questions, omissions = question_sets.keep_common(job.wb, settings.rankers, questions)
+        (job.folder / OMISSIONS).write_text("\n".join(omissions), encoding="utf-8")
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
             questions = [questions[i] for i in places]
@@ -261,6 +289,12 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
         with replace_file(file) as part:
             jsonl.write(questions, part)
     return list(jsonl.read(file, strict=True)[0])
+
+
+def _read_omissions(job: JobRun) -> list[str]:
+    """Which questions were left out when they were frozen, and why; [] also where an older program froze them."""
+    file = job.folder / OMISSIONS
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 def _read_frozen_synonyms(job: JobRun) -> Synonyms:

@@ -12,13 +12,14 @@ questions are drawn.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
 import numpy as np
 from sqlalchemy.orm import Session
 
+from app.compare.question_sets import keep_common
 from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
 from app.corpora.corpora import UnknownCorpus
 from app.corpora.synonyms import read_synonyms
@@ -26,6 +27,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
+from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
@@ -36,8 +38,9 @@ from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
+from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
-from as2core.types import Candidate, Json
+from as2core.types import Candidate, Json, Question
 from db.models import Job, JsonObject
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
@@ -142,8 +145,10 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
         check_ranker(wb, name)
     request.make_rule()
     with wb.read() as s:
-        if not any(len(texts) >= MIN_CANDIDATES for _, _, texts in _list_questions(s, corpus_id)):
-            raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
+        questions = _list_questions(s, corpus_id)
+    if not questions:
+        raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
+    keep_common(wb, (request.a, request.b), [q.question for q in questions])
     newest = queue.find_newest(wb, JobKind.DECIDE, corpus_id)
     if newest and newest.is_active and not newest.cancelling and DecisionRequest.of(newest) == request:
         return newest
@@ -156,24 +161,30 @@ def run_decision(job: JobRun) -> dict[str, Json]:
     if job.corpus_id is None:
         raise UnknownCorpus("the corpus was deleted meanwhile")
     with job.wb.read() as s:
-        questions = [q for q in _list_questions(s, job.corpus_id) if len(q[2]) >= MIN_CANDIDATES]
-        labels = _read_labels(s, [question_id for question_id, _, _ in questions])
+        questions = _list_questions(s, job.corpus_id)
+    questions, omissions = _keep_common(job, questions)
+    with job.wb.read() as s:
+        labels = _read_labels(s, [q.id for q in questions])
     records: list[JsonObject] = [
-        {"id": question_id, "sentences": [c.id for c in candidates],
-         "labels": [labels.get((question_id, int(c.id)), UNKNOWN) for c in candidates]}
-        for question_id, _, candidates in questions
+        {"id": q.id, "sentences": [str(i) for i in q.sentence_ids],
+         "labels": [labels.get((q.id, i), UNKNOWN) for i in q.sentence_ids]}
+        for q in questions
     ]  # fmt: skip
     synonyms = read_synonyms(job.wb, job.corpus_id)
-    notes = describe_synonyms(synonyms)
+    notes = [*omissions, *describe_synonyms(synonyms)]
+    expanded_questions = list(synonyms.expand_all([q.question for q in questions]))
     for place, side in enumerate(("a", "b")):
         name = str(queue.read_settings(job.wb, job.id)[side])  # it may have been renamed meanwhile
         job.progress(place / 2, f"loading {name}")
         ranker = loading.load_ranker(job.wb, name)
-        notes += note_trained_on(job.wb, name, [text for _, text, _ in questions])
-        for i, (_, text, candidates) in enumerate(questions):
+        bind_questions(ranker, expanded_questions)
+        if isinstance(ranker, NeedsQuestions):
+            notes += [f"{name}: {text}" for text in ranker.describe_differences()]
+        notes += note_trained_on(job.wb, name, [q.question.text for q in questions])
+        for i, question in enumerate(expanded_questions):
             job.check()
             job.progress((place + i / len(questions)) / 2, f"{name}: {i} of {len(questions)} questions")
-            records[i][side] = np.asarray(ranker.score(synonyms.expand(text), candidates), dtype=float).tolist()
+            records[i][side] = np.asarray(ranker.score(question.text, question.candidates), dtype=float).tolist()
     write_text(json.dumps(records), job.folder / FILE)
     return {"questions": len(questions), "notes": list[Json](notes)}
 
@@ -224,17 +235,39 @@ def list_ahead(wb: Workbench, course: DecisionCourse) -> Iterator[DecisionCourse
         course = follow(wb, replace(course, decision=course.decision.suppose()))
 
 
-def _list_questions(s: Session, corpus_id: int) -> list[tuple[int, str, list[Candidate]]]:
-    """(id, text, candidates) of those in the label queues."""
-    rows = question_rows.list_candidate_rows(s, corpus_id)
-    return [
-        (question_id, group[0].question, [
-            Candidate(str(r.sentence_id), r.text, title=r.title)
-            for r in group if r.sentence_id is not None and not r.retired
-        ])
-        for question_id, of_one in groupby(rows, key=lambda r: r.question_id)
-        if (group := list(of_one))[0].queued
-    ]  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _QueuedQuestion:
+    """`question`: with the ids that files have; `sentence_ids`: of its candidates."""
+
+    id: int
+    question: Question
+    sentence_ids: tuple[int, ...]
+
+
+def _keep_common(job: JobRun, questions: Sequence[_QueuedQuestion]) -> tuple[list[_QueuedQuestion], list[str]]:
+    """As `keep_common`."""
+    settings = queue.read_settings(job.wb, job.id)
+    sides = [str(settings[side]) for side in ("a", "b")]
+    common, notes = keep_common(job.wb, sides, [q.question for q in questions])
+    qids = {q.qid for q in common}
+    return [q for q in questions if q.question.qid in qids], notes
+
+
+def _list_questions(s: Session, corpus_id: int) -> list[_QueuedQuestion]:
+    """Those in the label queues that two rankers can order differently."""
+    rows, ids = question_rows.list_candidate_rows(s, corpus_id), make_unique_candidate_ids(s, corpus_id)
+    questions = []
+    for question_id, of_one in groupby(rows, key=lambda r: r.question_id):
+        group = list(of_one)
+        candidates = [r for r in group if r.sentence_id is not None and not r.retired]
+        if not group[0].queued or len(candidates) < MIN_CANDIDATES:
+            continue
+        texts = tuple(
+            Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, title=r.title) for r in candidates
+        )
+        question = Question(group[0].qid, group[0].question, texts)
+        questions.append(_QueuedQuestion(question_id, question, tuple(r.sentence_id for r in candidates)))
+    return questions
 
 
 def _read_labels(s: Session, question_ids: Collection[int]) -> dict[Pair, int]:

@@ -5,7 +5,7 @@ of what is stored; nothing is computed again but the tests of an older compariso
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
 from app.compare.sweeps import parse_ratio
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
+from as2core.data.source import format_rows
 from as2core.data.spreadsheet import defuse_formula
 from as2core.metrics import MEASURES
 from as2core.terminal import to_json
 from as2core.text import count
+from as2core.types import Question
 from as2core.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +48,13 @@ def export_table(view: ComparisonView) -> str:
 def export_values(view: ComparisonView) -> str:
     """A row a question and ranker, with every metric."""
     return _to_csv(view.per_question)
+
+
+def export_candidates(questions: Iterable[Question]) -> str:
+    """A row a candidate, with the ids that a run has to have, and without labels."""
+    columns = ("question_id", "candidate_id", "question", "candidate")
+    rows = [(q.qid, c.id, q.text, c.text) for q in questions for c in q.candidates]
+    return format_rows([columns, *(tuple(map(defuse_formula, row)) for row in rows)])
 
 
 def export_json(view: ComparisonView) -> str:

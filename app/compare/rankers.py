@@ -8,6 +8,7 @@ from contextlib import suppress
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.versions import loading, registry
 from app.versions.directory import find_problem, read_drop_ratio
+from app.versions.uploaded_runs import find_run, list_runs
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
@@ -21,6 +22,11 @@ def list_rankers(wb: Workbench) -> list[str]:
     """What can be compared by its name alone: rankers of the catalog, then the versions made here, newest first."""
     versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
     return [*(name for name, entry in CATALOG.items() if entry.required is None), *versions]
+
+
+def list_choices(wb: Workbench) -> list[str]:
+    """These, then the uploaded rankings, newest first."""
+    return [*list_rankers(wb), *list_runs(wb)]
 
 
 def describe_rankers() -> list[tuple[str, str, str, str]]:
@@ -66,10 +72,12 @@ def check_ranker(wb: Workbench, name: str) -> None:
         elif not is_own_kind(folder) and (problem := find_problem(folder)):
             raise DamagedModel(f"{name} cannot be compared: {problem}. Restore it, or choose another ranker")
         check_version(*at)
+    elif find_run(wb, name):
+        return
     elif name.partition(":")[0] in CATALOG or is_path(name):
         check(name)
     else:
-        names = ", ".join(list_rankers(wb))
+        names = ", ".join(list_choices(wb))
         raise UnknownRanker(
             f"no ranker {name!r}; known: {names}, or the directory of a version, a checkpoint or an export"
         )
@@ -78,7 +86,7 @@ def check_ranker(wb: Workbench, name: str) -> None:
 def find_mistake(wb: Workbench, names: Collection[str]) -> As2Error | None:
     """Why one of these cannot be compared; None if all can, as far as their names tell: no file is opened for a path,
     which only an admin may name."""
-    choices = set(list_rankers(wb))
+    choices = set(list_choices(wb))
     for name in names:
         try:
             if name not in choices and not is_path(name):

@@ -63,7 +63,12 @@ class JobRun:
     def progress(self, share: float, message: str) -> None:
         """`share` from 0 to 1."""
         with self._lock:
-            self._values = {"progress": min(1.0, max(0.0, share)), "message": message}
+            self._values |= {"progress": min(1.0, max(0.0, share)), "message": message}
+
+    def publish(self, result: Mapping[str, object]) -> None:
+        """Store what is known already: the job's result so far, until it ends with another."""
+        with self._lock:
+            self._values |= {"result": dict(result)}
 
     def event(self, payload: Mapping[str, object]) -> None:
         """Add an event to the job; of several "step" events within one heartbeat the last is stored."""

@@ -51,8 +51,9 @@ def draw_live(wb: Workbench, job: JobView, panel: Panel, *, seconds: float = POL
 
     def draw() -> None:
         current = queue.load_job(wb, job.id)
-        # ended, run again (a click in here redraws the panel alone), or its corpus was deleted
-        if (current.is_active, current.corpus_id) != (job.is_active, job.corpus_id):
+        # ended, run again (a click in here redraws the panel alone), has a result, or its corpus was deleted
+        states = [(j.is_active, bool(j.result), j.corpus_id) for j in (current, job)]
+        if states[0] != states[1]:
             st.rerun()
         panel(wb, current)
 

@@ -14,6 +14,7 @@ from app.ui.charts.training import Event
 from app.ui.text import count
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
+from as2core.text import format_signed
 
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",
@@ -37,6 +38,7 @@ STATES = {
     "failed": "It failed, and no version was made. The version in use has not changed.",
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
+SMALLEST_DIFFERENCE = 0.0005  # that three digits show
 PATIENCE_SECONDS = 30  # that a worker may take to start
 
 
@@ -55,7 +57,8 @@ def describe_test(
     if test.changes == 0:
         return f"{counts}." if sides else f"{counts}: the order of the correct sentences did not change."
     p = format_p(test.p if holm is None else holm)
-    text = f"{counts}. {_describe_difference(test, metric, sides)} (95 %: {test.low:+.3f} to {test.high:+.3f})"
+    interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
+    text = f"{counts}. {_describe_difference(test, metric, sides)} ({interval})"
     if test.has_few_changes:
         return f"{text}. Too few questions changed to tell ({p})."
     if not is_clear(test):
@@ -78,7 +81,9 @@ def _count_questions(test: PairedTest, metric: str, sides: tuple[str, str] | Non
 
 def _describe_difference(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
     if sides is None:
-        return f"{metric} changed by {test.difference:+.3f}"
+        return f"{metric} changed by {format_signed(test.difference)}"
+    if abs(test.difference) < SMALLEST_DIFFERENCE:
+        return f"{metric} of {sides[0]} and {sides[1]} differs by less than 0.001"
     return f"{metric} of {sides[0]} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
 
 

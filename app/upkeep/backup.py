@@ -1,5 +1,6 @@
-"""A home as one file, and back: the database, the versions, the jobs' folders, and what somebody wrote by hand or made
-keys of: without the gates of promotions or the keys of `as2 serve`, a restored home would let pass what this one stops.
+"""A home as one file, and back: the database, the versions, the jobs' folders, uploaded rankings, and what somebody
+wrote by hand or made keys of: without the gates of promotions or the keys of `as2 serve`, a restored home would let
+pass what this one stops.
 
 It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
 and graphs are derived and not in it, nor are the checkpoints of a training, which are far larger than all else. Only
@@ -41,7 +42,7 @@ FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
 KEYS = "keys"
 JOBS, CHECKPOINT = "jobs", "checkpoint-"  # how the folders of a training's checkpoints begin
-FOLDERS = ("versions", JOBS, "gates", KEYS)
+FOLDERS = ("versions", JOBS, "gates", "rankings", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000

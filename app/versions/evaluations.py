@@ -17,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from app.versions.loading import load_ranker, locate
+from app.versions.uploaded_runs import find_run
 from app.workbench.workbench import Workbench
 from as2core import terminal
 from as2core.cascade.schedule import DropSchedule
@@ -169,7 +170,7 @@ def hash_ranker(wb: Workbench, name: str) -> str:
     if at := locate(wb, name):
         paths = [at[0]]
     elif entry is None:
-        paths = [Path(split_spec(name)[0])]
+        paths = [find_run(wb, name) or Path(split_spec(name)[0])]
     elif entry.required:
         paths = [Path(str(read_settings(entry, settings)[entry.required]))]
     elif entry.nested:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.versions.benchmarks import load_starter
 from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row, get_active, get_version, list_versions
+from app.versions.uploaded_runs import load_run
 from app.workbench.workbench import Workbench
 from as2core import training_record
 from as2core.data.source import is_file
@@ -60,9 +61,11 @@ def load_version(wb: Workbench, name: str = "active", kind: str = CASCADE) -> Lo
 
 
 def load_ranker(wb: Workbench, spec: str) -> Ranker:
-    """A ranker by a version's name or directory, or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
-    at = locate(wb, spec)
-    return wb.models.load_spec(spec) if at is None else wb.models.version(*at)
+    """A ranker by a version's name or directory, an uploaded run's name, or a catalog spec. Raises UnknownRanker,
+    BadSetting, DamagedModel."""
+    if at := locate(wb, spec):
+        return wb.models.version(*at)
+    return load_run(wb, spec) or wb.models.load_spec(spec)
 
 
 def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:

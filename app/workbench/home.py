@@ -48,7 +48,8 @@ def _list_files(settings: Settings) -> Iterator[Path]:
         files.append(settings.database_file)
     for file in files:
         yield from (file.with_name(file.name + suffix) for suffix in ("", "-wal", "-shm"))
-    for folder in (settings.versions_dir, settings.jobs_dir, settings.graphs_dir, settings.index_dir):
+    made_here = (settings.versions_dir, settings.jobs_dir, settings.rankings_dir)
+    for folder in (*made_here, settings.graphs_dir, settings.index_dir):
         yield folder
         yield from folder.rglob("*")
 

@@ -103,6 +103,11 @@ class Settings(BaseSettings):
         return self.home / "gates"
 
     @property
+    def rankings_dir(self) -> Path:
+        """Runs that people uploaded, to compare with."""
+        return self.home / "rankings"
+
+    @property
     def slices_file(self) -> Path:
         """The user's own slices of labelled questions."""
         return self.home / "slices.toml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from as2core.deciding.decision import EQUAL, OPEN, A, B, Conclusion, DecisionSettings
 from as2core.deciding.powered import PoweredMean
-from as2core.text import count
+from as2core.text import count, format_signed
 
 MIN_DRAWS = 10  # before the estimate of an open decision is told
 
@@ -33,11 +33,11 @@ def describe_evidence(conclusion: Conclusion, a: str, b: str, settings: Decision
     low, high = _bound(v.low, v.outcome == A, "above"), _bound(v.high, v.outcome == B, "below")
     sure = f"{settings.level * 100:g} % at any look"
     if number == "all":
-        value = f"{v.estimate:+.3f}"
+        value = format_signed(v.estimate)
     elif v.outcome == OPEN and v.draws < MIN_DRAWS:
         value = f"between {low} and {high} ({sure})"
     else:
-        value = f"{v.estimate:+.3f} ({low} to {high}, {sure})"
+        value = f"{format_signed(v.estimate)} ({low} to {high}, {sure})"
     questions = count(v.questions, "question")
     return (
         f"{settings.measure} of {a} minus {b}: {value} over {questions}, {number} of them settled; "
@@ -49,13 +49,13 @@ def describe_others(others: PoweredMean | None) -> str:
     """`On other questions like these: +0.150 (-0.02 to +0.31, if you look once).`; "" without an estimate."""
     if others is None:
         return ""
-    interval = f"{others.low:+.2f} to {others.high:+.2f}"
-    return f"On other questions like these: {others.mean:+.3f} ({interval}, if you look once)."
+    interval = f"{format_signed(others.low, 2)} to {format_signed(others.high, 2)}"
+    return f"On other questions like these: {format_signed(others.mean)} ({interval}, if you look once)."
 
 
 def _bound(value: float, is_zero_excluded: bool, side: str) -> str:
     """An interval is rounded outwards, to 0 perhaps, though the conclusion excludes it."""
-    return f"{side} 0" if is_zero_excluded and abs(value) < 0.005 else f"{value:+.2f}"
+    return f"{side} 0" if is_zero_excluded and abs(value) < 0.005 else format_signed(value, 2)
 
 
 def _count(labels: int, more: str = "") -> str:

@@ -80,6 +80,8 @@ def test_an_interval_rounded_to_zero_says_on_which_side_of_it_the_conclusion_is(
     )
     undecided = replace(b_is_better, outcome="open")
     assert "-0.030 (-0.06 to +0.00, 95 % at any look)" in describe_evidence(undecided, "wo", "rr", DecisionSettings())
+    from_below = replace(undecided, estimate=-0.0002, low=-0.004, high=0.06)
+    assert "+0.000 (+0.00 to +0.06, 95 % at any look)" in describe_evidence(from_below, "wo", "rr", DecisionSettings())
 
 
 def test_it_stops_by_itself_when_the_keys_have_decided(as2, data, tmp_path, monkeypatch):

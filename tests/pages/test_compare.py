@@ -36,6 +36,7 @@ from app.workbench import people
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.metrics import PairedTest, name_effect
+from db.models import Job
 from db.repositories.questions import list_candidate_rows
 
 
@@ -86,6 +87,31 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
         "with_unlabelled": False,
     }
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
+
+
+def test_a_ranking_of_ones_own_is_uploaded_chosen_and_matched_and_a_bad_one_says_its_line(wb):
+    at = open_page("compare", {"corpus": "things"})
+    at = at.file_uploader(key="compare_own_file_0").set_value([("bad.run", b"q1 Q0 d1\n", "text/plain")]).run()
+    assert "bad.run: line 1: 3 columns instead of 6" in texts(at) and "bad.run" not in at.multiselect[0].value
+    [choice] = [c for c in question_sets.list_datasets(wb) if c == "labels:things"]
+    questions = question_sets.load_questions(wb, choice)
+    content = "".join(f"{q.qid} Q0 {q.candidates[0].id} 1 1 t\n" for q in questions).encode()
+    at = at.file_uploader(key="compare_own_file_0").set_value([("theirs.txt", content, "text/plain")]).run()
+    assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25", "theirs.run"]
+    assert "theirs.run matches all" in texts(at) and "the others come last" in texts(at) and not at.error
+    at = at.file_uploader(key="compare_own_file_1").set_value([("other.run", b"x Q0 y 1 1 t\n", "text/plain")]).run()
+    assert "other.run has no candidate of these" in texts(at) and at.button(key="compare_start").disabled
+    at = at.button(key="compare_own_delete_other.run").click().run()
+    assert "other.run" not in at.multiselect(key="compare_rankers").value and not at.error
+    assert not at.button(key="compare_start").disabled
+
+
+def test_a_comparison_whose_times_are_being_measured_shows_its_result(wb, job):
+    with wb.write() as s:
+        row = s.get(Job, job)
+        row.state, row.finished, row.message = "running", None, "measuring the time: 3 of 62 runs"
+    at = open_comparison(job)
+    assert "The times are being measured." in texts(at) and len(table(at))
 
 
 def label_a_sentence(wb, place=0):
@@ -661,6 +687,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     at = open_comparison(job)
     assert f" · {format_time(view.finished)}" in texts(at)  # a saved page and an old result say when they were made
     assert [b.proto.label for b in at.get("download_button")] == [
+        "Questions and candidates with their ids",
         "Table as CSV", "Values by question as CSV", "Report as HTML", "All results as JSON"]  # fmt: skip
 
 

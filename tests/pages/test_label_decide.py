@@ -67,6 +67,7 @@ def test_another_pair_can_be_chosen_and_a_link_names_one(wb):
     run_queued(wb, RUNNERS)
     at = open_page("label", {"queue": "decide", "a": "rr", "b": "starter-2"})
     assert at.selectbox(key="label_decide_a").value == "rr"
+    assert [s.label for s in at.selectbox if "Ranker" in s.label] == ["Ranker A: rr", "Ranker B: starter-2"]
     assert at.selectbox(key="label_decide_b").value == "starter-2"
     at.selectbox(key="label_decide_b").set_value("rr")
     at = at.button(key="label_decide_start").click().run()

@@ -10,6 +10,7 @@ from altair.typing import ChartType
 from app.compare.comparison import RankerResult
 from app.ui.theme import BLUE, GREEN, GREY, ORANGE
 from as2core.evaluation import Outcome
+from as2core.text import format_signed
 
 ROW_HEIGHT = 30  # pixels a line of a dot plot
 COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}
@@ -52,7 +53,7 @@ def build_before_after_chart(rows: Sequence[Change], outcome: Outcome) -> ChartT
     """A line a row, all in the colour of the outcome, whatever a single row did."""
     frame = pd.DataFrame([asdict(r) for r in rows])
     frame["difference"] = frame["after"] - frame["before"]
-    frame["change"] = [f"{d:+.3f}" for d in frame["difference"]]
+    frame["change"] = [format_signed(d) for d in frame["difference"]]
     y = alt.Y("name:N", sort=frame["name"].tolist(), title=None, axis=alt.Axis(domain=False, ticks=False))
     scale = alt.Scale(zero=False, nice=True, padding=16)
     within = "datum.value > 1.001 ? '' : datum.label"  # the room on the right is for the numbers

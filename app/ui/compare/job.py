@@ -26,7 +26,10 @@ def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
         limit = f", at most {settings.limit:,}" if settings.limit else ""
         st.caption(plain(f"{name_comparison(settings)} ({name_setting(settings.setting).lower()}{limit})"),
                    help=describe_raw_names_of(settings))  # fmt: skip
-        if job.state in OUTCOMES:
+        if job.result:
+            st.markdown("The result is below. The times are being measured." if job.is_active else
+                        "The result is below, without the times.")  # fmt: skip
+        elif job.state in OUTCOMES:
             st.markdown(OUTCOMES[job.state])
         draw_wait_and_error(wb, job)
         draw_cancel_or_retry(wb, job, "compare", person)

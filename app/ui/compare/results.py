@@ -21,6 +21,7 @@ from app.ui.text import count, escape, format_time, plain, shorten
 from app.ui.wording import UNRANKED, describe_test, format_p
 from as2core.evaluation import is_clear
 from as2core.metrics import MEANINGS, name_effect
+from as2core.text import format_signed
 from as2core.training_record import merge_overlaps
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
@@ -101,7 +102,7 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     if any(f.least is not None for f in figures):
         frame["with all labels"] = [_format_range(f.least, f.most) for f in figures]
     if is_timed(results):
-        frame["ms"] = [1000 * (r.seconds or 0.0) for r in results]
+        frame["ms"] = [None if r.seconds is None else 1000 * r.seconds for r in results]
     frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn  # headings are at the left in any case
     config = {
@@ -109,7 +110,8 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
         "ms": number(
             format="%.1f",
             alignment="left",
-            help="Milliseconds per question on this machine, all rankers measured in turns",
+            help="Milliseconds per question on this machine, all rankers measured in turns; empty for a ranking "
+            "that was made elsewhere",
         ),
         "with all labels": text(
             help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
@@ -119,17 +121,18 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
         ),
     }
     frame = frame.sort_values(metric, ascending=False, kind="stable")
-    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table")
+    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table", placeholder="–")
 
 
 def is_costed(results: Sequence[RankerResult]) -> bool:
     """Whether there are costs of two or more to compare."""
-    return is_timed(results) or sum(r.relative_cost is not None for r in results) > 1
+    return any(sum(getattr(r, cost) is not None for r in results) > 1 for cost in COSTS)
 
 
 def is_timed(results: Sequence[RankerResult]) -> bool:
-    """Whether the seconds were measured side by side, which alone makes them comparable."""
-    return all(r.seconds is not None for r in results)
+    """Whether seconds were measured, side by side, which alone makes them comparable. Those of a run and of a reranker
+    elsewhere never are."""
+    return any(r.seconds is not None for r in results)
 
 
 def _format_range(low: float | None, high: float | None) -> str:
@@ -168,7 +171,10 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
     if cost == "seconds":
         st.caption("The time is that of this machine, with whatever else it did during the comparison.")
     if missing := [plain(r.ranker) for r in results if getattr(r, cost) is None]:
-        st.caption(f"Not shown, because they do not count their compute: {', '.join(missing)}.")
+        why = "Not timed here, so not shown"
+        if cost == "relative_cost":
+            why = "Not shown, because they do not count their compute"
+        st.caption(f"{why}: {', '.join(missing)}.")
 
 
 def _draw_pairs(pairs: Sequence[PairedResult], metric: str, full_names: Mapping[str, str]) -> None:
@@ -197,7 +203,7 @@ def render_pairs(pairs: Sequence[PairedResult], full_names: Mapping[str, str] = 
     """The tests as an HTML table whose sentences wrap; names are escaped."""
     rows = "".join(
         f"<tr><th{_format_names(p, full_names)}>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
-        f"<td>{p.test.difference:+.3f}</td>"
+        f"<td>{format_signed(p.test.difference)}</td>"
         f"<td{_format_title(p)}>{escape(_describe_pair(p))}</td>"
         "</tr>"
         for p in pairs

@@ -7,11 +7,12 @@ import streamlit as st
 from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
 from app.compare.question_sets import describe_short_lists
-from app.compare.rankers import describe_destinations, describe_rankers, find_mistake, list_rankers, suggest_rankers
+from app.compare.rankers import describe_destinations, describe_rankers, find_mistake, list_choices, suggest_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs.queue import JobView
 from app.ui import errors, navigation, url
+from app.ui.compare import own_ranking
 from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
@@ -21,11 +22,13 @@ from app.ui.compare.names import (
     name_dataset,
     name_setting,
 )
+from app.ui.compare.own_ranking import QuestionChoice
 from app.ui.data.reasons import draw_reasons
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
 
+RANKERS = "compare_rankers"  # of the form
 STARTER_TEST = "starter-test"
 UNLABELLED = {False: "Leave out", True: "Count as incorrect"}
 
@@ -34,25 +37,24 @@ def read_rankers() -> list[str]:
     return [name for name in url.get("rankers").split(",") if name]
 
 
-def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
-    """The form; starting puts the job, which is `by`'s, into the address."""
-    all_rankers, sets = list_rankers(wb), question_sets.list_datasets(wb)
+def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> None:
+    """The form; starting puts the job, which is `by`'s, into the address. `refusal`: why they may not upload a ranking;
+    None if they may."""
+    all_rankers, sets = list_choices(wb), question_sets.list_datasets(wb)
     if not sets:
-        st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
-                icon=":material/checklist:")  # fmt: skip
-        with st.container(horizontal=True):
-            navigation.to("label", "Label")
-            navigation.to("data", "Import a set")
+        _draw_absence()
         return
     own = f"{CORPUS_PREFIX}{corpus_name}"
     _follow_corpus(own, sets)
+    if RANKERS not in st.session_state:
+        st.session_state[RANKERS] = [n for n in read_rankers() or suggest_rankers(wb) if n in all_rankers]
+    own_ranking.choose_upload(RANKERS)
     left_column, right_column = st.columns([1.3, 1], gap="large")
     with left_column:
         rankers = st.multiselect(
             "Rankers",
             all_rankers,
-            default=[n for n in read_rankers() or suggest_rankers(wb) if n in all_rankers],
-            key="compare_rankers",
+            key=RANKERS,
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
             "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`. Admins "
@@ -60,8 +62,11 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             "a model of the hub, `onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an "
             "address.",
         )
-        with st.popover("Rankers and their settings", icon=":material/tune:", type="tertiary"):
-            draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
+        with st.container(horizontal=True):
+            own_place = st.container(width="content")
+            with st.popover("Rankers and their settings", icon=":material/tune:", type="tertiary"):
+                draw_reasons(("ranker", "what it does", "paper", "settings, with their defaults"), describe_rankers())
+        matches = st.container()
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
         if mistake := find_mistake(wb, rankers):
@@ -77,13 +82,34 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
         setting = st.selectbox("Questions to include", list(CONDITIONS), key="compare_setting",
                                format_func=name_setting, help=RAW_SETTINGS)  # fmt: skip
         _draw_unlabelled(wb, data, setting)
+        choice = _get_choice(wb, data, setting)
         st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
                         help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
+    with own_place:
+        own_ranking.draw(wb, choice, by=by, refusal=refusal)
+    with matches:
+        can_match = own_ranking.draw_matches(wb, rankers, choice)
     enough = len(add_sweep(rankers, sweep)) >= 2
     st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start",
-              disabled=not enough or bool(mistake), on_click=_start, args=(wb, by))  # fmt: skip
+              disabled=not enough or bool(mistake) or not can_match, on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
+
+
+def _draw_absence() -> None:
+    st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
+            icon=":material/checklist:")  # fmt: skip
+    with st.container(horizontal=True):
+        navigation.to("label", "Label")
+        navigation.to("data", "Import a set")
+
+
+def _get_choice(wb: Workbench, data: str, setting: str) -> QuestionChoice:
+    corpus = question_sets.find_own_corpus(wb, data)
+    if corpus is None:
+        return QuestionChoice(data, setting, with_unlabelled=False)
+    with_unlabelled = bool(st.session_state.get("compare_unlabelled"))
+    return QuestionChoice(data, setting, with_unlabelled, (corpus.id, corpus.labels))
 
 
 def _draw_unlabelled(wb: Workbench, data: str, setting: str) -> None:

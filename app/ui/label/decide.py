@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.compare import deciding
 from app.compare.deciding import DecisionCourse, DecisionRequest
-from app.compare.rankers import describe_destinations, list_rankers
+from app.compare.rankers import describe_destinations, list_choices
 from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
@@ -172,12 +172,12 @@ def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
 
 
 def _draw_form(frame: Frame) -> None:
-    names = list_rankers(frame.wb)
+    names = list_choices(frame.wb)
     left, right = st.columns(2)
     with left:
-        _choose("A", names, url.get("a") or DEFAULTS[0])
+        _choose("a", names, url.get("a") or DEFAULTS[0])
     with right:
-        _choose("B", names, url.get("b") or DEFAULTS[1])
+        _choose("b", names, url.get("b") or DEFAULTS[1])
     if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
         st.warning(plain(warning), icon=":material/upload:")
     measure = st.radio(
@@ -191,8 +191,11 @@ def _draw_form(frame: Frame) -> None:
 
 
 def _choose(side: str, names: list[str], default: str) -> None:
-    names = names if default in names else [default, *names]
-    st.selectbox(side, names, names.index(default), key=f"label_decide_{side.lower()}", accept_new_options=True)
+    """`side`: a or b. Its label has the ranker's name: of two fields that are called A and B, a screen reader tells
+    neither."""
+    names, key = names if default in names else [default, *names], f"label_decide_{side}"
+    name = st.session_state.get(key) or default
+    st.selectbox(f"Ranker {side.upper()}: {plain(name)}", names, names.index(default), key=key, accept_new_options=True)
 
 
 @guard

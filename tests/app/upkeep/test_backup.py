@@ -125,6 +125,8 @@ def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoke
     home, keys = settings.home, settings.home / "keys"
     (home / "gates").mkdir()
     (home / "gates" / "frozen.toml").write_text("a gate")
+    (home / "rankings").mkdir()
+    (home / "rankings" / "theirs.run").write_text("q Q0 d 1 1 t")
     (home / "slices.toml").write_text("a slice")
     token = add_key(keys, "chat", clock())
     back_up(wb, tmp_path / "monday.tar")
@@ -132,6 +134,7 @@ def test_gates_slices_and_keys_are_restored_and_a_key_revoked_since_stays_revoke
     elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
     restore(elsewhere, tmp_path / "monday.tar")
     assert (elsewhere.home / "gates" / "frozen.toml").read_text() == "a gate"
+    assert (elsewhere.home / "rankings" / "theirs.run").read_text() == "q Q0 d 1 1 t"
     assert (elsewhere.home / "slices.toml").read_text() == "a slice"
     ring = KeyRing(elsewhere.home / "keys")
     assert ring.is_required and ring.find_client(token) == "chat"

@@ -49,7 +49,7 @@ def test_caches_graphs_and_log_are_of_the_machine_and_nothing_of_it_is_in_the_ho
         own = wb.settings
         for path in (own.graphs_dir, own.passages_file, own.logits_file, own.worker_log, own.worker_failure):
             assert path.parent == tmp_path / name
-        for path in (own.versions_dir, own.jobs_dir, own.index_dir, own.gates_dir):
+        for path in (own.versions_dir, own.jobs_dir, own.index_dir, own.gates_dir, own.rankings_dir):
             assert path.parent == settings.home
 
 

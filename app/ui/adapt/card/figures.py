@@ -14,6 +14,7 @@ from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_for
 from app.versions.registry import ANSWERING
 from as2core.evaluation import Outcome
 from as2core.metrics import MEANINGS
+from as2core.text import format_signed
 
 BASELINES = {  # name -> heading, explanation
     **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
@@ -33,7 +34,8 @@ def draw_metrics(report: RetrainReport) -> None:
     cells = "".join(
         f"<tr><th title='{MEANINGS[m]}'>{m}</th>{''.join(f'<td>{b.metrics[m]:.3f}</td>' for b in fixed)}"
         f"<td>{_format_interval(report.before[m], before.get(m))}</td>"
-        f"<td>{_format_interval(report.after[m], after.get(m))}</td><td>{report.after[m] - report.before[m]:+.3f}</td>"
+        f"<td>{_format_interval(report.after[m], after.get(m))}</td>"
+        f"<td>{format_signed(report.after[m] - report.before[m])}</td>"
         "</tr>"
         for m in names
     )
