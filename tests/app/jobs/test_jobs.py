@@ -13,7 +13,7 @@ from app import bootstrap, worker
 from app.ask import asking
 from app.corpora import corpora, ingestion
 from app.jobs import attempt, process, queue, retrain_rule, supervisor
-from app.jobs.attempt import run_queued
+from app.jobs.attempt import run_next, run_queued
 from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
@@ -33,8 +33,8 @@ def runners(monkeypatch):
     return dict(RUNNERS)
 
 
-def in_background(wb, runners, **more):
-    thread = threading.Thread(target=run_queued, args=(wb, runners), kwargs=more)
+def in_background(wb, runners, run=run_queued, **more):
+    thread = threading.Thread(target=run, args=(wb, runners), kwargs=more)
     thread.start()
     return thread
 
@@ -538,10 +538,10 @@ def test_a_worker_told_to_stop_queues_its_job_again_without_blame(wb, runners):
 
     runners["compare"] = work
     made = queue.enqueue(wb, "compare", {})
-    thread = in_background(wb, runners, stopping=stopping.is_set)
-    started.wait(20)
+    thread = in_background(wb, runners, run_next, stopping=stopping.is_set)
+    assert started.wait(20)
     stopping.set()
-    thread.join(5)
+    thread.join(20)
     waiting = queue.load_job(wb, made.id)
     assert waiting.state == "queued"
     with wb.read() as s:
