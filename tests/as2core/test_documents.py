@@ -193,6 +193,19 @@ def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not
     ]
 
 
+def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
+    text = "The moth\n\nOverview\nIt flies at night.\n\nFood\n\nIt eats wool.\n\nRed wine\n\nBeer\n\nIt drinks.\n\nEnd"
+    assert [s.text for s in split_document(one("the-moth.txt", text))] == [
+        "Overview: It flies at night.",
+        "Food: It eats wool.",
+        "Red wine",
+        "Beer",
+        "It drinks.",
+        "End",
+    ]
+    assert [s.text for s in split_document(one("the-moth.txt", "The moth"))] == ["The moth"]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
