@@ -616,9 +616,11 @@ def test_no_half_character_reaches_a_database():
 
 
 UNREADABLE = {
-    "x.odt": (b"PK", "not a supported kind of document"),
+    "x.odt": (b"PK", "not a supported kind of document; save it as Word (.docx)"),
+    "x.PPTX": (b"PK", "not a supported kind of document; save it as PDF"),
+    "x.eml": (b"From: a", "not a supported kind of document; save the mail as text (.txt)"),
     "w.docx": (b"PK", "not a Word document that can be read"),
-    "none": (b"text", "not a supported kind of document"),
+    "none": (b"text", "not a supported kind of document; save it as text (.txt), PDF or Word (.docx)"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
     "zeros.md": (bytes(100), "no text in it"),
