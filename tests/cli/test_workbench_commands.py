@@ -13,6 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from app.ask import asking
+from app.cli import version_directories
+from as2core.rankers.catalog import MODELS_DIR
 from db.models import Question
 
 ARTICLES = {
@@ -471,6 +473,11 @@ def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
     assert as2_json("versions", "list")["versions"][0]["name"] in listed
     assert as2_json("versions", "show", "cascade")["name"] == "cascade"
     assert "active" in {v["name"] for v in as2_json("rankers")["versions"]}
+
+
+def test_the_active_version_is_named_without_making_a_home(home):
+    assert version_directories() == {"active": MODELS_DIR / "cascade"}
+    assert not home.exists()
 
 
 def test_background_jobs_are_listed_and_cancelled(as2, as2_json, articles):
