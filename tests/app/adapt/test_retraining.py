@@ -846,7 +846,7 @@ def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, sp
     _, ready = readiness_of(wb, made_up(8), split)
     [text] = ready.problems
     assert text.startswith(problem)
-    assert f"8 are set apart for {use} (the split “{split}”)" in text and NEW_CORPUS in text
+    assert f"8 are for {use} (the split “{split}”)" in text and NEW_CORPUS in text
 
 
 @pytest.mark.parametrize("split", ["", "dev"])
