@@ -304,7 +304,7 @@ def test_the_preview_is_of_the_version_that_is_started_from(wb):
     assert not at.button(key="adapt_start").disabled
     at = at.selectbox(key="adapt_base").set_value("starter-2").run()
     assert "No question can be held out" in texts(at)
-    assert "are known to the model to start from, which was trained on them" in texts(at)
+    assert "are known to the version to start from, which was trained on them" in texts(at)
     assert at.button(key="adapt_start").disabled
 
 
@@ -838,6 +838,15 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     assert "cascade is in use, for all corpora. Promote **starter-3** instead?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
+
+
+def test_a_card_of_few_questions_says_how_many_tell(wb):
+    for ties, tells in ((2, False), (20, True)):
+        result = stored.retrain_result(wins=1, losses=1, ties=ties, difference=0.0)
+        change_version(wb, "starter-3", metrics={"AP": 0.7, "before AP": 0.7, "paired": result["paired"]})
+        text = texts(open_adapt({"version": "starter-3"}))
+        assert ("Fewer than 20 held-out questions seldom tell" in text) != tells
+        assert "label more questions." in text
 
 
 def test_nothing_speaks_against_new_probabilities_that_keep_the_order(wb):

@@ -178,7 +178,7 @@ def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "Why this candidate" not in markup(at)
     assert "Ranked 1" not in markup(at)
-    assert "Why this candidate" not in markup(open_label({"mode": "list", "queue": "unlabelled"}))  # its line above says it
+    assert "Why this candidate" not in markup(open_label({"mode": "list", "queue": "unlabelled"}))
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):

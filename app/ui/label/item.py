@@ -43,7 +43,7 @@ def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
 
 
 def explain_choice(reason: str, description: str, *, of: str = "one") -> str:
-    """Why the queue offers an item or a candidate of its list, as HTML; "" for what its description above the item says already."""
+    """Why the queue offers an item or one of its list, as HTML; "" for what its description above says already."""
     reason = reason.removeprefix(description).strip()
     return f"<b>Why this {of}:</b> {escape(reason)}" if reason else ""
 
