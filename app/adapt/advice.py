@@ -14,9 +14,9 @@ from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 SPLIT_PURPOSES = {  # split of an imported question -> what it is for
-    "train": "are set apart for training (the split “train”)",
-    "dev": "are set apart for validation (the split “dev”)",
-    "test": "are set apart for measuring (the split “test”)",
+    "train": "are for training (the split “train”)",
+    "dev": "are for validation (the split “dev”)",
+    "test": "are held out (the split “test”)",
 }
 
 
@@ -43,7 +43,7 @@ def find_problem(
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
     if not parts.train:
-        return "No training question is labelled: what is labelled here is kept for validation or for measuring. " + (
+        return "No training question is labelled: what is labelled here is held out or for validation. " + (
             reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
         )
     if not parts.held_out:
@@ -67,9 +67,9 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
         f"{n:,} {SPLIT_PURPOSES.get(split, f'came with the split “{split}”')}" for split, n in sorted(splits.items())
     ]
     if familiar_count:
-        reasons.append(f"{familiar_count:,} are known to the model to start from, which was trained on them")
+        reasons.append(f"{familiar_count:,} are known to the version to start from, which was trained on them")
     if benchmark:
-        reasons.append(f"{benchmark:,} are in a frozen benchmark, which no model is trained on")
+        reasons.append(f"{benchmark:,} are in a frozen benchmark, which no ranker is trained on")
     if not reasons:
         return ""
     remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"

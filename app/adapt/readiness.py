@@ -105,8 +105,8 @@ class Readiness:
         is_all = self.familiar == self.train_questions
         share = "all" if is_all else f"{self.familiar:,} of the {self.train_questions:,}"
         return (
-            f"The shipped model has already learnt from {share} training questions here. Expect little or no gain, and "
-            "possibly a small loss: retrain here to see how it works. Labels on documents that the model does not know "
+            f"The shipped version has already learnt from {share} training questions here. Expect little or no gain, "
+            "and possibly a small loss: retrain here to see how it works. Labels on documents that it does not know "
             "bring more."
         )
 

@@ -40,7 +40,7 @@ from db.repositories import questions as rows
 log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
-TRAINED_ON_NOTE = "The model was trained on this question, so its answer here says little about others."
+TRAINED_ON_NOTE = "The ranker was trained on this question, so its answer here says little about others."
 MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
 MIN_SHARE_OF_THRESHOLD = 0.5  # unless its score alone is below this share of the threshold
 

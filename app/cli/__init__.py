@@ -61,9 +61,13 @@ def labelled(corpus: str) -> list[Question]:
 
 def version_directories() -> dict[str, Path]:
     """Group `as2.versions`: the versions made in this home that can be used, by name, and the active one, which says
-    what is wrong with it when it is loaded."""
+    what is wrong with it when it is loaded. Without a home the shipped one is active, and none is made."""
     from app.versions import registry as service
+    from app.workbench.settings import get_settings
 
+    settings = get_settings()
+    if not settings.has_database:
+        return {"active": settings.models_dir / service.CASCADE}
     with context.workbench(starter=False) as wb:
         all_versions = service.list_versions(wb, kind=None)
     directories = {v.name: Path(v.path) for v in all_versions if not v.problem and v.state != "shipped"}

@@ -28,7 +28,7 @@ PLACE = ("source", "external_id", "start", "end")  # of a sentence
 def ask(
     question: Annotated[str, Argument(metavar="QUESTION", help="The question.")],
     corpus: CorpusName = None,
-    version: Annotated[str, Option(help="The model version that answers.")] = "active",
+    version: Annotated[str, Option(help="The version that answers.")] = "active",
     documents: Annotated[int, Option(min=1, help="How many documents to retrieve.")] = 30,
     candidates: Annotated[
         int | None, Option(min=1, help="How many of their sentences to consider at most; 1,300 if not set.")
@@ -44,7 +44,7 @@ def ask(
         bool,
         Option(
             "--ignore-labels",
-            help="Show the model's own ranking: do not put what was labelled correct for this question first, and what "
+            help="Show the ranker's own order: do not put what was labelled correct for this question first, and what "
             "was labelled incorrect last.",
         ),
     ] = False,
@@ -163,7 +163,7 @@ def _show_candidates(arrangement: "Arrangement", rows: "Sequence[Mapping[str, ob
     omissions = [str(x) for x in sorted(_list_rejected_ranks(rest)) if x < max(ends, default=0)]
     if omissions:
         ranks = f"rank {omissions[0]} is" if len(omissions) == 1 else f"ranks {', '.join(omissions)} are"
-        print_note(f"{ranks} labelled incorrect and listed last (--ignore-labels shows the model's ranking)")
+        print_note(f"{ranks} labelled incorrect and listed last (--ignore-labels shows the ranker's order)")
 
 
 def _list_rejected_ranks(rows: "Sequence[Mapping[str, object]]") -> "Iterator[int]":
@@ -201,9 +201,9 @@ def _show_answer(view: "AskView", arrangement: "Arrangement", places: "Places") 
     else:
         echo("No sentence seems to answer the question. The probabilities only compare the candidates with each other:")
     if not arrangement.is_own:
-        print_note(f"the model's own answer: {own.text} (--ignore-labels shows its ranking)")
+        print_note(f"the ranker's own answer: {own.text} (--ignore-labels shows its order)")
     for dispute in arrangement.conflicts[:1]:
-        print_note(f"people disagree on this sentence, so it stays where the model ranks it: {dispute.sentence.text}")
+        print_note(f"people disagree on this sentence, so it stays where the ranker puts it: {dispute.sentence.text}")
 
 
 def _describe_pin(pin: "Pin") -> dict[str, object]:

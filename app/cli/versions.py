@@ -17,7 +17,7 @@ from as2core.types import Progress
 if TYPE_CHECKING:
     from app.compare.gates import Report
 
-versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
+versions = Typer(help="List versions, and change the active one.", invoke_without_command=True)
 ExportFormat = Literal["hf", "cross-encoder", "onnx", "as2"]
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 

@@ -44,8 +44,8 @@ FORMATS = {
     "run": "the ranking of the version in use: qid Q0 docid rank score tag",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
     "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
-    "label-studio": "a task per sentence, with every annotator's labels, and the model's scores as predictions",
-    "argilla": "a record per sentence, with every annotator's responses, and the model's scores as suggestions",
+    "label-studio": "a task per sentence, with every annotator's labels, and the ranker's scores as predictions",
+    "argilla": "a record per sentence, with every annotator's responses, and the ranker's scores as suggestions",
     "prodigy": "an answer per line, accept or reject, with its annotator",
 }
 SIGNED_FORMATS = ("jsonl", *TOOLS)  # with every annotator's labels

@@ -53,7 +53,7 @@ IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
 MAX_ARCHIVE_FILES = 1000
 SPLIT_USES = {
-    "": "split automatically when a model is adapted",
+    "": "split automatically when a ranker is adapted",
     "train": "used for training",
     "dev": "used for validation, and for before and after if there is no test part; never for training",
     "test": "never used for training: for Compare, and for before and after unless other questions are held out",
@@ -319,7 +319,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
             raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
         fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
-            raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
+            raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import qrels instead")
         if not fmt:
             needed = "a table (CSV) needs the columns question, sentence and label"
             raise UnreadableFile(f"{name}: unknown format; {needed}")

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from app.workbench.parent_process import name_parent
 from app.workbench.settings import REPO, Settings
@@ -35,22 +36,27 @@ log = logging.getLogger(__name__)
 
 
 class AlreadyRunning(As2Error):
-    """Another worker holds the lock of this home."""
+    """Another process holds the lock."""
 
 
 @contextlib.contextmanager
 def hold_worker_lock(settings: Settings, *, wait_seconds: float = 0) -> Iterator[None]:
-    """Hold the worker lock: an exclusive SQLite transaction, which works alike on every system. Raises
-    AlreadyRunning."""
+    """Raises AlreadyRunning."""
     settings.worker_lock.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(
-        settings.worker_lock, timeout=wait_seconds, isolation_level=None, check_same_thread=False
-    )
+    refusal = f"a worker is already running for {settings.home}"
+    with hold_lock(settings.worker_lock, refusal, wait_seconds=wait_seconds):
+        yield
+
+
+@contextlib.contextmanager
+def hold_lock(file: Path, refusal: str, *, wait_seconds: float = 0) -> Iterator[None]:
+    """Hold an exclusive SQLite transaction, which works alike on every system. Raises AlreadyRunning."""
+    connection = sqlite3.connect(file, timeout=wait_seconds, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as e:
         connection.close()
-        raise AlreadyRunning(f"a worker is already running for {settings.home}") from e
+        raise AlreadyRunning(refusal) from e
     try:
         yield
     finally:

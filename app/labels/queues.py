@@ -27,7 +27,7 @@ DECIDE = "decide"  # proposed to decide between two rankers (`app.compare.decidi
 OUTSIDE_QUEUES = ("", ASK)  # a label from here may exceed the overlap, and puts its question in the queues
 
 CONTROL = "A random pick, the control share of this queue"
-BLIND = "Shown without the model's ranks, to measure how much they influence labels."
+BLIND = "Shown without ranks, to measure how much they influence labels."
 NEAR = 0.03  # in probability
 
 
@@ -137,7 +137,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
         return reason
     if evidence.row.rank is None:
         is_random = assignment.control or is_sample(assignment.queue)
-        return "A random pick, not ranked by any model yet." if is_random else "Not ranked by any model yet."
+        return "A random pick, not ranked yet." if is_random else "Not ranked yet."
     if not with_scores:
         return f"{CONTROL}." if assignment.control else queue.description if queue else "Shown again."
     if assignment.control:
@@ -149,7 +149,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
 
 def explain_list(assignment: Assignment) -> str:
     """Why a question is offered with its list."""
-    first = "" if assignment.first_id is None else " Only the first row was drawn; the others are listed with it."
+    first = "" if assignment.first_id is None else " Only the first candidate was drawn; the others are listed with it."
     if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
     if assignment.control:
@@ -244,8 +244,8 @@ QUEUES = {
         ),
         Queue(
             name="uncertain",
-            hint="where the model is least sure",
-            description="Sentences whose probability by itself is closest to the threshold for an answer.",
+            hint="where the ranker is least sure",
+            description="Candidates whose probability by itself is closest to the threshold for an answer.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,

@@ -53,7 +53,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"questions": 0}
-    job.progress(0, "loading the model")
+    job.progress(0, "loading the ranker")
     model = loading.load_version(wb)
     try:
         indexing.embed_few_passages(job, corpus_id)

@@ -76,7 +76,7 @@ function noteRow(state, { detail, target }) {
 function followRow(state, tries) {
   const row = state.data.doc.split("/")[1];
   const buttons = document.querySelectorAll(`[class*="st-key-label_row_"][class*="_${state.follow}"] button`);
-  const front = [...buttons].find((b) => b.textContent.endsWith(`, row ${Number(row) + 1}`) && b.offsetParent);
+  const front = [...buttons].find((b) => b.textContent.endsWith(`, candidate ${Number(row) + 1}`) && b.offsetParent);
   if (front && document.activeElement !== front) front.focus({ preventScroll: true });
   if (tries && state.follow) setTimeout(() => followRow(state, tries - 1), 50);
   else state.follow = undefined;

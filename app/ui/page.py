@@ -274,7 +274,7 @@ def _draw_vectors(corpus: CorpusView) -> None:
 
 def _show_version(wb: Workbench) -> str:
     active = registry.get_active(wb).name
-    st.caption(f"Model: {plain(active)}")
+    st.caption(f"Ranker: {plain(active)}")
     return active
 
 
@@ -283,7 +283,7 @@ def _choose_version(wb: Workbench) -> str:
     states = {v.name: v.state for v in registry.list_versions(wb, kind="cascade") if not v.problem}
     names = list(states) if active in states else [active, *states]
     target = url.get("model") or active
-    _report_missing("as2_model", target, names, "There is no model called “{}” any more. This is the one in use.")
+    _report_missing("as2_model", target, names, "There is no ranker called “{}” any more. This is the one in use.")
     start = target if target in names else active
     index = 0 if _set_model(names, start, active) else names.index(start)
 
@@ -291,7 +291,7 @@ def _choose_version(wb: Workbench) -> str:
         return f"{version} ({name_version_state('active' if version == active else states[version])})"
 
     name = st.selectbox(
-        "Model",
+        "Ranker",
         names,
         index=index,
         key="as2_model",

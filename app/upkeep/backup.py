@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from sqlalchemy import URL
 
 import as2core
-from app.jobs.process import is_running
+from app.jobs.process import hold_lock, is_running
 from app.upkeep.database_copy import SUFFIXES, put_in_place, write_copy
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.upkeep.lockouts import keep_out, list_blocked
@@ -46,6 +46,7 @@ FOLDERS = ("versions", JOBS, "gates", "rankings", KEYS)
 MARKS = "*-removed"  # of shipped corpora that somebody deleted
 FILES = ("login-required", "slices.toml")
 MAX_MANIFEST_BYTES = 100_000
+LOCK = "restore.lock"
 UNPACKED = ".restore-"  # how the name of a folder begins into which a backup is unpacked
 AS_OWNER = "run this as the owner of the folder"
 REFUSAL = (
@@ -139,15 +140,13 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     know stay in their folder, as do jobs, and no job's number is given again.
 
     Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database with rows or while a job runs,
-    NoBackup, or IndexUnavailable where the index server does not answer.
+    NoBackup, AlreadyRunning during another restore, or IndexUnavailable where the index server does not answer.
     """
     database = _find_replaceable(settings)
     try:
         prepare_home(settings)
-        for left in settings.home.glob(f"{UNPACKED}*"):  # of a restore that was killed
-            shutil.rmtree(left)
         with (
-            tempfile.TemporaryDirectory(prefix=UNPACKED, dir=settings.home) as folder,
+            _make_folder(settings.home) as folder,
             closing(open_indexes(settings)) as indexes,
         ):
             view = _unpack(Path(file), Path(folder), on_progress)
@@ -176,6 +175,16 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     except (OSError, sqlite3.Error) as e:
         raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
     return view
+
+
+@contextmanager
+def _make_folder(home: Path) -> Iterator[str]:
+    """To unpack into, of one restore at a time. Raises AlreadyRunning."""
+    with hold_lock(home / LOCK, f"another restore into {home} is under way: wait until it ends"):
+        for left in home.glob(f"{UNPACKED}*"):  # of a restore that was killed
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(prefix=UNPACKED, dir=home) as folder:
+            yield folder
 
 
 def _find_replaceable(settings: Settings) -> Path | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CORRECT, INCORRECT, UNSURE, UNDO, STOP = "a", "x", " ", "undo", "q"
 LABELS = {CORRECT: 1, INCORRECT: 0, UNSURE: None}  # unsure counts as incorrect, as a missing label does
 KEYS = {"\x7f": UNDO, "\b": UNDO, "u": UNDO, "": STOP, "\x03": STOP, "\x04": STOP}
-HELP = "a: correct, x: incorrect, space: cannot tell, u: undo, q: stop"
+HELP = "a: correct, x: incorrect, space: unsure (counts as incorrect), u: undo, q: stop"
 Answer = Callable[["Decision", "Item"], str]
 
 
@@ -65,7 +65,7 @@ def decide(
     as_json: JsonFlag = False,
 ) -> None:
     """Decide which of two rankers is better with as few labels as possible."""
-    from as2core.deciding.decision import Decision, DecisionSettings
+    from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 
     settings = DecisionSettings(**asdict(rule))
     if not means.simulate and means.labels is None:
@@ -83,6 +83,8 @@ def decide(
     source = {"a": a, "b": b, "data": data, "measure": settings.measure, "seed": settings.seed}
     record = Record(means.labels, source, start, by_id)
     _run(record, _answer_from_labels(by_id) if means.simulate else _ask(by_id, a, b))
+    if means.labels is not None and record.decision.judge().outcome == OPEN:
+        print_note(f"labels in {means.labels}: {len(record.acts):,}; the same command goes on from there")
     _print(record.decision, source, as_json=as_json)
 
 

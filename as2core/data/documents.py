@@ -75,6 +75,14 @@ PARSERS: dict[str, Callable[[bytes], Parsed]] = {  # of a file that is one docum
     ".docx": _parse_word,
 }
 SUFFIXES = (".txt", *PARSERS, ".csv", ".tsv", ".jsonl")
+REMEDIES = {  # for a file of another kind, by what the programs that open it can write
+    **dict.fromkeys((".doc", ".docm", ".odt", ".pages", ".rtf", ".wpd"), "save it as Word (.docx)"),
+    **dict.fromkeys((".epub", ".key", ".odp", ".ppt", ".pptx", ".ps"), "save it as PDF"),
+    **dict.fromkeys((".numbers", ".ods", ".xls", ".xlsx"), "save it as CSV, with the text in a column named text"),
+    **dict.fromkeys((".eml", ".msg"), "save the mail as text (.txt)"),
+    **dict.fromkeys((".jpeg", ".jpg", ".png", ".tif", ".tiff"), "run text recognition on it and save it as PDF"),
+    **dict.fromkeys((".7z", ".gz", ".tar", ".zip"), "unpack it and add the files in it"),
+}
 
 
 def read_documents(
@@ -93,9 +101,8 @@ def read_documents(
     name = clean_file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise UnreadableFile(
-            f"{name}: not a supported kind of document ({', '.join(SUFFIXES)}); save it as one of them"
-        )
+        remedy = REMEDIES.get(suffix, "save it as text (.txt), PDF or Word (.docx)")
+        raise UnreadableFile(f"{name}: not a supported kind of document; {remedy}")
 
     def report(line: int, reason: str) -> None:
         if on_problem is None:

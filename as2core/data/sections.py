@@ -2,14 +2,18 @@
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from as2core.text import split_sentences, tokenize
 from as2core.types import Document, Sentence
 
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
 _JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
+MAX_LINE_HEADING_WORDS = 8  # of a line that nothing but its looks marks as a heading
+_LINE_HEADING = re.compile(r"(?!(?:Fig|Figure|Table)\b)[^\W_a-z](?:[^\n|]*[^\W_])?[)\]:]?")
+_PROSE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
 _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 
 
@@ -19,7 +23,7 @@ def split_document(document: Document) -> list[Sentence]:
     A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
     only where another heading follows. So does a paragraph that is a question, "Is it free? Yes.". A heading itself has
     the one above it. One that repeats words of the document's title says nothing more: it is no sentence and no
-    section's.
+    section's. Where the document's kind marks no headings, lines that look like one stand before their section, too.
     """
     sentences: list[Sentence] = []
     following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
@@ -27,6 +31,10 @@ def split_document(document: Document) -> list[Sentence]:
     opening: Sentence | None = None  # a heading or a question that waits for the next sentence
     parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
     sizes = Counter(s.paragraph for s in parts)
+    lines: set[int] = set()
+    if not document.headings:
+        parts = _drop_title_line(document, parts)
+        lines = _find_line_headings(document.text, parts)
     for s in parts:
         if following and s.start == following[0].start:
             sentences += [opening] if opening else []
@@ -37,7 +45,8 @@ def split_document(document: Document) -> list[Sentence]:
             above[heading.level] = name
             continue
         s = replace(s, heading=next(reversed(above.values()), ""))
-        if sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS:
+        is_question = sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS
+        if is_question or s.start in lines:
             sentences += [opening] if opening else []
             opening = s
             continue
@@ -46,6 +55,34 @@ def split_document(document: Document) -> list[Sentence]:
             opening = None
         sentences.append(s)
     return [*sentences, opening] if opening else sentences
+
+
+def _drop_title_line(document: Document, parts: list[Sentence]) -> list[Sentence]:
+    """Without the line that the text begins with if it says the title once more, and is not all there is."""
+    repeats_title = (
+        len(parts) > 1
+        and _is_heading_line(document.text, parts[0])
+        and not _name_section(parts[0].text, document.title)
+    )
+    return parts[1:] if repeats_title else parts
+
+
+def _find_line_headings(text: str, parts: Sequence[Sentence]) -> set[int]:
+    """Where a text or a PDF has headings: each is a short line of its own without a stop, between a sentence's end, or
+    the document's beginning, and a sentence. Lists, addresses and tables have more such lines in a row."""
+    lines: set[int] = set()
+    is_free = True  # a sentence ended before it, or nothing did
+    for s, following in pairwise(parts):
+        if is_free and _is_heading_line(text, s) and _PROSE_END.search(following.text):
+            lines.add(s.start)
+        is_free = _PROSE_END.search(s.text) is not None
+    return lines
+
+
+def _is_heading_line(text: str, s: Sentence) -> bool:
+    line = text[text.rfind("\n", 0, s.start) + 1 : s.end]
+    is_alone = line.strip() == s.text and text[s.end :].lstrip(" \t").startswith("\n")
+    return is_alone and len(tokenize(s.text)) <= MAX_LINE_HEADING_WORDS and _LINE_HEADING.fullmatch(s.text) is not None
 
 
 def _name_section(heading: str, title: str) -> str:

@@ -11,10 +11,13 @@ import io
 import json
 import re
 import secrets
+import shutil
+import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from hashlib import blake2s, file_digest
 from pathlib import Path
 from typing import IO, AnyStr, Protocol, Self, TypeVar
@@ -26,6 +29,8 @@ from as2core.types import Candidate, Question
 Source = str | Path | bytes
 R = TypeVar("R")
 T = TypeVar("T")
+PART = ".part"  # how the name of what is being written ends
+ABANDONED_SECONDS = 3600
 
 
 class Problem(str):
@@ -425,6 +430,14 @@ def open_writer(path: str | Path) -> Iterator[Callable[[str], object]]:
         yield lambda text: out.write(text.encode("utf-8"))
 
 
+def remove_abandoned_parts(path: Path) -> None:
+    """Of files or folders that should have become this one, whose process was killed: nobody writes to them."""
+    for left in path.parent.glob(f".{escape(path.name)}.*{PART}"):
+        with suppress(OSError):  # another process may remove it at this moment
+            if time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
     """Gives a path beside it to write to, of this call alone, which takes its place when the block ends without an
@@ -433,7 +446,8 @@ def replace_file(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    remove_abandoned_parts(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
         yield part
         part.replace(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from as2core.data.source import PART, remove_abandoned_parts
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.types import Candidate
 
@@ -50,7 +51,8 @@ def export_ranker(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} exists already: give a new or an empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True) as building:
+    remove_abandoned_parts(folder)
+    with TemporaryDirectory(PART, f".{folder.name}.", folder.parent, ignore_cleanup_errors=True) as building:
         part = Path(building) / folder.name  # a version is called as its folder is
         _write(ranker, to, part, card, version)
         if folder.exists():

@@ -193,6 +193,19 @@ def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not
     ]
 
 
+def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
+    text = "The moth\n\nOverview\nIt flies at night.\n\nFood\n\nIt eats wool.\n\nRed wine\n\nBeer\n\nIt drinks.\n\nEnd"
+    assert [s.text for s in split_document(one("the-moth.txt", text))] == [
+        "Overview: It flies at night.",
+        "Food: It eats wool.",
+        "Red wine",
+        "Beer",
+        "It drinks.",
+        "End",
+    ]
+    assert [s.text for s in split_document(one("the-moth.txt", "The moth"))] == ["The moth"]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -603,9 +616,11 @@ def test_no_half_character_reaches_a_database():
 
 
 UNREADABLE = {
-    "x.odt": (b"PK", "not a supported kind of document"),
+    "x.odt": (b"PK", "not a supported kind of document; save it as Word (.docx)"),
+    "x.PPTX": (b"PK", "not a supported kind of document; save it as PDF"),
+    "x.eml": (b"From: a", "not a supported kind of document; save the mail as text (.txt)"),
     "w.docx": (b"PK", "not a Word document that can be read"),
-    "none": (b"text", "not a supported kind of document"),
+    "none": (b"text", "not a supported kind of document; save it as text (.txt), PDF or Word (.docx)"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
     "zeros.md": (bytes(100), "no text in it"),

@@ -56,6 +56,7 @@ def test_labels_by_key_are_stored_with_their_probability_and_taken_up_again(as2,
     press(monkeypatch, "xax")
     code, out, err = as2("decide", "jaccard", "rr", data, "--labels", file)
     assert code == 0 and "3 labels" in out and f"Q: {WORDS}" in err
+    assert f"labels in {file}: 3; the same command goes on from there" in err
     source, *rows = (json.loads(line) for line in file.read_text().splitlines())
     assert source["a"] == "jaccard" and [r["label"] for r in rows] == [0, 1, 0]
     assert rows[0]["probability"] == rows[1]["probability"] > 0 and rows[0]["qid"] == rows[1]["qid"]

@@ -13,6 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from app.ask import asking
+from app.cli import version_directories
+from as2core.rankers.catalog import MODELS_DIR
 from db.models import Question
 
 ARTICLES = {
@@ -185,7 +187,7 @@ def test_asked_again_labels_come_first_and_last_unless_they_are_to_be_ignored(as
     assert [c["text"] for c in as2_json("ask", question, "--ignore-labels")["candidates"]] == texts
     _, out, err = as2("ask", question)
     assert f"[{texts[-1]}]" in out and "labelled correct by ann" in out
-    assert f"the model's own answer: {texts[0]} (--ignore-labels shows its ranking)" in err
+    assert f"the ranker's own answer: {texts[0]} (--ignore-labels shows its order)" in err
     assert "listed last" not in err  # all are shown
     assert "rank 1 is labelled incorrect and listed last (--ignore-labels" in as2("ask", question, "--top-n", "2")[2]
 
@@ -380,7 +382,7 @@ def test_adapt_says_beforehand_that_the_shipped_model_knows_these_questions(as2,
     starter.mkdir(parents=True)
     (starter / "train.jsonl").write_text(json.dumps(QUESTION) + "\n")
     as2("labels", "import", label_file)
-    assert "The shipped model has already learnt from all training questions here." in as2("adapt", "--dry-run")[2]
+    assert "The shipped version has already learnt from all training questions here." in as2("adapt", "--dry-run")[2]
 
 
 def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
@@ -471,6 +473,11 @@ def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
     assert as2_json("versions", "list")["versions"][0]["name"] in listed
     assert as2_json("versions", "show", "cascade")["name"] == "cascade"
     assert "active" in {v["name"] for v in as2_json("rankers")["versions"]}
+
+
+def test_the_active_version_is_named_without_making_a_home(home):
+    assert version_directories() == {"active": MODELS_DIR / "cascade"}
+    assert not home.exists()
 
 
 def test_background_jobs_are_listed_and_cancelled(as2, as2_json, articles):

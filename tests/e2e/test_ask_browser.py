@@ -156,7 +156,7 @@ def test_a_labelled_sentence_answers_the_question_asked_again_and_can_be_switche
     expect(answer).to_contain_text("Labelled correct by you")
     expect(answer).to_contain_text(f"Labelled for the question “{question}”")
     expect(answer.locator("mark")).to_have_text(labelled)
-    page.get_by_text("The model’s own answer").click()
+    page.get_by_text("The ranker’s own answer").click()
     expect(page.locator(".as2-answer").nth(1).locator("mark")).to_have_text(own)
     page.get_by_text("Labels first", exact=True).click()
     expect(page).to_have_url(re.compile("labels=off"))

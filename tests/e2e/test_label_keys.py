@@ -145,7 +145,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
 @pytest.mark.slow
 def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
     open_label(page, queue, "Tabber")
-    scores = page.get_by_role("switch", name="Show model ranks")
+    scores = page.get_by_role("switch", name="Show ranks")
     expect(scores).to_be_checked()
     for _ in range(60):
         if scores.evaluate("(e) => e === document.activeElement"):
@@ -252,7 +252,7 @@ def test_a_row_stays_as_it_is_when_it_is_in_front_or_labelled_and_the_question_i
     for _ in range(15):  # to a list that is longer than the page, whose row in front is followed by one without a label
         before, label = page.evaluate(SIZES), page.locator(f"{ROW}.here").inner_text()
         following = [*before][[*before].index(label) + 1 :]
-        is_long = re.fullmatch("Rows .* of (9|[1-9][0-9]+)", page.get_by_test_id("as2-list-head").inner_text())
+        is_long = re.fullmatch(".* to .* of (9|[1-9][0-9]+)", page.get_by_test_id("as2-list-head").inner_text())
         if is_long and following and "shipped with the corpus" not in following[0]:
             break
         press(page, "ArrowRight")
@@ -304,14 +304,15 @@ def test_a_label_outlives_a_reload(page, queue):
 
 def test_enter_on_a_row_s_button_goes_on_at_the_row_in_front_which_is_read_out(page, queue, small):
     open_list(page, queue, "Listener")
-    page.get_by_role("button", name=re.compile("^Incorrect, row"), disabled=False).last.focus()
+    page.get_by_role("button", name=re.compile("^Incorrect, candidate"), disabled=False).last.focus()
     page.keyboard.press("Enter")
     expect(page.locator(ACT)).to_have_count(1)
     wait_until_idle(page)
-    front = page.locator(f'{ROW}[aria-current="true"]')
-    place = re.search(r"row (\d+)", front.inner_text())[1]
-    expect(page.get_by_role("button", name=f"Incorrect, row {place}", exact=True)).to_be_focused()
-    expect(page.get_by_test_id("as2-voice")).to_contain_text(re.compile(rf"^Incorrect\. Row {place} of \d+"))
+    front = page.locator('[class*="st-key-as2-row-"]').filter(has=page.locator(f'{ROW}[aria-current="true"]'))
+    button = front.get_by_role("button", name="Incorrect")
+    expect(button).to_be_focused()
+    place = re.search(r"candidate (\d+)", button.inner_text())[1]
+    expect(page.get_by_test_id("as2-voice")).to_contain_text(re.compile(rf"^Incorrect\. Candidate {place} of \d+"))
     page.keyboard.press("n")
     expect(page.locator('[data-testid="stToast"]').get_by_role("alert")).to_have_text(re.compile("^Type words in"))
     wait_until_idle(page)

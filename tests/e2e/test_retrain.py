@@ -46,11 +46,11 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     in_use = card.get_by_text(re.compile(r"starter-\d+ is in use, for all corpora"))
     expect(in_use).to_be_visible()
     name = in_use.inner_text().split(" is in use")[0].split()[-1]
-    expect(page.get_by_text(f"Model: {name}")).to_be_visible()
+    expect(page.get_by_text(f"Ranker: {name}")).to_be_visible()
 
     page.goto(f"{small.url}/?corpus=starter&q=Who+made+it%3F")
     expect(page.locator(".as2-answer")).to_be_visible(timeout=LONG)
-    expect(page.get_by_role("combobox", name="Model")).to_have_value(f"{name} (in use)")
+    expect(page.get_by_role("combobox", name="Ranker")).to_have_value(f"{name} (in use)")
 
     page.goto(f"{small.url}/adapt")  # and back to the version it came with
     page.locator(".stVerticalBlock").get_by_role("button", name="Roll back to cascade").first.click()
@@ -58,7 +58,7 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     dialog.get_by_role("textbox").fill("the first was good enough")
     dialog.get_by_role("textbox").press("Enter")
     dialog.get_by_role("button", name="Roll back to cascade").click()
-    expect(page.get_by_text("Model: cascade")).to_be_visible()
+    expect(page.get_by_text("Ranker: cascade")).to_be_visible()
 
 
 def test_a_cancelled_retrain_says_so_and_leaves_the_page_usable(small_page, small, small_worker):

@@ -123,9 +123,7 @@ def test_on_the_handbook_what_is_missing_is_had_from_the_prepared_labels_not_fro
         jsonl.write(questions, folder / f"{split}.jsonl")
     ensure_handbook(wb)
     [message] = [i.value for i in open_adapt({"corpus": "handbook"}).info]
-    assert (
-        "No training question is labelled" in message and "25 are set apart for measuring (the split “test”)" in message
-    )
+    assert "No training question is labelled" in message and "25 are held out (the split “test”)" in message
     assert "Accept some of the prepared labels" in message and "new corpus" not in message
 
 
@@ -135,7 +133,7 @@ def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb
     wb.settings.starter_dir.mkdir(parents=True, exist_ok=True)
     (wb.settings.starter_dir / "train.jsonl").write_text("\n".join(lines) + "\n")
     at = open_adapt()
-    assert ["The shipped model has already learnt from" in i.value for i in at.info].count(True) == 1
+    assert ["The shipped version has already learnt from" in i.value for i in at.info].count(True) == 1
 
 
 def test_warnings_do_not_block(wb):
@@ -306,7 +304,7 @@ def test_the_preview_is_of_the_version_that_is_started_from(wb):
     assert not at.button(key="adapt_start").disabled
     at = at.selectbox(key="adapt_base").set_value("starter-2").run()
     assert "No question can be held out" in texts(at)
-    assert "are known to the model to start from, which was trained on them" in texts(at)
+    assert "are known to the version to start from, which was trained on them" in texts(at)
     assert at.button(key="adapt_start").disabled
 
 
@@ -640,14 +638,14 @@ def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_hav
     job = put_retrain(wb, "done", result=result)
     at = open_adapt({"job": str(job)})
     assert "AP</th><td>0.512</td><td>0.654</td><td>0.702<small>" in markup(at)
-    assert "Not reranked: in BM25's order" in texts(at) and "The shipped model has" not in texts(at)
+    assert "Not reranked: in BM25's order" in texts(at) and "The shipped version has" not in texts(at)
     spread = statistics.stdev([0.25] * 12 + [-0.2] * 3 + [0.0] * 20)
     smallest = 2.8016 * spread / 35**0.5
     assert f"With these 35 held-out questions, a change of {smallest:.3f} AP or more would have been seen" in texts(at)
     assert "would have been seen" not in texts(open_result(wb))  # a clear change needs no power
     result["baselines"] = [{"name": "retrieval", "metrics": shipped}, {"name": "shipped", "metrics": result["before"]}]
-    for base, note in (("towers-1", "The shipped model has the same figures as before."),
-                       ("cascade", "Before is the shipped model.")):  # fmt: skip
+    for base, note in (("towers-1", "The shipped version has the same figures as before."),
+                       ("cascade", "Before is the shipped version.")):  # fmt: skip
         stored.change_job(wb, job, result={**result, "base": base})
         at = open_adapt({"job": str(job)})
         assert f"Not reranked: the order of retrieval. {note}" in texts(at)
@@ -840,6 +838,15 @@ def test_the_card_and_the_list_give_one_verdict_and_the_form_asks_by_it_for_a_re
     assert "cascade is in use, for all corpora. Promote **starter-3** instead?" in texts(at)
     assert f":{colour}[{headline.lower()}]" in texts(at)
     assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
+
+
+def test_a_card_of_few_questions_says_how_many_tell(wb):
+    for ties, tells in ((2, False), (20, True)):
+        result = stored.retrain_result(wins=1, losses=1, ties=ties, difference=0.0)
+        change_version(wb, "starter-3", metrics={"AP": 0.7, "before AP": 0.7, "paired": result["paired"]})
+        text = texts(open_adapt({"version": "starter-3"}))
+        assert ("Fewer than 20 held-out questions seldom tell" in text) != tells
+        assert "label more questions." in text
 
 
 def test_nothing_speaks_against_new_probabilities_that_keep_the_order(wb):

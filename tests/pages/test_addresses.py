@@ -23,10 +23,10 @@ def test_a_job_that_is_none_of_the_page_is_told(wb, page, job):
 
 def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wb):
     at = open_page("ask", {"model": "starter-*9*"})
-    assert "There is no model called “starter-" in texts(at)
+    assert "There is no ranker called “starter-" in texts(at)
     assert at.selectbox(key="as2_model").value == "cascade"
     assert "model" not in at.query_params
-    assert "There is no model called “starter-" in texts(at.run())
+    assert "There is no ranker called “starter-" in texts(at.run())
     at.selectbox(key="as2_model").set_value("starter-3").run()
     assert "There is no model" not in texts(at)
 

@@ -85,7 +85,7 @@ def test_what_seeing_the_scores_does_is_told_with_both_shares(wb, ann):
     for place, arm in enumerate(["blind", "shown"] * 6):
         said = "incorrect" if place in (2, 3, 6) else "correct"  # of six each, blind 4 agree and shown 5
         label(wb, ann, 1 + place // 6, 1 + place % 6, said, queue="random", arm=arm, model_says=True)
-    assert "83 % of 6 labels with ranks agree with the model, 67 % of 6 without" in markup(open_page("agreement"))
+    assert "83 % of 6 labels with ranks agree with the ranker, 67 % of 6 without" in markup(open_page("agreement"))
 
 
 def test_labels_that_wait_for_a_second_look_are_counted(wb, ann, clock):

@@ -53,8 +53,8 @@ def test_asked_again_the_sentence_labelled_correct_is_the_answer_and_the_models_
     kind, mark, html = card(at)
     assert (kind, mark) == ("as2-answer as2-answer-labelled", OTHER_TEXT)
     assert "Labelled correct by you" in html
-    assert re.search(r"By the model: (rank \d+|dropped after layer \d, rank \d+)\.", html)
-    assert expanders(at)[0] == "The model’s own answer: “The hall was finished in 1889.”"
+    assert re.search(r"By the ranker: (rank \d+|dropped after layer \d, rank \d+)\.", html)
+    assert expanders(at)[0] == "The ranker’s own answer: “The hall was finished in 1889.”"
     assert re.search("Almost certainly the answer <span [^>]*>95\u00a0%</span>", markup(at))
     assert sentence_ids(at)[0] == OTHER
     assert list(at.dataframe[0].value["cascade"])[1] == 1  # the ranks stay the model's
@@ -103,14 +103,14 @@ def test_a_sentence_labelled_correct_is_an_answer_though_the_model_alone_finds_n
     label(wb, me, sentence_ids(at)[0], question_id=view_of(at).question_id)
     kind, _, html = card(ask_question(**asked))
     assert kind == "as2-answer as2-answer-labelled"
-    assert "Labelled correct; the model alone finds no answer" in html and "No answer found" not in html
+    assert "Labelled correct; the ranker alone finds no answer" in html and "No answer found" not in html
 
 
 def test_where_another_sentence_is_labelled_correct_only_the_model_finds_no_answer(wb, me):
     asked = {"q": "When was the oldest hall painted?"}
     view = view_of(ask_question(**asked))
     label(wb, me, OTHER, question_id=view.question_id)
-    assert "The model finds no answer" in card(ask_question(**asked, labels="off"))[2]
+    assert "The ranker finds no answer" in card(ask_question(**asked, labels="off"))[2]
 
 
 def test_of_several_labelled_correct_the_model_orders_and_the_others_are_named(wb, me):
@@ -126,9 +126,9 @@ def test_an_answer_labelled_incorrect_makes_way_for_the_next(wb, me):
     second = sentence_ids(at)[1]
     label(wb, me, ANSWER, "incorrect")
     at = ask_question()
-    assert "The model’s own answer is labelled incorrect by you." in card(at)[2]
+    assert "The ranker’s own answer is labelled incorrect by you." in card(at)[2]
     assert sentence_ids(at)[0] == second and sentence_ids(at)[-1] == ANSWER
-    assert expanders(at)[0] == "The model’s own answer: “The hall was finished in 1889.”"
+    assert expanders(at)[0] == "The ranker’s own answer: “The hall was finished in 1889.”"
 
 
 def test_with_every_candidate_labelled_incorrect_there_is_no_answer(wb, me):
@@ -159,7 +159,7 @@ def test_a_verdict_names_who_settled_it_and_ones_own_label_where_that_is_another
     agreement.adjudicate(
         wb, question_id=question_id, sentence_id=ANSWER, annotator_id=ann.id, label="incorrect", note=""
     )
-    assert "The model’s own answer is settled as incorrect by ann (you: correct)." in card(ask_question())[2]
+    assert "The ranker’s own answer is settled as incorrect by ann (you: correct)." in card(ask_question())[2]
     agreement.adjudicate(wb, question_id=question_id, sentence_id=ANSWER, annotator_id=me.id, label="correct")
     assert "Settled as correct by you<" in card(ask_question())[2]
 

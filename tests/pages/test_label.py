@@ -174,11 +174,11 @@ def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
     at = open_label({"mode": "list", "queue": "tops"})
-    assert "<b>Why this row:</b> Ranked 1 of 4, the highest that still needs a label." in markup(at)
+    assert "<b>Why this candidate:</b> Ranked 1 of 4, the highest that still needs a label." in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
-    assert "Why this row" not in markup(at)
+    assert "Why this candidate" not in markup(at)
     assert "Ranked 1" not in markup(at)
-    assert "Why this row" not in markup(open_label({"mode": "list", "queue": "unlabelled"}))  # its line above says it
+    assert "Why this candidate" not in markup(open_label({"mode": "list", "queue": "unlabelled"}))
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
@@ -656,7 +656,7 @@ def test_what_is_left_in_the_queue_stands_apart_from_the_labels_of_the_corpus(wb
         html = markup(open_label({"queue": queue}))
         [left] = re.findall('data-testid="as2-left">(.*?)</div>', html)
         [labels] = re.findall('data-testid="as2-progress">(.*?)</div>', html)
-        assert "<small>Sentences left in this queue</small>" in left
+        assert "<small>Candidates left in this queue</small>" in left
         assert ("<b>0</b>" in left) is (queue == "flagged")
         assert re.findall("<b>(.*?)</b>", labels) == ["1", "1", "3"]
 
@@ -701,14 +701,14 @@ def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
     at = opened_list()
     [field] = [f for f in at.text_input if f.label == "Find in this list"]
     at = field.input("BRIDGE fort").run()
-    assert [t.value for t in at.toast] == ["1 row with “BRIDGE fort”."]
+    assert [t.value for t in at.toast] == ["1 candidate with “BRIDGE fort”."]
     assert front(at) == (BRIDGE, OPENED)
     at = at.text_input(key=field.key).input("steel").run()
     assert front(at) == (BRIDGE, STEEL)
     at = press(at, "find")  # there is no other
     assert front(at) == (BRIDGE, STEEL)
     at = at.text_input(key=field.key).input("zebra").run()
-    assert [t.value for t in at.toast] == ["0 rows with “zebra”."]
+    assert [t.value for t in at.toast] == ["0 candidates with “zebra”."]
     assert front(at) == (BRIDGE, STEEL)
     assert stored.labels(wb) == {}
 
@@ -730,7 +730,7 @@ def test_rows_that_were_not_on_the_page_are_labelled_with_the_rest_only_after_a_
     monkeypatch.setattr(list_desk, "WINDOW_ROWS", 2)
     monkeypatch.setattr(list_desk, "ROWS_BEFORE", 1)
     at = press(press(opened_list(), "correct"), "rest")
-    asks = "Also the 2 rows not shown yet? Press i again for all 3."
+    asks = "Also the 2 candidates not shown yet? Press i again for all 3."
     assert [t.value for t in at.toast] == [asks]
     assert asks in read_head(at) and stored.labels(wb) == {FIRST: "correct"}
     assert find_place(at, "as2-list-head") < find_place(at, "label_row_0_correct")
@@ -777,7 +777,7 @@ def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(wb):
     labelled = tuple(replace(r, label="correct") for r in desk.item.rows)
     at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, rows=labelled))
     at = sent.run()
-    assert [t.value for t in at.toast] == ["No row was left to label."]
+    assert [t.value for t in at.toast] == ["No candidate was left to label."]
     assert stored.label_events(wb) == []
 
 
@@ -817,7 +817,7 @@ def test_rows_that_others_look_at_are_closed(wb, ann):
     leasing.open_item(wb, BRIDGE, TRAINS, ann.id)
     at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
-    assert "labelled by you. 1 grey row is closed: others are at work there.</p>" in markup(at)
+    assert "labelled by you. 1 grey one is closed: others are at work there.</p>" in markup(at)
     press(at, "rest")
     assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
 
@@ -827,14 +827,14 @@ def test_a_row_that_somebody_has_in_front_is_not_said_to_be_labelled_by_the_impo
         outside = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
         label_rows.add_event(s, BRIDGE, DESIGNED, outside.id, "incorrect", wb.clock())
     leasing.open_item(wb, *SECOND, ann.id)
-    assert "1 grey row is closed: others are at work there." in markup(opened_list())
+    assert "1 grey one is closed: others are at work there." in markup(opened_list())
 
 
 def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
     label(wb, ann, FIRST)
     label(wb, ann, SECOND, "incorrect")
     at = open_page("label", {"mode": "list", "queue": "tops", "question": str(BRIDGE)})
-    assert "2 grey rows are closed: labelled by ann.</p>" in markup(at)
+    assert "2 grey ones are closed: labelled by ann.</p>" in markup(at)
 
 
 def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
@@ -852,7 +852,7 @@ def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it
     at.selectbox(key="label_queue").set_value("unlabelled").run()
     stored.set_split(wb, BRIDGE, "test")
     at = open_page("label", {"mode": "list", "queue": "uncertain", "question": str(BRIDGE)})
-    assert "Kept apart" in markup(at) and advice not in texts(at)
+    assert "Held out: a retrain" in markup(at) and advice not in texts(at)
 
 
 def test_a_reload_opens_the_list_that_was_left_also_where_its_queue_offers_it_no_more(wb):
@@ -925,7 +925,7 @@ def test_a_flagged_row_has_a_mark_until_the_flag_is_cleared(wb, ann):
 def test_undo_in_a_list_leaves_the_reason_on_its_row(wb):
     at = opened_list(queue="uncertain")
     before = read_rows(at)
-    assert any("Why this row" in row for row in before)
+    assert any("Why this candidate" in row for row in before)
     at = press(press(at, "incorrect"), "undo")
     assert read_rows(at) == before
 
@@ -969,7 +969,7 @@ def test_a_list_does_not_repeat_its_queue_s_description_as_a_reason(wb):
     at = opened_list()
     assert QUEUES["uncertain"].description in texts(at)
     assert "Why this one" not in markup(at)
-    assert "<b>Why this row:</b> Its probability by itself" in markup(at)
+    assert "<b>Why this candidate:</b> Its probability by itself" in markup(at)
 
 
 def test_the_next_question_comes_and_back_returns(wb):
@@ -1129,7 +1129,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, SECOND, "incorrect")
     assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
     stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
-    note = "0 of 3 needed for a retrain (1 question is kept for validation and measuring)"
+    note = "0 of 3 needed for a retrain (1 question is held out or for validation)"
     assert note in texts(open_label({"queue": "random"}))
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
@@ -1208,8 +1208,8 @@ def test_a_label_and_what_is_in_front_then_are_said_and_the_question_where_it_is
     at = opened_list()
     monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: said.append(data["say"]))
     at = press(press(press(at, "incorrect"), "up"), "forward")
-    assert said[0].startswith("Incorrect. Row 2 of ")
-    assert ", labelled incorrect: " in said[1] and said[1].startswith("Row 1 of ")
+    assert said[0].startswith("Incorrect. Candidate 2 of ")
+    assert ", labelled incorrect: " in said[1] and said[1].startswith("Candidate 1 of ")
     assert said[2].startswith("Question: ")
 
 
@@ -1218,7 +1218,7 @@ def test_a_label_is_said_once_though_another_queue_is_opened_then(wb, monkeypatc
     at = press(opened_list(), "incorrect")
     monkeypatch.setattr(keys, "listen_to_keys", lambda *, key, data, on_key_change: said.append(data["say"]))
     at.run().selectbox(key="label_queue").set_value("tops").run()
-    assert said[0].startswith("Incorrect. Row 2") and not said[1].startswith("Incorrect.")
+    assert said[0].startswith("Incorrect. Candidate 2") and not said[1].startswith("Incorrect.")
 
 
 def test_the_page_counts_the_labels_after_which_a_key_typed_ahead_could_be_for_another_row(wb, ann, monkeypatch):

@@ -34,13 +34,13 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     assert "as2-decision" not in markup(at)
     run_queued(wb, RUNNERS)
     at = open_page("label", {"queue": "decide"})  # the newest one is found without its number
-    assert "Sentences left in this queue" not in markup(at) and "Everyone’s" in markup(at)
+    assert "Candidates left in this queue" not in markup(at) and "Everyone’s" in markup(at)
     assert "Not decided yet: at most" in markup(at) and "so its label can change the conclusion" in markup(at)
     assert at.button(key="label_skip").disabled and at.button(key="label_remove").disabled
     first = at.session_state["_label_desk"].pair
     at = at.button(key="label_correct").click().run()
     assert "1 label given." in markup(at)
-    assert re.match(r"Correct\. Not decided yet: at most \d+ more labels?\. .*Sentence: ", spoken[-1])
+    assert re.match(r"Correct\. Not decided yet: at most \d+ more labels?\. .*Candidate: ", spoken[-1])
     at = at.button(key="label_undo").click().run()
     assert at.session_state["_label_desk"].pair == first and "0 labels given." in markup(at)
     for _ in range(20):

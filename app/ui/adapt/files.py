@@ -53,7 +53,7 @@ def _choose_depth(version: VersionView) -> int | None:
     if len(exits) < 2:
         return None
     depth = st.selectbox("Layers", exits, len(exits) - 1, key=f"adapt_export_depth_{version.id}",
-                         help="Fewer layers make a smaller and faster model that ranks less well")  # fmt: skip
+                         help="Fewer layers make a smaller and faster version that ranks less well")  # fmt: skip
     return None if depth == exits[-1] else depth
 
 

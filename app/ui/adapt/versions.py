@@ -5,8 +5,10 @@ from typing import Literal
 
 import streamlit as st
 
+from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS
 from app.adapt.settings import CALIBRATION
 from app.compare import promotions
+from app.labels.queues import UNLABELLED
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
@@ -14,6 +16,7 @@ from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain
 from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
+from app.versions.outcome import Change
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
@@ -78,8 +81,11 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
     why, change = frame.explain_refusal("change versions"), None if version.is_imported else version.change
     sets_probabilities = registry.load_card(frame.wb, version.name).get("retrain_kind") == CALIBRATION  # not the order
     is_unclear = change is not None and change.outcome is Outcome.UNCLEAR and not sets_probabilities
-    if is_unclear and version.parent == active:
-        st.markdown(f"Without a clear difference, keep {plain(active)} and label more questions.")
+    advises_labels = is_unclear and version.parent == active
+    if advises_labels:
+        st.markdown(
+            f"Without a clear difference, keep {plain(active)} and label more questions.{_explain_size(change)}"
+        )
     elif change is not None and active and version.parent not in (None, active):
         st.markdown(f"It was compared with {plain(version.parent or '')}, not with {plain(active)}: Compare does that.")
     is_gain = sets_probabilities or (change is not None and change.is_clear_gain and version.parent == active)
@@ -90,6 +96,16 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
+        if advises_labels:
+            navigation.to("label", "Label more questions", queue=UNLABELLED)
+
+
+def _explain_size(change: Change | None) -> str:
+    """How many questions it takes; "" where they were enough."""
+    if change is None or change.questions >= MIN_HELD_OUT_QUESTIONS:
+        return ""
+    few = f"Fewer than {MIN_HELD_OUT_QUESTIONS} held-out questions seldom tell"
+    return f" {few}; a quarter of those labelled are held out."
 
 
 def _ask_to_promote(version: VersionView, active: str) -> str:

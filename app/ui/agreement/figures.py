@@ -110,8 +110,8 @@ def _draw_shares(view: PrevalenceView) -> None:
 def _draw_anchoring(view: AnchoringView) -> None:
     st.header("Influence of visible ranks", anchor=False)
     st.caption(
-        "A share of the randomly drawn pairs is shown without the model's ranks. The shift is how much more often "
-        "labels agree with the model when its ranks are visible."
+        "A share of the randomly drawn pairs is shown without ranks. The shift is how much more often labels "
+        "agree with the ranker when its ranks are visible."
     )
     if view.shift.value is None or view.agree_visible is None or view.agree_blind is None:
         st.info(
@@ -124,7 +124,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
     _draw_number(
         "Shift",
         view.shift,
-        f"{format_percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the model, "
+        f"{format_percent(view.agree_visible)} of {count(view.visible, 'label')} with ranks agree with the ranker, "
         f"{format_percent(view.agree_blind)} of {view.blind:,} without{note}",
     )
 

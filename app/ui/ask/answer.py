@@ -23,7 +23,7 @@ BELOW_ANSWERS = (
     "This sentence comes closest, but its score is below that of most correct answers. The percentages in the table "
     "only compare the candidates with each other."
 )
-NO_ANSWER, NONE_BY_THE_MODEL = "No answer found in this corpus", "The model finds no answer"
+NO_ANSWER, NONE_BY_THE_RANKER = "No answer found in this corpus", "The ranker finds no answer"
 MIN_SHOWN_SECONDS = 0.1  # of a question; what is below is not told more exactly
 
 
@@ -87,11 +87,11 @@ def draw_answer(
     if not view.is_calibrated:
         verdict, meter = "Best candidate", ""
         note = (
-            f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
+            f"Score {probability:.2f}. This ranker is not calibrated: its scores only rank, they are not probabilities."
         )
     elif not view.is_answer[position]:
         if is_confirmed:
-            meter, alone = "", "the model alone finds no answer"
+            meter, alone = "", "the ranker alone finds no answer"
             verdict = alone.capitalize() if own_label else f"Labelled correct; {alone}"  # which says it already
         else:
             kind, label = "as2-answer as2-answer-none", "No answer"

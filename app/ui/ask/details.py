@@ -26,7 +26,7 @@ def draw_details(
 ) -> None:
     """The candidate at `position`; `first` is the position of the one that the page answers."""
     is_first = position == first
-    best_title = "Best candidate" if is_first else "The model’s best candidate"
+    best_title = "Best candidate" if is_first else "The ranker’s best candidate"
     st.header(best_title if position == int(run.ranking()[0]) else "Candidate details", anchor=False)
     draw_candidate(frame.wb, view, run, position, generative, has_context=not is_first, is_pending=is_pending)
     if is_first:

@@ -191,8 +191,8 @@ def _draw_handbook(frame: Frame) -> None:
     why = frame.explain_refusal("load corpora")
     st.header("Handbook", anchor=False)
     st.caption(
-        "The service handbook of an invented company, with labelled questions in its staff's own words. No model knows "
-        "these words, so a retrain shows here what labels bring."
+        "The service handbook of an invented company, with labelled questions in its staff's own words. No ranker "
+        "knows these words, so a retrain shows here what labels bring."
     )
     icon = ":material/restart_alt:"
     if st.button("Load the handbook", icon=icon, key="data_handbook", disabled=bool(why), help=why):

@@ -123,8 +123,8 @@ def _draw_request(frame: Frame, fmt: str, name: str, texts: tuple[str, str]) -> 
 def _show_wait(fmt: str, questions: int) -> AbstractContextManager[OnProgress | None]:
     """Until the file is there: minutes where the model scores tens of thousands of sentences."""
     if fmt in exports.SCORED_WRITERS:
-        return show_progress("Scoring sentences with the model in use …")
-    act = f"Ranking {count(questions, 'question')} with the model in use" if fmt == RUN else "Writing labels"
+        return show_progress("Scoring sentences with the ranker in use …")
+    act = f"Ranking {count(questions, 'question')} with the ranker in use" if fmt == RUN else "Writing labels"
     return st.spinner(f"{act} …", show_time=True)
 
 

@@ -122,7 +122,7 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
     state = st.session_state
     desk = state.get(DESK_KEY)
     if desk is None or desk.showing != showing:
-        st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
+        st.toast("That candidate is no longer shown. Nothing was recorded.", icon=":material/block:")
         state[_BREAKS_KEY] = count_breaks() + 1
         return
     is_as_expected, recorded = False, ""
@@ -181,12 +181,12 @@ def _take_list_action(page: LabelPage, name: str, desk: ListDesk) -> ListDesk:
         return desk.ask_about_hidden(now)
     if name == "rest":
         desk, row_count = desk.reject_rest(page.frame.wb, page.display)
-        message = f"{count(row_count, 'row')} labelled incorrect. One undo takes them all back."
-        st.toast(message if row_count else "No row was left to label.", icon=":material/close:")
+        message = f"{count(row_count, 'candidate')} labelled incorrect. One undo takes them all back."
+        st.toast(message if row_count else "No candidate was left to label.", icon=":material/close:")
     elif desk.item is not None:
         words = st.session_state.get(rows.name_find_key(desk.item.question_id), "").strip()
         desk, matches = desk.find(words)
-        message = f"{count(matches, 'row')} with “{plain(shorten(words, 60))}”."
+        message = f"{count(matches, 'candidate')} with “{plain(shorten(words, 60))}”."
         st.toast(message if words else "Type words in “Find in this list” first.", icon=":material/search:")
     return desk
 

@@ -32,7 +32,7 @@ from app.workbench.workbench import Workbench
 from as2core.types import CORRECT, INCORRECT
 
 RANK_FIRST = (
-    "Queues offer candidates that a model has ranked. One press ranks questions of this corpus in the background, and "
+    "Queues offer ranked candidates. One press ranks questions of this corpus in the background, and "
     "the first appear here as soon as they are ranked."
 )
 MESSAGE = '[data-testid="as2-finished"]'  # as a CSS selector
@@ -134,7 +134,7 @@ def _wait(wb: Workbench, job_id: int) -> None:
     if desk.item is not None or not job.is_active:
         st.session_state[DESK_KEY] = desk.next_turn()
         st.rerun()
-    _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
+    _draw_message("Filling the queues", "New questions are being ranked. They appear here once they are ready.")
     draw_progress(wb, job)
 
 

@@ -28,11 +28,11 @@ def show_context(source: str, before: str, text: str, after: str) -> str:
     return f'{line}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
 
 
-def note_kept_apart(item: QueueItem | QuestionItem) -> str:
+def note_held_out(item: QueueItem | QuestionItem) -> str:
     """HTML, "" for a question that a retrain learns from."""
     if not item.is_kept_apart:
         return ""
-    return '<p class="source">Kept apart: a retrain does not learn from this question. It may be measured on it.</p>'
+    return '<p class="source">Held out: a retrain does not learn from this question.</p>'
 
 
 def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
@@ -43,7 +43,7 @@ def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
 
 
 def explain_choice(reason: str, description: str, *, of: str = "one") -> str:
-    """Why the queue offers an item or a row, as HTML; "" for what its description above the item says already."""
+    """Why the queue offers an item or one of its list, as HTML; "" for what its description above says already."""
     reason = reason.removeprefix(description).strip()
     return f"<b>Why this {of}:</b> {escape(reason)}" if reason else ""
 
@@ -60,7 +60,7 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
-        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_held_out(item)}
         {show_context(name_document(item.title, item.heading), item.before, item.text, item.after)}
         {scores}{peers}</div>"""
     )
@@ -85,7 +85,7 @@ def _scores(item: QueueItem) -> str:
     if not parts and item.assignment.queue == DECIDE:
         return ""  # its reason names two rankers' ranks
     if not parts:
-        return "<span>Not scored by any model yet.</span>"
+        return "<span>Not ranked yet.</span>"
     if item.version:
         parts.append(f"version {escape(item.version)}")
     return "".join(f"<span>{p}</span>" for p in parts)

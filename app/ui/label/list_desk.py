@@ -94,7 +94,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         row = self.rows[self.row]
         if not row.is_open:
             raise annotation.OverlapReached(
-                "Someone else is labelling this row, or it has enough labels. Nothing was recorded."
+                "Someone else is labelling this candidate, or it has enough labels. Nothing was recorded."
             )
         annotation.give_label(
             wb,

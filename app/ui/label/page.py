@@ -165,7 +165,7 @@ def _draw_buttons(page: LabelPage, desk: Desk | ListDesk) -> None:
         draw_button("flag", is_disabled=is_closed)
         draw_button("help")
         st.session_state[SCORES_SWITCH] = page.scores_visible
-        st.toggle("Show model ranks", key=SCORES_SWITCH, width="content", on_change=_switch_scores,
+        st.toggle("Show ranks", key=SCORES_SWITCH, width="content", on_change=_switch_scores,
                   help="With the reasons that name them, and the probability where the queue goes by it. "
                   "Each label records whether they were visible.")  # fmt: skip
         _draw_keys_switch()

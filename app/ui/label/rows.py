@@ -13,7 +13,7 @@ from app.ui.label.item import (
     draw_long_question,
     explain_choice,
     goes_by_probability,
-    note_kept_apart,
+    note_held_out,
 )
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, escape, name_document, shorten
@@ -50,7 +50,7 @@ def draw(
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(item.why, QUEUES[desk.seat.queue].description)}</span></p>
-        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_kept_apart(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_held_out(item)}
         <p class="source">{_describe_extent(item)}</p></div>"""
     )
     draw_long_question(item)
@@ -66,7 +66,7 @@ def draw(
             for label in LABELS:
                 name, icon = STYLES[label]
                 st.button(
-                    f"{name}, row {place + 1}",
+                    f"{name}, candidate {place + 1}",
                     icon=icon,
                     key=f"label_row_{slot}_{label}",
                     help=name,
@@ -81,13 +81,13 @@ def draw(
 
 def describe_question(desk: ListDesk) -> str:
     """Where some of the rest were not on the page yet."""
-    return f"Also the {count(len(desk.hidden), 'row')} not shown yet? Press i again for all {len(desk.rest):,}."
+    return f"Also the {count(len(desk.hidden), 'candidate')} not shown yet? Press i again for all {len(desk.rest):,}."
 
 
 def _head(desk: ListDesk, item: QuestionItem, now: datetime) -> str:
     """Which rows are on the page, or in its place what to do next; the question vanishes by itself."""
     first, last = desk.window.start + 1, desk.window.stop
-    texts = [f"<p>Rows {first} to {last} of {len(item.rows):,}</p>"]
+    texts = [f"<p>{first} to {last} of {len(item.rows):,}</p>"]
     if not desk.rest:
         texts = ["<p>All that you can label here is labelled. Press → for the next.</p>"]
     elif desk.asks_about_hidden(now):
@@ -108,14 +108,15 @@ def _describe_extent(item: QuestionItem) -> str:
         parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")
     if grey := sum(not r.is_open for r in item.rows):
         why = f"labelled by {escape(', '.join(item.labelled_by))}" if item.labelled_by else "others are at work there"
-        parts.append(f"{count(grey, 'grey row is', 'grey rows are')} closed: {why}.")
+        parts.append(f"{count(grey, 'grey one is', 'grey ones are')} closed: {why}.")
     return parts[0] if len(parts) == 1 else f"{parts[0]}. {' '.join(parts[1:])}"
 
 
 def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_flagged: bool) -> str:
     row, here = item.rows[place], place == desk.row
-    parts = [f"row {place + 1}"]
-    if scores and row.rank is not None:
+    has_rank = scores and row.rank is not None
+    parts = [] if has_rank else [f"candidate {place + 1}"]
+    if has_rank:
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
         parts.append(f"cascade rank {row.rank}{other}")
         if goes_by_probability(item) and row.probability is not None:
@@ -124,7 +125,7 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
     parts += [f"{escape(name)}: {label}" for name, label in row.peers if row.label is not None]
     flag = ' <span class="as2-flagged">⚑ flagged</span>' if is_flagged else ""
     reason = row.why if scores else row.why_unscored
-    why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="row")
+    why = explain_choice(reason, QUEUES[desk.seat.queue].description, of="candidate")
     why = f"<small>{why}</small>" if why else ""
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""

@@ -35,12 +35,14 @@ ACTIONS = (
         ("i",),
         "i",
         "The rest are incorrect",
-        "Labels all rows that have no label yet, ranked or not; asks first where you have not seen all",
+        "Labels all candidates that have no label yet, ranked or not; asks first where you have not seen all",
         LIST,
     ),
-    Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
-    Action("down", ("arrowdown",), "↓", "Down", "Go to the row below", LIST),
-    Action("find", ("n",), "n", "Next match", "Go to the next row that has the words in “Find in this list”", LIST),
+    Action("up", ("arrowup",), "↑", "Up", "Go to the candidate above", LIST),
+    Action("down", ("arrowdown",), "↓", "Down", "Go to the candidate below", LIST),
+    Action(
+        "find", ("n",), "n", "Next match", "Go to the next candidate that has the words in “Find in this list”", LIST
+    ),
     Action(
         "undo",
         ("backspace", "ctrl+z"),

@@ -27,7 +27,7 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     what is left in it is labelled, too. How many labels a decision still needs, its conclusion says."""
     target = 0 if queue in REVIEWS else progress.target or 0
     if queue in QUEUES:
-        left = ("Sentences left in this queue", progress.remaining, "Those you can still label")
+        left = ("Candidates left in this queue", progress.remaining, "Those you can still label")
         if queue == UNLABELLED:
             left = ("Questions left in this queue", progress.remaining, "Those that still need a label")
         draw_figures((left,), name="as2-left")
@@ -56,7 +56,7 @@ def draw_retrain(frame: Frame) -> None:
         if counts.missing and not counts.is_enough:
             done = f"{counts.complete} of {counts.needed} needed for a retrain"
             apart = count(counts.kept_apart, "question is", "questions are") if counts.kept_apart else ""
-            note = f" ({apart} kept for validation and measuring)" if apart else ""
+            note = f" ({apart} held out or for validation)" if apart else ""
             st.markdown(f"Questions with a correct and an incorrect label: {done}{note}")
         else:
             st.markdown(ENOUGH if counts.is_enough else NOT_YET, width="content")

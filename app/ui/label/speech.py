@@ -13,8 +13,8 @@ MAX_CHARS = 400  # of a question
 
 
 def describe_front(desk: Desk | ListDesk) -> str:
-    """`Incorrect. Row 3 of 100: The pump is reset …`, with the question where it is another than before, and what a
-    decision concludes."""
+    """`Incorrect. Candidate 3 of 100: The pump is reset …`, with the question where it is another than before, and what
+    a decision concludes."""
     recorded, is_new_question = _read_news(desk)
     parts = [f"{recorded.capitalize()}."] if recorded else []
     if isinstance(desk, DecideDesk):
@@ -29,14 +29,14 @@ def describe_front(desk: Desk | ListDesk) -> str:
         parts.append(_describe_row(desk))
     else:
         label = f" It is labelled {desk.item.label}." if desk.item.label else ""
-        parts.append(f"Sentence: {desk.item.text}{label}")
+        parts.append(f"Candidate: {desk.item.text}{label}")
     return " ".join(parts)
 
 
 def _describe_row(desk: ListDesk) -> str:
     row = desk.rows[desk.row]
     state = f", labelled {row.label}" if row.label else "" if row.is_open else ", closed"
-    return f"Row {desk.row + 1} of {len(desk.rows):,}{state}: {row.text}"
+    return f"Candidate {desk.row + 1} of {len(desk.rows):,}{state}: {row.text}"
 
 
 def _read_news(desk: Desk | ListDesk) -> tuple[str, bool]:

@@ -84,5 +84,5 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
 
 def _describe(act: ActView) -> str:
     if act.pairs > 1:
-        return f"Took back: {act.label}, {count(act.pairs, 'row')}."
+        return f"Took back: {act.label}, {count(act.pairs, 'candidate')}."
     return f"Took back: {act.label}, “{plain(shorten(act.text or act.question, 60))}”."

@@ -21,8 +21,8 @@ STEPS = {
     "adapt": "Retrain the ranker on your labels, and see what changed before you use it.",
 }
 HANDBOOK_STEPS = {
-    "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No model knows "
-    "these words, so most first answers are wrong. Synonyms correct many at once: fill them in, save, ask again.",
+    "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No ranker "
+    "knows these words, so most first answers are wrong. Synonyms correct many at once: fill them in, save, ask again.",
     "label": "Say which sentences answer a question: one key, one label. Or skip this step: Adapt has labels that were "
     "prepared for you.",
     "adapt": "Retrain on the labels, and see what changed for questions that were not among them. Some answers become "
@@ -65,8 +65,8 @@ def _draw_handbook(wb: Workbench) -> None:
     is_pending = shipped.is_being_read(wb, HANDBOOK)
     if is_pending or find_state(wb, HANDBOOK) is ShippedState.READY:
         st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
-                  help="The shipped model knows the questions of the starter corpus, so a retrain brings little here. "
-                  "The handbook of an invented company shows what labels bring.",
+                  help="The shipped version knows the questions of the starter corpus, so a retrain brings little "
+                  "here. The handbook of an invented company shows what labels bring.",
                   disabled=is_pending, on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
     if is_pending:
         shipped.await_reading(wb, HANDBOOK)

@@ -846,7 +846,7 @@ def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, sp
     _, ready = readiness_of(wb, made_up(8), split)
     [text] = ready.problems
     assert text.startswith(problem)
-    assert f"8 are set apart for {use} (the split “{split}”)" in text and NEW_CORPUS in text
+    assert f"8 are for {use} (the split “{split}”)" in text and NEW_CORPUS in text
 
 
 @pytest.mark.parametrize("split", ["", "dev"])
@@ -854,7 +854,7 @@ def test_questions_of_a_frozen_benchmark_are_named_as_the_reason(wb, split, monk
     monkeypatch.setattr(snapshots, "load_benchmarks", lambda wb: {"frozen": made_up(8)})
     _, ready = readiness_of(wb, made_up(8), split)
     [text] = ready.problems
-    assert "8 are in a frozen benchmark, which no model is trained on" in text
+    assert "8 are in a frozen benchmark, which no ranker is trained on" in text
     assert "Label correct and incorrect sentences of 4 or more questions of your own." in text
     assert NEW_CORPUS not in text
 

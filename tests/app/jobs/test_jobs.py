@@ -516,7 +516,7 @@ def test_a_job_that_ranks_makes_room_for_the_vectors_of_new_documents_and_goes_o
     score = score_job.start_scoring(wb, towers.id)
     run_queued(wb, runners)
     total = corpora.get_corpus(wb, towers.id).vectors_total
-    assert [message for message in order if message != "loading the model"] == [
+    assert [message for message in order if message != "loading the ranker"] == [
         "0 of 2 questions ranked",
         "68 of 74 passages have vectors, about 5 s left",
         f"{total} of {total} passages have vectors",

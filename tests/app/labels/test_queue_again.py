@@ -56,7 +56,7 @@ def test_an_undo_on_another_day_shows_the_item_as_blind_as_it_was(wb, scored, si
     sit(kind, ann, "random").give(wb, "correct", DISPLAY)
     desk, _ = sit(kind, ann, "flagged").undo(wb)  # empty
     assert dealt(desk.item) == ("random", False, "blind")
-    assert "Shown without the model's ranks" in desk.item.why
+    assert "Shown without ranks" in desk.item.why
 
 
 @DESKS

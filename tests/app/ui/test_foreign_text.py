@@ -73,7 +73,7 @@ def test_a_sentence_of_a_document_without_a_title_says_so():
     )
     item = QuestionItem(1, "How high is it?", (row,), "", Assignment("tops"), False, "", "")
     desk = ListDesk(Seat(1, 1, "tops"), item)
-    assert "<small>Untitled document · row 1</small>" in rows._row(desk, item, 0, scores=True, is_flagged=False)
+    assert "<small>Untitled document · candidate 1</small>" in rows._row(desk, item, 0, scores=True, is_flagged=False)
 
 
 def test_an_error_begins_with_a_capital_letter_unless_it_begins_with_a_name(monkeypatch):

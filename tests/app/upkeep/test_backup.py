@@ -20,7 +20,7 @@ from app.compare import comparison, comparison_job
 from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.jobs.process import hold_worker_lock
+from app.jobs.process import AlreadyRunning, hold_lock, hold_worker_lock
 from app.labels import annotation, consensus
 from app.upkeep import backup, database_copy
 from app.upkeep.backup import NoBackup, back_up, restore
@@ -423,6 +423,14 @@ def test_a_restore_without_room_for_both_databases_changes_nothing(wb, towers, s
         restore(settings, tmp_path / "monday.tar")
     assert "later" in {c.name for c in corpora.list_corpora(wb)}
     assert not list(settings.home.glob("*.before-restore*"))
+
+
+def test_a_restore_during_another_is_refused_and_leaves_its_folder_alone(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    (settings.home / ".restore-first").mkdir()
+    with hold_lock(settings.home / backup.LOCK, ""), pytest.raises(AlreadyRunning, match="wait until it ends"):
+        restore(settings, tmp_path / "monday.tar")
+    assert (settings.home / ".restore-first").exists()
 
 
 def test_a_restore_that_was_killed_leaves_nothing_behind_the_next_one(wb, towers, settings, tmp_path, monkeypatch):

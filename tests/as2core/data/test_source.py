@@ -19,7 +19,7 @@ from as2core.data import (
     wikipassageqa,
     wikiqa,
 )
-from as2core.data.source import Report, open_writer, read_all, stream_lines
+from as2core.data.source import Report, open_writer, read_all, replace_file, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -210,3 +210,15 @@ def test_a_name_that_ends_in_gz_is_packed_the_same_each_time(tmp_path):
         jsonl.write(ASKED, tmp_path / name)
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).decode() == jsonl.dumps(ASKED)
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next_and_nothing_else(tmp_path):
+    names = ".labels.csv.00ff.part", ".labels.csv.0001.part", ".other.csv.00ff.part", ".labels.csv.old"
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / ".labels.csv.folder.part").mkdir()
+    for name in (*names[::2], names[3], ".labels.csv.folder.part"):
+        os.utime(tmp_path / name, (0, 0))
+    with replace_file(tmp_path / "labels.csv") as part:
+        part.touch()
+    assert {p.name for p in tmp_path.iterdir()} == {"labels.csv", *names[1:]}

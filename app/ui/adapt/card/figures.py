@@ -18,7 +18,7 @@ from as2core.text import format_signed
 
 BASELINES = {  # name -> heading, explanation
     **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
-    SHIPPED: ("shipped", "the model that came with the program"),
+    SHIPPED: ("shipped", "the version that came with the program"),
 }
 
 
@@ -53,9 +53,9 @@ def describe_baselines(report: RetrainReport) -> str:
         f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
     ]
     if is_same and report.base in ANSWERING:  # shipped versions are called as their kinds
-        texts.append("Before is the shipped model.")
+        texts.append("Before is the shipped version.")
     elif is_same:
-        texts.append("The shipped model has the same figures as before.")
+        texts.append("The shipped version has the same figures as before.")
     return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
 
 

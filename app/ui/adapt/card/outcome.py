@@ -42,8 +42,8 @@ def describe_judges(report: RetrainReport) -> str:
     verb = "is" if n.cross_fitted_questions == 1 else "are"
     return (
         f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
-        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of the "
-        "model that was not trained on it. The copies learn from fewer questions than the version, so they show "
+        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy that "
+        "was not trained on it. The copies learn from fewer questions than the version, so they show "
         "somewhat less than it gains."
     )
 

@@ -17,7 +17,7 @@ from app.ui.ask import result
 from app.ui.ask.answer import (
     BELOW_ANSWERS,
     NO_ANSWER,
-    NONE_BY_THE_MODEL,
+    NONE_BY_THE_RANKER,
     draw_answer,
     draw_card,
     render_context,
@@ -87,7 +87,7 @@ def draw_arranged(
     labelled the sentence that comes first. `labels` of this question by sentence id, as the viewer may see them: where
     one is correct, only the model finds no answer."""
     own, first = arrangement.own, arrangement.first
-    none = NONE_BY_THE_MODEL if arrangement.top or CORRECT in labels.values() else NO_ANSWER
+    none = NONE_BY_THE_RANKER if arrangement.top or CORRECT in labels.values() else NO_ANSWER
     if arrangement.top:
         top, *more = arrangement.top
         also = render_also(more)
@@ -95,7 +95,7 @@ def draw_arranged(
             mark = f"<b>{describe_label(top.pin, me)}</b>{render_source(top.pin)}{also}"
             draw_answer(answer, own, attribute(own), mark=mark, is_confirmed=top.pin.is_current)
         else:
-            note = f"{render_source(top.pin)} By the model: {escape(describe_rank(run, top.position))}.{also}"
+            note = f"{render_source(top.pin)} By the ranker: {escape(describe_rank(run, top.position))}.{also}"
             context = render_context(top.sentence, attribution=None if first is None else attribute(first))
             verdict = f"{describe_label(top.pin, me)}"
             draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
@@ -109,7 +109,7 @@ def draw_arranged(
         _draw_remaining(answer, arrangement, me, None if first is None else attribute(first), none)
     for dispute in arrangement.conflicts[:1]:
         text = plain(shorten(dispute.sentence.text, MAX_TEXT_CHARS))
-        st.caption(f":material/group: People disagree on “{text}”: it stays where the model ranks it.")
+        st.caption(f":material/group: People disagree on “{text}”: it stays where the ranker puts it.")
     if not arrangement.is_own:
         _draw_own(answer, arrangement, me, none)
 
@@ -124,7 +124,7 @@ def _draw_remaining(
         best = render_context(answer.candidates[arrangement.own], quiet=True)
         draw_card("as2-answer as2-answer-none", "No answer", none, "", best, note)
         return
-    better = "What the model ranks higher is" if len(rejections) > 1 else "The model’s own answer is"
+    better = "What the ranker puts higher is" if len(rejections) > 1 else "The ranker’s own answer is"
     note = f"{better} {describe_label(rejections[0].pin, me, lower=True)}.{render_source(rejections[0].pin)}"
     kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
     if answer.is_calibrated and not answer.is_answer[arrangement.answer]:
@@ -139,9 +139,9 @@ def _draw_remaining(
 def _draw_own(answer: Answer, arrangement: Arrangement, me: str, none: str) -> None:
     own = answer.candidates[arrangement.own]
     label = next((x.pin for x in arrangement.rejections if x.position == arrangement.own), None)
-    with st.expander(f"The model’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
+    with st.expander(f"The ranker’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
         mark = "" if label is None else f"<b>{describe_label(label, me)}</b>"
-        draw_answer(answer, arrangement.own, name="the model’s own", mark=mark, none=none)
+        draw_answer(answer, arrangement.own, name="the ranker’s own", mark=mark, none=none)
 
 
 def render_also(more: Sequence[PinnedSentence]) -> str:
