@@ -26,6 +26,7 @@ from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
+BUSY = "the database is busy with another write: try again in a moment"
 UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
@@ -243,7 +244,8 @@ def _to_error(reason: str, database: Database) -> DbError:
     if reason.startswith(UNCLEAR) and _is_disk_full(database):
         reason = "disk is full"
     remedies: dict[str, Callable[[], DbError]] = {
-        "locked": lambda: DatabaseBusy("the database is busy with another write: try again in a moment"),
+        "locked": lambda: DatabaseBusy(BUSY),
+        "deadlock": lambda: DatabaseBusy(BUSY),
         "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
         "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
         "not a database": lambda: DatabaseDamaged(

@@ -143,6 +143,13 @@ def test_only_sqlite_s_words_for_damage_are_told_as_damage(url, reason, error):
     database.close()
 
 
+def test_of_two_writes_that_wait_for_each_other_the_one_given_up_says_that_the_database_is_busy():
+    database = Database("postgresql://as2@db.example/as2")
+    with pytest.raises(DatabaseBusy, match="try again"), session._translate_errors(database):
+        raise DBAPIError("SELECT 1", {}, Exception("deadlock detected\nDETAIL:  Process 1 waits for process 2"))
+    database.close()
+
+
 def test_a_write_waits_for_another_longer_than_one_try(tmp_path, monkeypatch):
     """SQLite itself gives up after TRY_MS; the writer asks again until the lock is free."""
     database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
