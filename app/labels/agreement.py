@@ -298,7 +298,7 @@ def adjudicate(
             raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
         _check_base(reviews.find_signed_verdict(s, pair), base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
-        detail = f"sentence {sentence_id}: {label or 'opened again'}"
+        detail = f"{label or 'opened again'}: {s.get_one(Sentence, sentence_id).text}"
         audit.record(s, wb.clock(), annotator_id, SETTLE, question.text, detail)
 
 
