@@ -143,10 +143,17 @@ def test_only_sqlite_s_words_for_damage_are_told_as_damage(url, reason, error):
     database.close()
 
 
-def test_of_two_writes_that_wait_for_each_other_the_one_given_up_says_that_the_database_is_busy():
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("deadlock detected\nDETAIL:  Process 1 waits for process 2", "is busy with another write: try again"),
+        ('could not extend file "base/5/16384": No space left on device', "disk of the database is full: free some"),
+    ],
+)
+def test_what_postgresql_refuses_for_the_moment_is_told_with_what_helps(reason, message):
     database = Database("postgresql://as2@db.example/as2")
-    with pytest.raises(DatabaseBusy, match="try again"), session._translate_errors(database):
-        raise DBAPIError("SELECT 1", {}, Exception("deadlock detected\nDETAIL:  Process 1 waits for process 2"))
+    with pytest.raises(DbError, match=message), session._translate_errors(database):
+        raise DBAPIError("SELECT 1", {}, Exception(reason))
     database.close()
 
 
