@@ -368,8 +368,8 @@ def read_header(source: Source) -> str:
 
 
 def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """`(its first line, fields)` of a CSV's rows but for blank ones and a first `sep=;`; one that is not UTF-8, or no CSV, is a
-    problem."""
+    """`(its first line, fields)` of a CSV's rows but for blank ones and a first `sep=;`; one that is not UTF-8, or
+    no CSV, is a problem."""
     with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(_iterate_lines(text), delimiter=delimiter)
