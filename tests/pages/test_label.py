@@ -95,6 +95,16 @@ def test_an_outage_is_shown_once_without_the_database_s_address_and_tried_again(
     assert not at.error and front(at) != pair
 
 
+def test_who_labels_without_a_name_is_asked_for_one_where_several_are_to_label_a_pair(wb, me):
+    assert not open_label().warning
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    at = open_label()
+    assert [w.value for w in at.warning] == [
+        "Type your name in the sidebar first: all who label without one count as one person."
+    ]
+    assert not at.text_input(key="as2_name").set_value("ann").run().warning
+
+
 @pytest.mark.parametrize("act", ["correct", "undo"])
 def test_an_outage_after_an_act_is_stored_is_not_told_as_its_loss(wb, outage, monkeypatch, act):
     at = open_label({"queue": "random"})
