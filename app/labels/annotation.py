@@ -128,14 +128,14 @@ def add_label(
             return _view(newest, changed=False)
         # an act of its own, to be undone; the label is still from the draw it was first given in
         columns |= {name: getattr(newest, name) for name in ("control", "arm", "model_says")}
+    if queue in OUTSIDE_QUEUES:
+        question_lists.ensure_queued(s, pair[0])  # the question before its pairs, or two would deadlock
     if not queues.lock_candidate(s, *pair):
         place = NewCandidate(pair[1], question_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
         question_rows.put_candidates(s, pair[0], [place], origin="labelled")
         queues.lock_candidate(s, *pair)  # which somebody else may have made just now
     if newest is None or newest.label == WITHDRAWN:
         _check_overlap(s, pair, annotator_id, queue)
-    if queue in OUTSIDE_QUEUES:
-        question_lists.set_queued(s, [pair[0]], queued=True)
     if queue in QUEUES and (settle := QUEUES[queue].settle):
         settle(s, pair, now)
     return _view(rows.add_event(s, *pair, annotator_id, label, now, columns | {"act": act}))
