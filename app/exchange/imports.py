@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
-from app.exchange.own_labels import OwnLabels, leave_known_labels
+from app.exchange.own_labels import OwnLabels, drop_labels_of_others
 from app.exchange.sentence_matching import find_by_text, tidy_spaces
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
@@ -144,7 +144,7 @@ def store_labels(
     signers: tuple[str, ...] = ()
     own = OwnLabels(file.questions)
     if corpus is not None and by is not None:
-        own = leave_known_labels(wb, corpus.id, file.questions, by)
+        own = drop_labels_of_others(wb, corpus.id, file.questions, by)
     if file.questions:
         options, signers = _sign(wb, file.name, own.questions, annotator, by)
         options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)

@@ -23,13 +23,13 @@ class OwnLabels:
     note: str = ""
 
 
-def leave_known_labels(wb: Workbench, corpus_id: int, questions: Sequence[Question], by: int) -> OwnLabels:
+def drop_labels_of_others(wb: Workbench, corpus_id: int, questions: Sequence[Question], by: int) -> OwnLabels:
     """For an import by somebody who is no admin. What is hidden from them counts as not here."""
     with wb.read() as s:
         person = s.get(Annotator, by)
     if person is None or person.role == ADMIN or not _has_foreign(questions, person.name):
         return OwnLabels(questions)
-    stored = {
+    standing = {
         (x.question.qid, c.id): c
         for x in load_questions(wb, corpus_id, LabelRequest(signed=True, by=by))
         for c in x.question.candidates
@@ -39,7 +39,7 @@ def leave_known_labels(wb: Workbench, corpus_id: int, questions: Sequence[Questi
     for q in questions:
         candidates = []
         for c in q.candidates:
-            rest = _leave_known(c, stored.get((q.qid, c.id)), person.name)
+            rest = _drop_same(c, standing.get((q.qid, c.id)), person.name)
             labels += len(c.annotations) - len(rest.annotations)
             verdicts += c.verdict is not None and rest.verdict is None
             candidates.append(rest)
@@ -55,7 +55,7 @@ def _has_foreign(questions: Sequence[Question], name: str) -> bool:
     return any(c.verdict is not None or any(by != name for by, _ in c.annotations) for c in candidates)
 
 
-def _leave_known(c: Candidate, here: Candidate | None, name: str) -> Candidate:
+def _drop_same(c: Candidate, here: Candidate | None, name: str) -> Candidate:
     if here is None or here.text != c.text:
         return c
     rest = tuple(label for label in c.annotations if label[0] == name or label not in here.annotations)

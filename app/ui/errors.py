@@ -96,6 +96,6 @@ def show_pending() -> None:
 
 def _tell_loss(error: Exception) -> str:
     """What became of the act of a callback; "" where the text of its error says so itself."""
-    if isinstance(error, DatabaseOutage) and error.may_have_stored:
+    if isinstance(error, DatabaseOutage) and error.is_uncertain:
         return MAYBE_RECORDED
     return NOTHING_RECORDED if isinstance(error, NotAllowed | DatabaseTrouble) else ""

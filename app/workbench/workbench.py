@@ -46,7 +46,7 @@ class DatabaseOutage(DatabaseTrouble):
     once an outage."""
 
     @property
-    def may_have_stored(self) -> bool:
+    def is_uncertain(self) -> bool:
         """Whether it went away while what was done was committed."""
         return self.__cause__ is not None and isinstance(self.__cause__.__cause__, CommitUnknown)
 
