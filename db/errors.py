@@ -17,6 +17,10 @@ class DatabaseUnreachable(DbError):
     """The server of the database does not answer; the text says where it was looked for."""
 
 
+class CommitUnknown(DatabaseUnreachable):
+    """It went away while a transaction was committed: nobody knows whether it was."""
+
+
 class DatabaseTooNew(DbError):
     """The database was migrated by a newer version of this program."""
 

@@ -18,14 +18,23 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, SessionTransaction
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.errors import BadValue, DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DatabaseUnreachable, DbError
+from db.errors import (
+    BadValue,
+    CommitUnknown,
+    DatabaseBusy,
+    DatabaseDamaged,
+    DatabaseTooNew,
+    DatabaseUnreachable,
+    DbError,
+)
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
+BUSY = "the database is busy with another write: try again in a moment"
 UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
@@ -60,8 +69,21 @@ class Database:
     def write(self, *, durable: bool = False) -> Iterator[Session]:
         """`durable`: on SQLite, what was written survives a power cut once this returns, not only a kill."""
         engine = self._durable if durable else self._writer
-        with _translate_errors(self), Session(engine, expire_on_commit=False) as session, session.begin():
+        with (
+            _translate_errors(self),
+            Session(engine, expire_on_commit=False) as session,
+            session.begin() as transaction,
+        ):
             yield session
+            session.flush()
+            self._commit(transaction)
+
+    def _commit(self, transaction: SessionTransaction) -> None:
+        try:
+            with _translate_errors(self):
+                transaction.commit()
+        except DatabaseUnreachable as e:
+            raise CommitUnknown(str(e)) from e
 
     def analyze(self) -> None:
         """After many rows were added: PostgreSQL plans by its last statistics, which may be from before them."""
@@ -243,7 +265,8 @@ def _to_error(reason: str, database: Database) -> DbError:
     if reason.startswith(UNCLEAR) and _is_disk_full(database):
         reason = "disk is full"
     remedies: dict[str, Callable[[], DbError]] = {
-        "locked": lambda: DatabaseBusy("the database is busy with another write: try again in a moment"),
+        "locked": lambda: DatabaseBusy(BUSY),
+        "deadlock": lambda: DatabaseBusy(BUSY),
         "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
         "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
         "not a database": lambda: DatabaseDamaged(
@@ -251,6 +274,7 @@ def _to_error(reason: str, database: Database) -> DbError:
         ),
         "malformed": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
         "no such table": lambda: DatabaseDamaged(f"the database {where} is damaged: {reason}"),
+        "No space left": lambda: DbError("the disk of the database is full: free some space and try again"),
         "disk is full": lambda: DbError("the disk is full: free some space and try again"),
         "connection": lambda: _to_unreachable(reason, database),
         "resolve host": lambda: _to_unreachable(reason, database),

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
+from app.exchange.own_labels import OwnLabels, drop_labels_of_others
 from app.exchange.sentence_matching import find_by_text, tidy_spaces
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
@@ -130,8 +131,9 @@ def store_labels(
     Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
     from an earlier one of the same annotator or from the verdict on the pair.
 
-    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
-    who is known here; BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is stored.
+    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts that are not here already, or such
+    labels signed by somebody else who is known here; BadSetting, UnknownCorpus, Gone; ImportInterrupted where a part is
+    stored.
     """
     if split not in SPLIT_USES:
         raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLIT_USES))}")
@@ -140,18 +142,21 @@ def store_labels(
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
     counts = ImportCounts()
     signers: tuple[str, ...] = ()
+    own = OwnLabels(file.questions)
+    if corpus is not None and by is not None:
+        own = drop_labels_of_others(wb, corpus.id, file.questions, by)
     if file.questions:
-        options, signers = _sign(wb, file.name, file.questions, annotator, by)
+        options, signers = _sign(wb, file.name, own.questions, annotator, by)
         options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)
         corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
         is_untitled = file.fmt in (TABLE, *TOOLS) and corpus_id is not None
-        questions = _add_titles(file.questions, file.name) if is_untitled else file.questions
+        questions = _add_titles(own.questions, file.name) if is_untitled else own.questions
         counts = _store(wb, by, file.name, corpus, questions, options)
     view = _build_view(counts, file, corpus)
     return replace(
         view,
         textless=file.textless,
-        notes=file.notes,
+        notes=(*file.notes, *filter(None, [own.note])),
         signers=signers,
         is_new_corpus=corpus is not None and corpus_id is None,
     )

@@ -25,6 +25,7 @@ from db.models import Sentence as SentenceRow
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 from db.repositories import reviews
+from db.repositories.people import lock_people
 
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
 MAX_QUOTE_CHARS = 60
@@ -94,9 +95,11 @@ def store_questions(
     `counts`, to which every batch is added once it is stored. An adjudication that differs from the one here is a
     conflict and not stored. Raises UnknownCorpus."""
     counts = ImportCounts() if counts is None else counts
+    signer_ids = {options.annotator_id, *options.signers.values()}
     storable_questions = map(_to_storable, questions)
     for batch in split_questions(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
         with wb.write(durable=True) as s, s.no_autoflush:
+            lock_people(s, signer_ids)  # before the corpus, as everywhere
             lock_corpus(s, corpus_id)
             batch_counts = ImportCounts()
             _BatchImport(s, corpus_id, wb.clock(), options, batch_counts).store(batch)

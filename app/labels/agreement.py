@@ -19,6 +19,7 @@ import numpy as np
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
+from app.corpora.corpora import lock_corpus
 from app.labels.consensus import BINARY, check_label, load_summary, mark_outcomes, tidy_note
 from app.labels.guidelines import EditConflict
 from app.labels.visibility import can_see_all
@@ -285,16 +286,20 @@ def adjudicate(
     pair, note = (question_id, sentence_id), tidy_note(note)
     with wb.write(durable=True) as s:
         require(s, annotator_id, SETTLE, ADMIN)
+        question = s.get(Question, question_id)
+        if question is None:
+            raise Gone("this question no longer exists; reload the page")
+        lock_corpus(s, question.corpus_id)  # against imports and withdrawals of many labels
+        lock_candidate(s, *pair)  # against the label of one person, and another verdict
         standing = [(r.annotator, r.label) for r in label_rows.list_labels_of_pair(s, *pair)]
         if not standing:
             raise Gone("this pair no longer has a label; reload the page")
         if label is not None and labels is not None and sorted(labels) != sorted(standing):
             raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
-        lock_candidate(s, *pair)  # so that two verdicts take turns
         _check_base(reviews.find_signed_verdict(s, pair), base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
-        detail = f"sentence {sentence_id}: {label or 'opened again'}"
-        audit.record(s, wb.clock(), annotator_id, SETTLE, s.get_one(Question, question_id).text, detail)
+        detail = f"{label or 'opened again'}: {s.get_one(Sentence, sentence_id).text}"
+        audit.record(s, wb.clock(), annotator_id, SETTLE, question.text, detail)
 
 
 def _check_base(ruling: Row | None, base: int | None) -> None:

@@ -128,13 +128,14 @@ def add_label(
             return _view(newest, changed=False)
         # an act of its own, to be undone; the label is still from the draw it was first given in
         columns |= {name: getattr(newest, name) for name in ("control", "arm", "model_says")}
+    if queue in OUTSIDE_QUEUES:
+        question_lists.ensure_queued(s, pair[0])  # the question before its pairs, or two would deadlock
     if not queues.lock_candidate(s, *pair):
         place = NewCandidate(pair[1], question_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
         question_rows.put_candidates(s, pair[0], [place], origin="labelled")
+        queues.lock_candidate(s, *pair)  # which somebody else may have made just now
     if newest is None or newest.label == WITHDRAWN:
         _check_overlap(s, pair, annotator_id, queue)
-    if queue in OUTSIDE_QUEUES:
-        question_lists.set_queued(s, [pair[0]], queued=True)
     if queue in QUEUES and (settle := QUEUES[queue].settle):
         settle(s, pair, now)
     return _view(rows.add_event(s, *pair, annotator_id, label, now, columns | {"act": act}))
@@ -169,6 +170,7 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
     """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
     with wb.write(durable=True) as s:
         check_pair(s, question_id, sentence_id, annotator_id)
+        queues.lock_candidate(s, question_id, sentence_id)
         newest = rows.find_newest_event(s, question_id, sentence_id, annotator_id)
         if newest is None:
             return None
@@ -201,6 +203,8 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
     """Take back the events of one act; what an admin withdrew since stays withdrawn, however many acts are undone.
     Raises OverlapReached where a label that was withdrawn is not wanted any more, wherever it was given."""
     reversals = []
+    for pair in sorted((event.question_id, event.sentence_id) for event in events):
+        queues.lock_candidate(s, *pair)
     for event in events:
         pair = (event.question_id, event.sentence_id)
         before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
@@ -208,7 +212,6 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
             before = None
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
         if event.label == WITHDRAWN != label:
-            queues.lock_candidate(s, *pair)
             _check_overlap(s, pair, event.annotator_id)
         columns = rows.copy_presentation(source)  # it comes back as it was assigned
         reversals.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))

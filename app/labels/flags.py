@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from app.labels.annotation import check_pair
 from app.labels.consensus import tidy_note
 from app.workbench import audit
-from app.workbench.people import require
+from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench
-from db.models import Question
 from db.repositories import question_lists, reviews
 
 CHANGE_QUEUES = "change the label queues"  # in the audit log
@@ -30,7 +29,9 @@ def add_flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
     note = tidy_note(note)
     with wb.write(durable=True) as s:
         check_pair(s, question_id, sentence_id, annotator_id)
-        question = s.get_one(Question, question_id)
+        question = question_lists.lock_question(s, question_id)
+        if question is None:
+            raise Gone("this question no longer exists; reload the page")
         brings_back = not question.queued
         question_lists.set_queued(s, [question_id], queued=True)
         if brings_back:
@@ -49,8 +50,9 @@ def withdraw_flag(wb: Workbench, flag: FlagView, question_id: int, annotator_id:
     nobody has flagged or labelled any of it since. Raises NotAllowed."""
     with wb.write(durable=True) as s:
         require(s, annotator_id, "label")
+        question = question_lists.lock_question(s, question_id)
         reviews.clear_flag(s, flag.id, annotator_id, wb.clock())
-        if flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
+        if question is not None and flag.brings_back and not reviews.has_acts_since(s, question_id, flag.id):
             question_lists.set_queued(s, [question_id], queued=False)
-            text, detail = s.get_one(Question, question_id).text, f"{OUT_OF_QUEUES}: its flag was taken back"
-            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, text, detail)
+            detail = f"{OUT_OF_QUEUES}: its flag was taken back"
+            audit.record(s, wb.clock(), annotator_id, CHANGE_QUEUES, question.text, detail)

@@ -22,6 +22,7 @@ from as2core.text import count
 from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
+from db.repositories import people as person_rows
 from db.repositories.label_lists import LabelFilter
 from db.repositories.pairs import read_pair
 
@@ -133,14 +134,16 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
     """Take labels back, each by an event of whoever gave it, and say how many: what was changed or taken back meanwhile
     stays. One's own come back by Undo on Label, one by one. Raises UnknownCorpus, NotAllowed for a viewer, and for an
     annotator if some are not theirs."""
+    annotator_ids = {r.annotator_id for r in records}
     with wb.write(durable=True) as s:
+        person_rows.lock_people(s, annotator_ids | {by})
         least = people.ANNOTATOR if all(r.annotator_id == by for r in records) else ADMIN
         people.require(s, by, WITHDRAW, least)
         lock_corpus(s, corpus_id)
         events, names = [], Counter[str]()
         current = {
             a: label_rows.find_labels_by(s, a, sorted({r.question_id for r in records if r.annotator_id == a}))
-            for a in {r.annotator_id for r in records}
+            for a in annotator_ids
         }
         for r in records:
             if current[r.annotator_id].get(read_pair(r)) == r.label:
@@ -162,6 +165,7 @@ def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None
     imported later are the heir's, too. Where both labelled a pair, the heir's label stays. `by` None is the command
     line. Raises NotAllowed unless `by` is an admin, BadSetting, Gone, UnknownCorpus."""
     with wb.write(durable=True) as s:
+        person_rows.lock_people(s, {giver_id, heir_id, by or giver_id})
         people.allow(s, by, HAND_OVER, ADMIN)
         giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
         if giver is None or heir is None or giver.imported or heir.imported:

@@ -16,12 +16,13 @@ import streamlit as st
 from app.ui import signin
 from app.ui.text import capitalize_message, plain
 from app.workbench.people import NotAllowed
-from app.workbench.workbench import DatabaseOutage
+from app.workbench.workbench import DatabaseOutage, DatabaseTrouble
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 NOTHING_RECORDED = "Nothing was recorded."
+MAYBE_RECORDED = "Your last action may have been recorded or not: check it when the database is back."
 _OUTAGE_KEY = "_as2_outage"  # whether this run has shown that the database is away
 
 
@@ -90,4 +91,11 @@ def show_pending() -> None:
     error = st.session_state.pop("_as2_error", None)
     with st.container():
         if error is not None:
-            show(error, note=NOTHING_RECORDED if isinstance(error, NotAllowed | DatabaseOutage) else "")
+            show(error, note=_tell_loss(error))
+
+
+def _tell_loss(error: Exception) -> str:
+    """What became of the act of a callback; "" where the text of its error says so itself."""
+    if isinstance(error, DatabaseOutage) and error.is_uncertain:
+        return MAYBE_RECORDED
+    return NOTHING_RECORDED if isinstance(error, NotAllowed | DatabaseTrouble) else ""

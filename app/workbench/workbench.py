@@ -21,7 +21,7 @@ from app.workbench.settings import Settings
 from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
-from db.errors import BadValue, DatabaseDamaged, DatabaseUnreachable, DbError
+from db.errors import BadValue, CommitUnknown, DatabaseDamaged, DatabaseUnreachable, DbError
 from db.models import Job
 from db.session import Database
 
@@ -44,6 +44,11 @@ class DatabaseDamage(DatabaseTrouble):
 class DatabaseOutage(DatabaseTrouble):
     """The database's server went away. The text may be shown to anybody: the log says where the server was looked for,
     once an outage."""
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether it went away while what was done was committed."""
+        return self.__cause__ is not None and isinstance(self.__cause__.__cause__, CommitUnknown)
 
 
 OUTAGE_TEXT = "the database is unavailable at the moment"

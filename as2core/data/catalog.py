@@ -43,6 +43,7 @@ from as2core.data.source import (
     name_source,
     read_bytes,
 )
+from as2core.data.spreadsheet import names_delimiter
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.text import suggest_name
 from as2core.types import SPLITS, Candidate, Question
@@ -220,6 +221,8 @@ def sniff(source: Source) -> str | None:
     if start[:1] == b"\x80" or start[:3] == b"(dp":  # a pickle's first bytes
         return "yahooqa"
     first, newline, rest = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if newline and names_delimiter(first.decode("utf-8", "replace")):
+        first, newline, rest = rest.partition(b"\n")
     try:
         line = first.decode("utf-8", "strict" if newline or len(start) < _HEAD_BYTES else "ignore").strip()
     except UnicodeDecodeError as error:

@@ -56,8 +56,7 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct, unless the
     report's `min_correct` differs; an empty one is none: search teams list what a query found before all of it is
     rated."""
-    _, line = next(source.stream_lines(file, Report(file)), (0, ""))
-    rows = source.stream_rows(file, report, find_delimiter(line) or DELIMITERS[0])
+    rows = source.stream_rows(file, report, find_delimiter(source.read_header(file)) or DELIMITERS[0])
     _, header = next(rows, (0, []))
     columns = find_columns(header)
     if columns is None:

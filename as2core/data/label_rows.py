@@ -18,9 +18,12 @@ NAMES = {
     "title": ("title", "document"),
     "annotator": ("annotator",),
 }
+# a spreadsheet's TRUE and FALSE in German, French, Spanish, Italian, Portuguese, Dutch and Polish
+TRUE_WORDS = ("wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar", "prawda")
+FALSE_WORDS = ("falsch", "faux", "falso", "onwaar", "fałsz")
 LABELS = {
-    **dict.fromkeys(("correct", "yes", "true", "relevant"), 1),
-    **dict.fromkeys(("incorrect", "no", "false", "irrelevant", "not relevant"), 0),
+    **dict.fromkeys(("correct", "yes", "true", "relevant", *TRUE_WORDS), 1),
+    **dict.fromkeys(("incorrect", "no", "false", "irrelevant", "not relevant", *FALSE_WORDS), 0),
     **dict.fromkeys(("", "unsure", "?"), None),
 }
 

@@ -43,8 +43,7 @@ def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
 def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row. Their ids are digests of the texts. Raises UnreadableFile without
     the three columns."""
-    _, header = next(source.stream_lines(file, Report(file)), (0, ""))
-    columns = find_columns(header)
+    columns = find_columns(source.read_header(file))
     if columns is None:
         needed = "; ".join(" or ".join(NAMES[c]) for c in REQUIRED)
         raise UnreadableFile(f"{report.name}: the first line must name three columns: {needed}")

@@ -22,6 +22,7 @@ from hashlib import blake2s, file_digest
 from pathlib import Path
 from typing import IO, AnyStr, Protocol, Self, TypeVar
 
+from as2core.data.spreadsheet import names_delimiter
 from as2core.data.unpacking import GZIP_MAGIC, MAX_LINE_BYTES, MAX_WHOLE_BYTES, Quota, TooLarge, open_gzip
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
@@ -365,8 +366,15 @@ def iterate_labels(questions: Iterable[Question]) -> Iterator[tuple[Question, Ca
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" has them
 
 
+def read_header(source: Source) -> str:
+    """The line of a CSV that names its columns; "" where there is none. Raises UnreadableFile."""
+    lines = (line for number, line in stream_lines(source, Report(source)) if number > 1 or not names_delimiter(line))
+    return next(lines, "")
+
+
 def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """`(its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a problem."""
+    """`(its first line, fields)` of a CSV's rows but for blank ones and a first `sep=;`; one that is not UTF-8, or
+    no CSV, is a problem."""
     with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(_iterate_lines(text), delimiter=delimiter)
@@ -382,7 +390,7 @@ def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterato
                 report.lines += rows.line_num - before
             if row and _ESCAPED.search("".join(row)):
                 report.add(before + 1, "not UTF-8 text; save the file as UTF-8")
-            elif row and (len(row) > 1 or row[0].strip()):
+            elif row and (len(row) > 1 or row[0].strip()) and (before or not names_delimiter("".join(row))):
                 yield before + 1, row
 
 

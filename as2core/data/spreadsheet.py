@@ -9,7 +9,13 @@ import re
 from codecs import BOM_UTF8
 
 DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
+_SEPARATOR = re.compile(r'"?sep=.?"?[,;\t]*\s*', re.IGNORECASE)
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def names_delimiter(line: str) -> bool:
+    """Whether it is the line `sep=;` that tells Excel what divides the columns, which may come before the header."""
+    return _SEPARATOR.fullmatch(line) is not None
 
 
 def defuse_formula(text: str) -> str:

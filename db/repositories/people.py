@@ -19,6 +19,11 @@ def lock_roles(session: Session) -> None:
     lock(session, ROLES_LOCK)
 
 
+def lock_people(session: Session, ids: Collection[int]) -> None:
+    """Until this transaction ends, none of them labels. In the order of their ids, so that two who ask take turns."""
+    session.execute(select(Annotator.id).where(Annotator.id.in_(ids)).order_by(Annotator.id).with_for_update())
+
+
 def list_people(session: Session) -> list[Annotator]:
     """Everybody who is a person, in the order they came."""
     return list(session.scalars(select(Annotator).where(Annotator.imported.is_(False)).order_by(Annotator.id)))

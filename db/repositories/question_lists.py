@@ -99,6 +99,14 @@ def set_queued(session: Session, question_ids: Collection[int], *, queued: bool)
     session.execute(update(Question).where(Question.id.in_(question_ids)).values(queued=queued))
 
 
+def ensure_queued(session: Session, question_id: int) -> None:
+    """Once it is held against who takes it out; labels on it wait for nobody. It is not written again within one
+    transaction: PostgreSQL would then lock the corpus, too."""
+    question = session.get(Question, question_id, with_for_update={"key_share": True})
+    if question is not None and not question.queued:
+        set_queued(session, [question_id], queued=True)
+
+
 def lock_question(session: Session, question_id: int) -> Question | None:
     """Hold it for this transaction."""
     return session.get(Question, question_id, with_for_update=True)

@@ -143,6 +143,20 @@ def test_only_sqlite_s_words_for_damage_are_told_as_damage(url, reason, error):
     database.close()
 
 
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("deadlock detected\nDETAIL:  Process 1 waits for process 2", "is busy with another write: try again"),
+        ('could not extend file "base/5/16384": No space left on device', "disk of the database is full: free some"),
+    ],
+)
+def test_what_postgresql_refuses_for_the_moment_is_told_with_what_helps(reason, message):
+    database = Database("postgresql://as2@db.example/as2")
+    with pytest.raises(DbError, match=message), session._translate_errors(database):
+        raise DBAPIError("SELECT 1", {}, Exception(reason))
+    database.close()
+
+
 def test_a_write_waits_for_another_longer_than_one_try(tmp_path, monkeypatch):
     """SQLite itself gives up after TRY_MS; the writer asks again until the lock is free."""
     database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")

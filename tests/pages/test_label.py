@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -19,7 +20,7 @@ from app.exchange.starter import UNFINISHED
 from app.labels import annotation, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.leasing import Seat
 from app.labels.queues import QUEUES
-from app.ui import keys, url
+from app.ui import errors, keys, url
 from app.ui.label import list_desk, shortcuts
 from app.ui.label.list_desk import ListDesk
 from app.ui.landing import shipped
@@ -92,6 +93,52 @@ def test_an_outage_is_shown_once_without_the_database_s_address_and_tried_again(
     assert (front(at), at.query_params["queue"], at.query_params["mode"]) == (pair, "random", "one")
     at = press(at, "correct")
     assert not at.error and front(at) != pair
+
+
+def test_who_labels_without_a_name_is_asked_for_one_where_several_are_to_label_a_pair(wb, me):
+    assert not open_label().warning
+    rules.set_rules(wb, stored.TOWERS, by=me.id, overlap=2)
+    at = open_label()
+    assert [w.value for w in at.warning] == [
+        "Type your name in the sidebar first: all who label without one count as one person."
+    ]
+    assert not at.text_input(key="as2_name").set_value("ann").run().warning
+
+
+@pytest.mark.parametrize("act", ["correct", "undo"])
+def test_an_outage_after_an_act_is_stored_is_not_told_as_its_loss(wb, outage, monkeypatch, act):
+    at = open_label({"queue": "random"})
+    pair = front(at)
+    if act == "undo":
+        at = press(at, "correct")
+    name = "undo_last" if act == "undo" else "give_label"
+    store = getattr(annotation, name)
+
+    def store_in_time(*args, **more):
+        done = store(*args, **more)
+        outage.set()
+        return done
+
+    monkeypatch.setattr(annotation, name, store_in_time)
+    at = press(at, act)
+    assert [e.value for e in at.error] == ["The database is unavailable at the moment"]
+    monkeypatch.setattr(annotation, name, store)
+    outage.clear()
+    at = at.button(key="as2_try_again").click().run()
+    assert not at.error and front(at) not in (None, pair)
+    assert [e.label for e in stored.label_events(wb)] == ["correct", "withdrawn"][: 1 + (act == "undo")]
+
+
+def test_an_act_that_an_outage_cuts_off_while_it_is_committed_is_told_as_uncertain(wb, monkeypatch):
+    at = open_label({"queue": "random"})
+
+    def cut_off(connection):
+        raise sqlite3.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(wb.database._durable.dialect, "do_commit", cut_off)
+    at = press(at, "correct")
+    [error] = at.error
+    assert error.value == f"The database is unavailable at the moment. {errors.MAYBE_RECORDED}"
 
 
 def test_label_opens_as_it_was_left_unless_its_address_names_a_place(wb):

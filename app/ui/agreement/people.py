@@ -95,9 +95,10 @@ def _draw_handover(frame: Frame, persons: Sequence[AnnotatorView]) -> None:
     if not givers or len(persons) < 2:
         return
     with st.popover("Hand over labels", icon=":material/merge:", type="tertiary", key="agreement_handover"):
-        st.caption("For a name on imported labels, one that was typed before there was a log-in, or a blocked account "
-                   "that a new one replaces: its labels in all corpora become those of somebody else. Where both "
-                   "labelled a sentence, the other's label stays. This cannot be undone.")  # fmt: skip
+        st.caption("For a name on imported labels, one that nobody types any more, labels given without a name, or a "
+                   "blocked account that a new one replaces: its labels in all corpora become those of somebody else. "
+                   "To rename a person who types a name, have them type the new one first. Where both labelled a "
+                   "sentence, the other's label stays. This cannot be undone.")  # fmt: skip
         giver = st.selectbox("Labels of", givers, None, format_func=names.__getitem__, key="agreement_giver")
         heir = st.selectbox("To", [p for p in names if p != giver], None, format_func=names.__getitem__,
                             key="agreement_heir")  # fmt: skip

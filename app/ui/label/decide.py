@@ -90,7 +90,7 @@ class DecideDesk(Desk):
         if self.item is None:
             return self
         self._store(wb, self.item, label, display)
-        return self.draw_next(wb)
+        return self.follow(self.draw_next, wb)
 
     def forward(self, wb: Workbench) -> Self:
         """What is drawn now. It is not skipped: the estimate would be of other questions."""

@@ -6,6 +6,7 @@ never labels something unseen.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
@@ -13,7 +14,7 @@ from app.labels import annotation, leasing
 from app.labels.items import QuestionItem, QueueItem
 from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, Assignment
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseTrouble, Workbench
 
 DESK_KEY = "_label_desk"  # of the session
 Pair = tuple[int, int]  # question id, sentence id
@@ -118,12 +119,25 @@ class BaseDesk(ABC, Generic[Key, Item]):
         """Go on from what may no longer be labelled."""
         return self.forward(wb)
 
+    def follow(self, step: Callable[[Workbench], Self], wb: Workbench) -> Self:
+        """What comes after an act that is stored. Where the database fails only now, nothing is in front, so that the
+        page does not say that the act was lost; the next item is drawn when the database is back."""
+        try:
+            return step(wb)
+        except DatabaseTrouble:
+            return replace(self, item=None)
+
+    def reopen_pair(self, wb: Workbench, pair: Pair) -> Self:
+        """`open_pair`, after what was done to the pair is stored."""
+        return self.follow(lambda wb: self.open_pair(wb, pair), wb)
+
     def undo(self, wb: Workbench) -> tuple[Self, int]:
         """Undo this annotator's last act and show its item again; how many pairs it was about, 0 if there was none."""
         event = annotation.undo_last(wb, self.seat.annotator_id, self.seat.corpus_id)
         if event is None:
             return self, 0
-        return self.open_pair(wb, (event.question_id, event.sentence_id)), event.pairs
+        pair = event.question_id, event.sentence_id
+        return self.reopen_pair(wb, pair), event.pairs
 
     def back(self, wb: Workbench) -> Self:
         """The item shown before this one."""
@@ -182,7 +196,8 @@ class Desk(BaseDesk[Pair, QueueItem]):
         if self.item is None:
             return self
         self._store(wb, self.item, label, display)
-        return (self._pass() if QUEUES[self.seat.queue].keeps_pairs else self)._go_on(wb)
+        desk = self._pass() if QUEUES[self.seat.queue].keeps_pairs else self
+        return desk.follow(desk._go_on, wb)
 
     def _store(self, wb: Workbench, item: QueueItem, label: str, display: Display) -> None:
         if item.is_locked:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.adapt import readiness
+from app.labels import rules
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
@@ -15,11 +16,19 @@ from app.ui.label.desk import Pair
 from app.ui.label.item import render_tag
 from app.ui.page import Frame
 from app.ui.text import count, escape, plain, shorten
+from app.workbench.people import NOBODY
 from as2core.types import LABELS
 
 _GUIDELINES = "_label_guidelines"  # of the session: (corpus id, version) last shown
 ENOUGH = "Enough for a first retrain:"
 NOT_YET = "A retrain cannot start with these labels yet:"  # such as those of questions that the model knows
+
+
+def ask_for_name(frame: Frame) -> None:
+    """Where several are to label a pair: all without a name are one person there, whom no second one follows."""
+    if frame.annotator.name == NOBODY and rules.read_rules(frame.wb, frame.corpus.id).overlap > 1:
+        st.warning("Type your name in the sidebar first: all who label without one count as one person.",
+                   icon=":material/badge:")  # fmt: skip
 
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:

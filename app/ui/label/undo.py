@@ -75,11 +75,11 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
     pair = (act.view.question_id, act.view.sentence_id)
     if act.flag is not None:
         flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
-        return desk if desk.pair == pair else desk.open_pair(wb, pair)
+        return desk if desk.pair == pair else desk.reopen_pair(wb, pair)
     if act.view.label == REMOVAL:
         question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
-    return replace(desk, question_skips=skips).open_pair(wb, pair)
+    return replace(desk, question_skips=skips).reopen_pair(wb, pair)
 
 
 def _describe(act: ActView) -> str:

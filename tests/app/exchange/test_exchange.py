@@ -750,6 +750,30 @@ def settle_pair(wb, towers, ann, bob, label, note=""):
     return pair
 
 
+def test_an_annotator_imports_the_own_export_with_what_others_gave_and_it_changes_nothing(wb, towers, ann, bob):
+    settle_pair(wb, towers, ann, bob, "correct", note="as agreed")
+    content = exports.export_labels(wb, towers.id, "jsonl", by=bob.id)
+    view = import_labels(wb, towers.id, "own.jsonl", content, by=bob.id)
+    assert (view.new, view.same, view.conflicting, view.malformed) == (0, 1, 0, ())
+    assert view.notes == ("1 label and 1 verdict that other people gave here already: left as they are",)
+    again = exports.export_labels(wb, towers.id, "jsonl", by=bob.id)
+    assert again == content
+    for before, after in ((b"as agreed", b"as I like it"), (b'"ann": "correct"', b'"ann": "unsure"')):
+        assert before in content
+        with pytest.raises(people.NotAllowed):
+            import_labels(wb, towers.id, "own.jsonl", content.replace(before, after), by=bob.id)
+
+
+def test_what_is_hidden_from_an_annotator_counts_as_not_here_when_they_import_it(wb, towers, ann, bob):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    content = exports.export_labels(wb, towers.id, "jsonl", by=ann.id)
+    with pytest.raises(people.NotAllowed):
+        import_labels(wb, towers.id, "theirs.jsonl", content, by=bob.id)
+
+
 @pytest.mark.parametrize(("label", "number"), [("correct", 1), ("incorrect", 0), ("unsure", None)])
 def test_a_settled_pair_leaves_with_both_labels_and_the_verdict(wb, towers, ann, bob, label, number):
     settle_pair(wb, towers, ann, bob, label, note="as agreed")

@@ -7,6 +7,7 @@ from sqlalchemy import event
 
 from app.jobs import retrain_rule
 from app.labels import annotation, leasing
+from app.labels.items import Presentation
 from app.labels.leasing import Seat
 
 PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for the overlap; the event
@@ -50,6 +51,19 @@ def test_storing_a_label_takes_a_statement_for_each_thing_to_look_at_and_one_to_
         assert give(wb, seat, item).changed
     assert len(statements) == LABEL_STATEMENTS, "\n".join(statements)
     assert sum(s.startswith("INSERT") for s in statements) == INSERT
+
+
+def test_labels_from_outside_the_queues_write_their_question_once_and_before_their_pairs(wb, asked, ann):
+    wb.later.finish()
+    displays = {c.sentence_id: Presentation() for c in asked.candidates[:3]}
+    with counting(wb.database) as statements:
+        labels = annotation.give_labels(
+            wb, question_id=asked.question_id, annotator_id=ann.id, label="incorrect", presentations=displays
+        )
+    writes = [i for i, s in enumerate(statements) if s.startswith("UPDATE question")]
+    locks = [i for i, s in enumerate(statements) if s.startswith("SELECT candidate.id")]
+    assert (len(labels), len(writes), len(locks)) == (3, 1, 3)
+    assert writes[0] < locks[0]
 
 
 def test_the_next_item_takes_as_many_statements_however_many_were_labelled(wb, seat):

@@ -127,7 +127,7 @@ def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothin
     for verdict in ("incorrect", None):
         agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=verdict)
     events = [(e.actor, e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None)][::-1][start:]
-    sentence = f"sentence {pair['sentence_id']}"
+    sentence = asked.candidates[0].text
     assert events == [
         ("ann", "write guidelines", "towers", "version 1"),
         ("ann", "change the synonyms", "towers", "added NYC => New York"),
@@ -136,8 +136,8 @@ def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothin
         ("ann", "change the label queues", asked.question, "taken out of the label queues"),
         ("ann", "change the synonyms", "towers", "added LA => Los Angeles; removed NYC => New York"),
         ("ann", "configure automatic retraining", "towers", "off"),
-        ("ann", "settle a conflict", asked.question, f"{sentence}: incorrect"),
-        ("ann", "settle a conflict", asked.question, f"{sentence}: opened again"),
+        ("ann", "settle a conflict", asked.question, f"incorrect: {sentence}"),
+        ("ann", "settle a conflict", asked.question, f"opened again: {sentence}"),
     ]
 
 

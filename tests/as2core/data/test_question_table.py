@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from label_sets import QUESTION, TEXTS, question_lists
 
-from as2core.data import question_table
+from as2core.data import catalog, question_table
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
@@ -35,6 +35,22 @@ def test_columns_are_found_by_name_in_any_order_and_with_any_divider():
         (question,), problems = read(text)
         assert (question.text, [(c.text, c.label) for c in question.candidates]) == ("Who?", [("She.", 1), ("He.", 0)])
         assert problems == []
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "\ufeffsep=;", "SEP=;"])
+@pytest.mark.parametrize(("header", "fmt"), [("question;sentence;label", "table"), ("query;docid;rating", "csv")])
+def test_a_first_line_that_tells_excel_the_divider_is_none_of_the_table(first, header, fmt):
+    content = f"{first}\r\n{header}\r\nWho?;She.;1\r\nWho?;He.;x\r\n".encode()
+    assert catalog.sniff(content) == fmt
+    (question,), (problem,) = read_all(catalog.STREAMS.get(fmt) or catalog.RATING_STREAMS[fmt], content)
+    assert (question.text, [c.label for c in question.candidates]) == ("Who?", [1])
+    assert problem.startswith("line 4")
+
+
+@pytest.mark.parametrize(("true", "false"), [("WAHR", "FALSCH"), ("VRAI", "FAUX"), ("VERDADERO", "FALSO")])
+def test_a_label_may_be_true_or_false_in_the_spreadsheet_s_language(true, false):
+    (question,), problems = read(f"question,sentence,label\nWho?,a,{true}\nWho?,b,{false}\n")
+    assert ([c.label for c in question.candidates], problems) == ([1, 0], [])
 
 
 def test_a_sentence_keeps_its_id_unless_several_share_it():
