@@ -75,8 +75,9 @@ class Database:
             session.begin() as transaction,
         ):
             yield session
-            session.flush()
-            self._commit(transaction)
+            if transaction.is_active:  # else it was committed earlier
+                session.flush()
+                self._commit(transaction)
 
     def _commit(self, transaction: SessionTransaction) -> None:
         try:
