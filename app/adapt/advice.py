@@ -104,7 +104,8 @@ def find_warnings(
 def _warn_of_held_out(composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]) -> str:
     """Of a shipped corpus as it came, everybody knows that the questions are not their own."""
     parts = composition.parts
-    if parts.borrowed_part == "dev" and any(x.origin not in SHIPPED_CORPORA for x in composition.questions):
+    own = (x.question for x in composition.questions if x.origin not in SHIPPED_CORPORA)
+    if parts.borrowed_part == "dev" and any(q.positives or q.negatives for q in own):
         return (
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."

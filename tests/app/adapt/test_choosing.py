@@ -214,7 +214,8 @@ def test_where_none_can_be_held_out_what_is_missing_is_asked_for(wb, corpus_id, 
 def test_that_no_own_question_is_held_out_is_said_where_there_is_one(wb, corpus_id, monkeypatch, origins, is_warned):
     full = snapshot.compose(wb, corpus_id, RetrainSettings(), preview=True)
     questions = tuple(replace(x, origin=o) for x, o in zip(full.questions, cycle(origins), strict=False))
-    composition = replace(full, parts=replace(full.parts, borrowed_part="dev"), questions=questions)
+    asked = replace(full.questions[0], origin="asked", question=Question("new", "Who paid for it?", ()))
+    composition = replace(full, parts=replace(full.parts, borrowed_part="dev"), questions=(*questions, asked))
     monkeypatch.setattr(snapshot, "compose", lambda *_, **__: composition)
     warnings = readiness.check_readiness(wb, corpus_id).warnings
     assert any(w.startswith("None of your own questions is held out") for w in warnings) == is_warned
