@@ -129,7 +129,7 @@ class PlannedTrainer(Trainer):
         args: TrainingArguments,
     ) -> None:
         self._learner, self._watch, self._dev = learner, watch, dev
-        self._dev_ap_at: dict[int, dict[str, dict[str, float]]] = {}  # by step of this attempt
+        self._dev_ap_at: dict[int, dict[str, dict[str, float]]] = {}  # at the best step and the last, of this attempt
         self._batches = cast(Dataset, batches)  # DataLoader and Trainer take any sequence
         super().__init__(
             learner,
@@ -213,7 +213,10 @@ class PlannedTrainer(Trainer):
         return self._dev_ap_at.get(self.state.best_global_step or -1) or self.dev_ap_each()
 
     def evaluate(self, *_args: object, **_kwargs: object) -> dict[str, float]:
-        each = self._dev_ap_at[self.state.global_step] = self.dev_ap_each()
+        each = self.dev_ap_each()
+        best = self.state.best_global_step
+        self._dev_ap_at = {step: ap for step, ap in self._dev_ap_at.items() if step == best}
+        self._dev_ap_at[self.state.global_step] = each
         by_exit = average(each)
         # the state is selected by the mean over exits, the last counting double, so that early exits do not improve at
         # the cost of the final ranking

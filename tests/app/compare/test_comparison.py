@@ -12,6 +12,7 @@ from fake_models import write_version
 from fake_reranker import listening, rank_by_length
 from label_files import import_labels
 from sqlalchemy import delete
+from thing_questions import QUESTIONS
 
 from app.adapt.report import find_hidden_labels
 from app.ask import asking
@@ -35,20 +36,6 @@ from as2core.metrics import PairedTest, measure_mean
 from as2core.types import Candidate, Progress, Question
 from db.models import Evaluation, Job
 from db.repositories import versions as rows
-
-QUESTIONS = [
-    Question(
-        f"q{i}",
-        f"What does the {thing} do?",
-        (
-            Candidate(f"{thing}-0", "It rained all day.", 0),
-            Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.", 1),
-            Candidate(f"{thing}-2", "Nobody saw it.", 0),
-            Candidate(f"{thing}-3", f"A {thing}.", None),
-        ),
-    )
-    for i, thing in enumerate("tower bridge river violin comet castle".split())
-]
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 import gzip
 import json
 import time
+from dataclasses import replace
 
 import pytest
+import thing_questions
 from label_files import import_labels
 
 from app.compare import comparison, comparison_job, deciding, exports, question_sets
@@ -18,20 +20,8 @@ from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.errors import BadSetting, UnknownRanker, UnreadableFile
-from as2core.types import Candidate, Question
 
-QUESTIONS = [
-    Question(
-        f"q{i}",
-        f"What does the {thing} do?",
-        (
-            Candidate(f"{thing}-0", "It rained all day.", 0),
-            Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.", 1),
-            Candidate(f"{thing}-2", "Nobody saw it.", 0),
-        ),
-    )
-    for i, thing in enumerate("tower bridge river violin comet castle".split())
-]
+QUESTIONS = [replace(q, candidates=q.candidates[:3]) for q in thing_questions.QUESTIONS]
 
 
 def write_run(questions, order=(1, 0, 2)):
