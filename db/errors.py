@@ -6,7 +6,7 @@ class DbError(Exception):
 
 
 class DatabaseBusy(DbError):
-    """Someone else held the write lock for longer than the time-out."""
+    """Someone else held a lock for longer than the time-out."""
 
 
 class DatabaseDamaged(DbError):

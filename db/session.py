@@ -12,12 +12,13 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session, SessionTransaction
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -35,6 +36,11 @@ from db.models import Base
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
 BUSY = "the database is busy with another write: try again in a moment"
+LOCK_SECONDS = 10  # on PostgreSQL, after which a statement that waits for another transaction's lock gives up
+LOCKED = (
+    "the database is busy: another transaction has held a lock for too long, so this step was not done. Try again in a "
+    "moment; if it goes on, `as2 check` names that transaction"
+)
 UNTESTED_SECONDS = 10.0  # that a connection may lie unused before it is tested
 MAX_OPENING_TRIES = 25
 UNCLEAR = ("disk I/O error", "unable to open")  # of SQLite, for a full disk, too
@@ -88,9 +94,11 @@ class Database:
 
     def analyze(self) -> None:
         """After many rows were added: PostgreSQL plans by its last statistics, which may be from before them."""
-        if not self.sqlite:
-            with _translate_errors(self), self.engine.begin() as connection:
-                connection.execute(text(f"ANALYZE {', '.join(Base.metadata.tables)}"))
+        if self.sqlite:
+            return
+        # without it the rows are stored all the same
+        with suppress(DatabaseBusy), _translate_errors(self), self.engine.begin() as connection:
+            connection.execute(text(f"ANALYZE {', '.join(Base.metadata.tables)}"))
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -98,7 +106,10 @@ class Database:
         refers to it: foreign keys are off, which cannot be switched once it has begun."""
         if not self.sqlite:
             with self.engine.begin() as connection:
+                patience = connection.scalar(text("SHOW lock_timeout"))
+                connection.execute(text("SET LOCAL lock_timeout = 0"))  # another process may migrate for long
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
+                connection.execute(text(f"SET LOCAL lock_timeout = '{patience}'"))
                 yield connection
             return
         eager = f"busy_timeout={RETRY_MS}"
@@ -177,8 +188,18 @@ def _with_driver(url: URL) -> URL:
 
 def _postgres_engine(url: URL) -> Engine:
     """A connection that lay unused for a while is tested before it is used, as the server may have gone meanwhile; to
-    test each would be a round trip a transaction, four a label."""
+    test each would be a round trip a transaction, four a label. A statement waits for a lock for a limited time; by
+    PostgreSQL's default it waits for ever, and a transaction that hangs elsewhere would hang every page."""
     engine = create_engine(_with_driver(url))
+
+    @event.listens_for(engine, "connect")
+    def _limit_waits(connection: DBAPIConnection, _record: object) -> None:
+        cursor = connection.cursor()  # a limit that the address, the role or the server sets holds as it is
+        cursor.execute(
+            f"SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', false) WHERE current_setting('lock_timeout') = '0'"
+        )
+        cursor.close()
+        connection.commit()
 
     @event.listens_for(engine, "checkin")
     def _note(_connection: object, record: ConnectionPoolEntry) -> None:
@@ -247,6 +268,8 @@ def _translate_errors(database: Database) -> Iterator[None]:
         if e.connection_invalidated:
             raise _to_unreachable(reason, database) from e
         raise _to_error(reason, database) from e
+    except PoolTimeout as e:  # all connections wait for something
+        raise DatabaseBusy(BUSY) from e
     except SQLAlchemyError as e:
         raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
 
@@ -268,6 +291,7 @@ def _to_error(reason: str, database: Database) -> DbError:
     remedies: dict[str, Callable[[], DbError]] = {
         "locked": lambda: DatabaseBusy(BUSY),
         "deadlock": lambda: DatabaseBusy(BUSY),
+        "lock timeout": lambda: DatabaseBusy(LOCKED),
         "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
         "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
         "not a database": lambda: DatabaseDamaged(

@@ -3,7 +3,7 @@
 A slot of the worker runs one job at a time, the most urgent first; background work of many steps (vectors, scores for
 queues, the search for suspicious labels) steps back when something more urgent waits for the slot, and resumes later.
 A paused run holds between two steps and keeps what is in its memory; when another job waits for its slot it gives way,
-and goes on from its last checkpoint later. Where the database goes away, the job is queued again and keeps its attempt.
+and goes on from its last checkpoint later. Where the database goes away or is busy, the job is queued again.
 """
 
 import logging
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from app.jobs.process import name_worker
 from app.jobs.queue import PRIORITIES, find_slot
-from app.workbench.workbench import DatabaseOutage, Workbench
+from app.workbench.workbench import DatabaseContention, DatabaseOutage, DatabaseTrouble, Workbench
 from as2core.errors import As2Error, Cancelled
 from db.models import Job, JsonObject
 from db.repositories import jobs as rows
@@ -120,8 +120,8 @@ class JobRun:
                 self._end("queued", message="made room for another job while it was paused")
             else:
                 self._end("cancelled", message="cancelled")
-        except DatabaseOutage:
-            self._end_without_database()
+        except (DatabaseOutage, DatabaseContention) as e:
+            self._end_without_database(e)
         except Exception as e:
             self._fail(e)
         else:
@@ -129,13 +129,18 @@ class JobRun:
         finally:
             self._over.set()  # a heart that beats on would keep a run alive whose end could not be written
 
-    def _end_without_database(self) -> None:
+    def _end_without_database(self, error: DatabaseTrouble) -> None:
         """Queue it again. It keeps its attempt where the database is away or the run was long; otherwise the attempt
-        counts, as a job that breaks its own connection would run for ever."""
-        if time.monotonic() - self._began > LONG_SECONDS or self._is_database_away():
-            self._end("queued", message="the database was away; it goes on when the worker comes to it")
+        counts, as a job that breaks its own connection, or needs a lock that stays held, would run for ever."""
+        is_busy = isinstance(error, DatabaseContention)
+        if time.monotonic() - self._began > LONG_SECONDS or (not is_busy and self._is_database_away()):
+            trouble = "busy" if is_busy else "away"
+            self._end("queued", message=f"the database was {trouble}; it goes on when the worker comes to it")
         elif self.attempt < self.attempts:
-            self._end("queued", message="lost its connection to the database; tried again", attempts=self.attempts)
+            trouble = "found the database busy" if is_busy else "lost its connection to the database"
+            self._end("queued", message=f"{trouble}; tried again", attempts=self.attempts)
+        elif is_busy:
+            self._fail(error)
         else:
             text = "the job lost its connection to the database, which answers; look into its log and run it again"
             self._fail(As2Error(text))

@@ -20,11 +20,16 @@ from as2core.data.source import sha256
 from as2core.errors import As2Error
 from as2core.rankers.versions import CONFIG, WEIGHTS, read_card, read_kind
 from as2core.retrieval.index import DamagedIndex
-from db.repositories.integrity import find_damage
+from db.repositories.integrity import find_damage, find_stuck_transaction
 
 LOW_DISK_BYTES = 1_000_000_000
 UNFINISHED_SECONDS = 3600  # no import takes longer
 RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
+STUCK_SECONDS = 60.0  # that a transaction may do nothing before it is named
+END_TRANSACTION = (
+    "if it does not end by itself, end the program that has it, or in psql, as the same user: "
+    "SELECT pg_terminate_backend(NUMBER)"
+)
 CORRECT = "correct this, and run `as2 check` again"
 
 
@@ -58,13 +63,15 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 def _check_database(wb: Workbench) -> Iterator[Finding]:
     try:
         with wb.read() as s:
-            problem = find_damage(s)
+            problem, stuck = find_damage(s), find_stuck_transaction(s, STUCK_SECONDS)
     except As2Error as e:
         if not wb.database.sqlite:  # a server that cannot be reached: nothing else can be looked at
             raise
         yield _describe_trouble(e)
         return
     yield Finding("database", problem, RESTORE) if problem else Finding("database")
+    if stuck:
+        yield Finding("database", stuck, END_TRANSACTION)
 
 
 def _check_versions(wb: Workbench) -> Iterator[Finding]:

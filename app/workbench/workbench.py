@@ -21,7 +21,7 @@ from app.workbench.settings import Settings
 from app.workbench.timed_cache import TimedCache
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.index import PassageIndex
-from db.errors import BadValue, CommitUnknown, DatabaseDamaged, DatabaseUnreachable, DbError
+from db.errors import BadValue, CommitUnknown, DatabaseBusy, DatabaseDamaged, DatabaseUnreachable, DbError
 from db.models import Job
 from db.session import Database
 
@@ -49,6 +49,10 @@ class DatabaseOutage(DatabaseTrouble):
     def is_uncertain(self) -> bool:
         """Whether it went away while what was done was committed."""
         return self.__cause__ is not None and isinstance(self.__cause__.__cause__, CommitUnknown)
+
+
+class DatabaseContention(DatabaseTrouble):
+    """Somebody else held a lock for too long: what needed it was not done, and can be tried again."""
 
 
 OUTAGE_TEXT = "the database is unavailable at the moment"
@@ -180,5 +184,7 @@ def translate_errors() -> Iterator[None]:
         raise BadSetting(str(e)) from e
     except DatabaseDamaged as e:
         raise DatabaseDamage(str(e)) from e
+    except DatabaseBusy as e:
+        raise DatabaseContention(str(e)) from e
     except DbError as e:
         raise DatabaseTrouble(str(e)) from e

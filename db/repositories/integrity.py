@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -17,3 +19,37 @@ def find_damage(session: Session) -> str:
         return f"the file is damaged: {answer}"
     orphan = session.execute(text("PRAGMA foreign_key_check")).first()
     return "" if orphan is None else f"rows of {orphan[0]} belong to none of {orphan[2]}"
+
+
+def find_stuck_transaction(session: Session, idle_seconds: float) -> str:
+    """The oldest transaction of PostgreSQL that others wait for, or that has written something and then lain idle for
+    so long; "" if there is none. A role that may not see what others do sees only the first."""
+    if session.get_bind().dialect.name == "sqlite":
+        return ""
+    row = session.execute(_STUCK, {"idle": timedelta(seconds=idle_seconds)}).first()
+    if row is None:
+        return ""
+    name = f" ({row.application_name})" if row.application_name else ""
+    since = "" if row.minutes is None else f" has been open for {row.minutes:,.0f} minutes"
+    effect = "it does nothing, and others may have to wait for it"
+    if row.waiting:
+        effect = f"transactions that wait for it: {row.waiting:,}"
+    return f"a transaction of the server process {row.pid}{name}, user {row.usename},{since}: {effect}"
+
+
+_STUCK = text(
+    """
+    WITH waits AS (
+        SELECT unnest(pg_blocking_pids(pid)) AS pid FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'
+    )
+    SELECT a.pid, a.usename, a.application_name, (SELECT count(*) FROM waits w WHERE w.pid = a.pid) AS waiting,
+        extract(epoch FROM now() - a.xact_start) / 60 AS minutes
+    FROM pg_stat_activity a
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND (
+        a.pid IN (SELECT pid FROM waits)
+        OR (a.state LIKE 'idle in transaction%' AND a.backend_xid IS NOT NULL AND now() - a.state_change > :idle)
+    )
+    ORDER BY a.xact_start NULLS LAST LIMIT 1
+    """
+)

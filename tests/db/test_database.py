@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from db import session
 from db.errors import DatabaseBusy, DatabaseDamaged, DatabaseTooNew, DbError
 from db.models import Base
 from db.repositories import corpora, labels, people
+from db.repositories.integrity import find_stuck_transaction
 from db.session import Database, open_database
 
 REPO = Path(__file__).parents[2]
@@ -266,3 +268,90 @@ def test_a_connection_that_lay_unused_is_tested_and_one_that_was_just_used_is_no
     with database.read() as s:
         assert s.scalar(text("SELECT pg_backend_pid()")) != own
     assert pings
+
+
+@contextmanager
+def hold_rows(database, table):
+    """A transaction that has locked the rows of a table and does nothing more, as of a process that hangs; gives the
+    number of its server process."""
+    engine = create_engine(database.url)
+    with engine.begin() as connection:
+        connection.execute(text(f"SELECT id FROM {table} FOR UPDATE"))
+        yield connection.scalar(text("SELECT pg_backend_pid()"))
+    engine.dispose()
+
+
+@pytest.mark.postgres
+def test_a_write_gives_up_where_a_transaction_elsewhere_hangs(database_url, now, monkeypatch):
+    monkeypatch.setattr("db.session.LOCK_SECONDS", 0.2)
+    database = open_database(database_url)
+    if database.sqlite:
+        pytest.skip("its writers wait for each other, for a limited time")
+    with database.write() as s:
+        people.ensure_annotator(s, "ann", now)
+    with hold_rows(database, "annotator"):
+        message = r"held a lock .* not done\. Try again .* `as2 check`"
+        with pytest.raises(DatabaseBusy, match=message), database.write() as s:
+            people.ensure_annotator(s, "ben", now)
+            people.lock_people(s, {1})
+        with database.read() as s:
+            assert [p.name for p in people.list_people(s)] == ["ann"]
+        database.analyze()
+    with database.write() as s:
+        people.lock_people(s, {1})
+    database.close()
+
+
+@pytest.mark.postgres
+def test_a_limit_of_waits_in_the_address_holds_and_who_opens_waits_for_a_migration(database_url, monkeypatch):
+    monkeypatch.setattr("db.session.LOCK_SECONDS", 0.2)
+    if database_url.startswith("sqlite"):
+        pytest.skip("SQLite has its own limit")
+    database = Database(f"{database_url}%20-clock_timeout%3D7s")
+    with database.read() as s:
+        assert s.scalar(text("SHOW lock_timeout")) == "7s"
+    database.close()
+    database, waiting = Database(database_url), threading.Thread(target=lambda: open_database(database_url).close())
+    with database.migrating() as connection:
+        assert connection.scalar(text("SHOW lock_timeout")) == "200ms"
+        waiting.start()
+        while not find_long_waits(database):
+            assert waiting.is_alive()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    database.close()
+
+
+def find_long_waits(database):
+    """How many have waited for a migration for longer than a write would wait for a lock."""
+    waits = "wait_event = 'advisory' AND clock_timestamp() - query_start > interval '0.4 s'"
+    with database.read() as s:
+        return s.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {waits}"))
+
+
+@pytest.mark.postgres
+def test_the_transaction_that_others_wait_for_is_named(database, now):
+    if database.sqlite:
+        pytest.skip("no other server process")
+    with database.write() as s:
+        people.ensure_annotator(s, "ann", now)
+    with hold_rows(database, "annotator") as pid:
+        assert find_stuck(database, 60) == ""
+        stuck = find_stuck(database, 0)
+        assert f"server process {pid}, user" in stuck and "does nothing" in stuck
+        waiting = threading.Thread(target=wait_for_lock, args=(database,))
+        waiting.start()
+        while "transactions that wait for it: 1" not in (stuck := find_stuck(database, 60)):
+            assert waiting.is_alive()
+    assert f"server process {pid}" in stuck
+    waiting.join(20)
+
+
+def find_stuck(database, seconds):
+    with database.read() as s:  # a transaction sees what others do as it was when it first looked
+        return find_stuck_transaction(s, seconds)
+
+
+def wait_for_lock(database):
+    with database.write() as s:
+        people.lock_people(s, {1})

@@ -18,7 +18,7 @@ from app.jobs.kinds import JobKind
 from app.jobs.queue import UnknownJob
 from app.labels import annotation
 from app.ranking import score_job
-from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage
+from app.workbench.workbench import OUTAGE_TEXT, DatabaseContention, DatabaseOutage
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting
 from db.models import Job
@@ -437,6 +437,23 @@ def test_a_job_that_breaks_its_own_connection_ends_when_its_attempts_are_used_up
     ended = queue.load_job(wb, made.id)
     assert (ended.state, len(tries)) == (state, rows.MAX_ATTEMPTS if state == "failed" else 6)
     assert ("the database, which answers" in ended.error) == (state == "failed")
+
+
+@pytest.mark.parametrize(("times", "state"), [(rows.MAX_ATTEMPTS - 1, "done"), (rows.MAX_ATTEMPTS, "failed")])
+def test_a_job_that_finds_the_database_busy_is_tried_again(wb, runners, times, state):
+    tries = []
+
+    def work(job):
+        tries.append(job.attempt)
+        if len(tries) <= times:
+            raise DatabaseContention("another transaction has held a lock for too long")
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    ended = queue.load_job(wb, made.id)
+    assert (ended.state, len(tries)) == (state, rows.MAX_ATTEMPTS)
+    assert ("held a lock" in ended.error) == (state == "failed")
 
 
 def test_a_worker_that_could_not_be_heard_of_in_an_outage_is_not_taken_for_dead(wb, runners, clock, outage):
