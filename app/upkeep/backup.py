@@ -24,6 +24,7 @@ from sqlalchemy import URL
 
 import as2core
 from app.jobs.process import hold_lock, is_running
+from app.upkeep.backup_folder import make_folder
 from app.upkeep.database_copy import SUFFIXES, put_in_place, write_copy
 from app.upkeep.job_numbers import empty_unfinished, open_to_read, raise_job_counter
 from app.upkeep.lockouts import keep_out, list_blocked
@@ -40,6 +41,7 @@ from db.session import open_database
 
 FORMAT, OLDER_FORMATS = 2, (1,)  # 1 had no gates, slices and keys
 MANIFEST, DATABASE = "backup.json", "as2.db"
+PART = "as2.tar"  # what is not a whole backup yet
 KEYS = "keys"
 JOBS, CHECKPOINT = "jobs", "checkpoint-"  # how the folders of a training's checkpoints begin
 FOLDERS = ("versions", JOBS, "gates", "rankings", KEYS)
@@ -84,19 +86,17 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
     file = Path(file).expanduser().absolute()
     if file.exists():
         raise BadSetting(f"{file} exists already: give a new name")
-    part = file.with_name(f".{file.name}.part")
     try:
-        with tempfile.TemporaryDirectory(prefix="as2-backup-", dir=file.parent) as folder, part.open("wb") as out:
-            copy = Path(folder) / DATABASE
+        with make_folder(wb.settings.home, file.parent) as folder:
+            copy, part = folder / DATABASE, folder / PART
             write_copy(Path(str(wb.database.url.database)), copy, on_progress)
-            view = _write(wb, out, copy, file, on_progress)
-        part.replace(file)
+            with part.open("wb") as out:
+                view = _write(wb, out, copy, file, on_progress)
+            part.replace(file)
         audit.write(wb, None, "write a backup", file.name, str(file))
         return view
     except (OSError, sqlite3.Error, tarfile.TarError) as e:
         raise NoBackup(f"{file} could not be written ({getattr(e, 'strerror', None) or e})") from e
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write(
@@ -146,7 +146,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
     try:
         prepare_home(settings)
         with (
-            _make_folder(settings.home) as folder,
+            _make_restore_folder(settings.home) as folder,
             closing(open_indexes(settings)) as indexes,
         ):
             view = _unpack(Path(file), Path(folder), on_progress)
@@ -178,7 +178,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
 
 
 @contextmanager
-def _make_folder(home: Path) -> Iterator[str]:
+def _make_restore_folder(home: Path) -> Iterator[str]:
     """To unpack into, of one restore at a time. Raises AlreadyRunning."""
     with hold_lock(home / LOCK, f"another restore into {home} is under way: wait until it ends"):
         for left in home.glob(f"{UNPACKED}*"):  # of a restore that was killed

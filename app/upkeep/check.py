@@ -10,8 +10,9 @@ from app.corpora.indexing import find_gap
 from app.jobs import queue, supervisor
 from app.jobs.process import KILLED, is_running, may_start, read_failure
 from app.upkeep.backup import UNPACKED
+from app.upkeep.backup_folder import list_abandoned
 from app.versions import registry
-from app.versions.directory import find_problem
+from app.versions.directory import UNFINISHED_SECONDS, find_problem, list_unfinished
 from app.versions.management import is_shipped
 from app.versions.startup import is_in_home, name_in_home
 from app.workbench.settings import Settings
@@ -23,7 +24,6 @@ from as2core.retrieval.index import DamagedIndex
 from db.repositories.integrity import find_damage, find_stuck_transaction
 
 LOW_DISK_BYTES = 1_000_000_000
-UNFINISHED_SECONDS = 3600  # no import takes longer
 RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
 STUCK_SECONDS = 60.0  # that a transaction may do nothing before it is named
 END_TRANSACTION = (
@@ -96,17 +96,24 @@ def _check_versions(wb: Workbench) -> Iterator[Finding]:
 
 def _check_folders(wb: Workbench) -> Iterator[Finding]:
     """Directories of no version: left by an import that was killed, or of a version that came after the backup that was
-    restored, or before a database that was lost; not those that may still be written. And what a killed restore
-    left."""
+    restored, or before a database that was lost; not those that may still be written. And what was left where a
+    version, a backup or a restore was killed."""
     in_use = {Path(v.path) for v in registry.list_versions(wb, None)}
     before = wb.clock().timestamp() - UNFINISHED_SECONDS
     imports = wb.settings.versions_dir / registry.IMPORTS_FOLDER
-    for folder in sorted([*wb.settings.versions_dir.glob("[!.@]*"), *imports.glob("*")]):
+    for folder in sorted([*wb.settings.versions_dir.glob("[!.@]*"), *imports.glob("[!.]*")]):
         if folder.is_dir() and folder not in in_use and folder.stat().st_mtime < before:
             remedy = "delete the folder"
             if not find_problem(folder):
                 remedy = f"to keep it, `as2 versions import '{folder}'`, which makes a copy; then delete the folder"
             yield Finding("versions", f"{folder} belongs to no version in the database", remedy)
+    for folder in list_unfinished(wb.settings.versions_dir, wb.clock().timestamp()):
+        problem = f"{folder} is of a version whose making was interrupted"
+        yield Finding("versions", problem, "delete the folder; the next retrain or import does")
+    for _, folder in list_abandoned(wb.settings.home):
+        if folder.exists():
+            problem = f"{folder} is of a backup that was killed"
+            yield Finding("backup", problem, "delete the folder; the next `as2 backup` does")
     for folder in wb.settings.home.glob(f"{UNPACKED}*"):
         remedy = "if none runs, restore the backup again, as files may be replaced and the database not; or delete this"
         yield Finding("restore", f"{folder} is of a restore that runs or was killed", remedy)

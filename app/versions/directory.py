@@ -1,12 +1,15 @@
 """What is in a version's directory: its configuration, its card, and what is missing."""
 
 import json
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 
 from as2core.types import Json
 
+UNFINISHED_SECONDS = 3600.0  # no version takes longer to write
 FILES = ("config.json", "card.json", "model.safetensors")
 
 
@@ -37,6 +40,23 @@ def find_problem(folder: Path) -> str:
         return f"its directory {folder} is missing"
     missing = [f for f in FILES if not (folder / f).is_file()]
     return f"{', '.join(missing)} missing in {folder}" if missing else ""
+
+
+def list_unfinished(versions: Path, now: float) -> list[Path]:
+    """The folders in which versions were being written by processes that were killed. `versions`: the home's folder of
+    them; `now`: seconds since 1970."""
+    unfinished = []
+    for folder in sorted([*versions.glob(".*"), *versions.glob("*/.*")]):
+        with suppress(OSError):  # its writer may end at this moment
+            if folder.is_dir() and now - folder.stat().st_mtime > UNFINISHED_SECONDS:
+                unfinished.append(folder)
+    return unfinished
+
+
+def remove_unfinished(versions: Path, now: float) -> None:
+    """Delete `list_unfinished`."""
+    for folder in list_unfinished(versions, now):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def flatten_metrics(metrics: object) -> dict[str, float]:

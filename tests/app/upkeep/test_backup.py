@@ -4,10 +4,13 @@ import io
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from fake_models import write_version
@@ -24,6 +27,8 @@ from app.jobs.process import AlreadyRunning, hold_lock, hold_worker_lock
 from app.labels import annotation, consensus
 from app.upkeep import backup, database_copy
 from app.upkeep.backup import NoBackup, back_up, restore
+from app.upkeep.backup_folder import make_folder
+from app.upkeep.check import check_home
 from app.versions import registry
 from app.workbench import audit_log, people, sessions
 from app.workbench.indexes import SqliteIndexes
@@ -37,6 +42,7 @@ from as2core.types import Candidate, Question
 from db.models import Job
 from db.session import Database
 
+REPO = Path(__file__).parents[3]
 SIGNS = ("correct", "incorrect", "unsure")
 
 
@@ -534,6 +540,31 @@ def test_a_backup_never_replaces_a_file_and_a_full_disk_leaves_none(wb, towers, 
     with pytest.raises(NoBackup, match="No space left"):
         back_up(wb, tmp_path / "full.tar")
     assert [p.name for p in tmp_path.glob("*full*")] == [] and not list(tmp_path.glob("as2-backup-*"))
+
+
+def kill_backup(home, parent):
+    """What a backup leaves that is killed while it writes."""
+    code = (
+        "import os, sys; from pathlib import Path; from app.upkeep.backup_folder import make_folder\n"
+        "with make_folder(*map(Path, sys.argv[1:])):\n    os._exit(9)"
+    )
+    before = {*parent.glob("as2-backup-*")}
+    subprocess.run([sys.executable, "-c", code, home, parent], cwd=REPO, check=False)
+    (folder,) = {*parent.glob("as2-backup-*")} - before
+    return folder
+
+
+def test_what_a_killed_backup_left_is_named_and_removed_by_the_next(wb, tmp_path):
+    other = tmp_path / "as2-backup-other"  # of another home
+    other.mkdir()
+    left = kill_backup(wb.settings.home, tmp_path)
+    (finding,) = (f for f in check_home(wb) if f.part == "backup")
+    assert finding.problem == f"{left} is of a backup that was killed"
+    with make_folder(wb.settings.home, tmp_path) as running:
+        assert not left.exists()
+        back_up(wb, tmp_path / "monday.tar")
+        assert running.exists() and not [f for f in check_home(wb) if f.part == "backup"]
+    assert other.exists() and not list(wb.settings.home.glob(".*"))
 
 
 def test_a_home_with_a_running_job_is_not_restored(wb, towers, settings, tmp_path):

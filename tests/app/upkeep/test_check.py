@@ -201,3 +201,13 @@ def test_what_a_killed_restore_left_is_found(wb):
     finding = find_problems(wb)["restore"]
     assert finding.problem == f"{folder} is of a restore that runs or was killed"
     assert "restore the backup again" in finding.remedy
+
+
+@pytest.mark.parametrize("parent", ["", registry.IMPORTS_FOLDER])
+def test_what_a_version_whose_making_was_killed_left_is_found(wb, towers, clock, parent):
+    left = wb.settings.versions_dir / parent / ".spring-job-7.x1y2z3"
+    left.mkdir(parents=True)
+    os.utime(left, times=(clock().timestamp(),) * 2)
+    assert "versions" not in find_problems(wb)  # it may still be written
+    clock.advance(hours=2)
+    assert find_problems(wb)["versions"].problem == f"{left} is of a version whose making was interrupted"

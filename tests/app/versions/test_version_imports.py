@@ -1,6 +1,7 @@
 """A version is imported only if it can score; what it claims of itself stays a claim."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -197,3 +198,13 @@ def test_the_figures_of_an_imported_version_are_a_claim(wb, exports):
     view = management.import_version(wb, exports / "as2", name="spring")
     assert view.is_imported and view.metrics == {"AP": 0.99}
     assert not registry.get_version(wb, "cascade").is_imported
+
+
+def test_an_import_removes_what_a_killed_one_left(wb, exports, clock):
+    old, new = (wb.settings.versions_dir / registry.IMPORTS_FOLDER / f".{name}.x1y2z3" for name in ("old", "new"))
+    for folder, age in ((old, 7200), (new, 0)):
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(b"half")
+        os.utime(folder, times=(clock().timestamp() - age,) * 2)
+    management.import_version(wb, exports / "as2", name="spring")
+    assert (old.exists(), new.exists()) == (False, True)
