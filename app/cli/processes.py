@@ -117,7 +117,7 @@ class AppProcesses:
         self._started: list[subprocess.Popen] = []
 
     def start(self, address: str, port: int) -> None:
-        from app.jobs.process import to_environment
+        from app.jobs.process import forget_failure, to_environment
         from app.workbench.parent_process import name_parent
         from app.workbench.settings import REPO
 
@@ -132,6 +132,7 @@ class AppProcesses:
                 command, cwd=REPO, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
             )
             self._started.append(self.server)
+        forget_failure(self.settings)  # a start is a reason to try again at once
         self.ensure_worker()
 
     def is_serving(self) -> bool:

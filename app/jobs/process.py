@@ -71,13 +71,23 @@ def is_running(settings: Settings) -> bool:
         return True
 
 
-def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> subprocess.Popen:
+class WorkerProcess(subprocess.Popen):
+    """`is_ending`: it was asked to end, so that its end is no fault, however it comes about."""
+
+    is_ending = False
+
+    def terminate(self) -> None:
+        self.is_ending = True
+        super().terminate()
+
+
+def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> WorkerProcess:
     """Start a worker that outlives this process and ends after `idle` seconds without work; None: one that ends with
     this process. Its output goes to `worker.log` in the home."""
     command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
     settings.local.mkdir(parents=True, exist_ok=True)
     with settings.worker_log.open("ab") as out:
-        process = subprocess.Popen(
+        process = WorkerProcess(
             command,
             cwd=REPO,
             env={**os.environ, **to_environment(settings), **(name_parent() if idle is None else {})},
@@ -90,11 +100,11 @@ def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> su
     return process
 
 
-def _see_off(settings: Settings, process: subprocess.Popen) -> None:
+def _see_off(settings: Settings, process: WorkerProcess) -> None:
     """Wait for the worker's end, or it stays behind as a zombie; note it down where it was by a fault."""
     began = time.monotonic()
     code = process.wait()
-    if code > 0 or (code < 0 and -code not in (signal.SIGTERM, signal.SIGINT)):
+    if not process.is_ending and (code > 0 or (code < 0 and -code not in (signal.SIGTERM, signal.SIGINT))):
         is_early = time.monotonic() - began < CRASH_SECONDS
         note_failure(settings, code, is_repeated=is_early)
     else:

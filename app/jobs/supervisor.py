@@ -73,12 +73,15 @@ def reap(wb: Workbench) -> None:
         return
     with wb.write() as s:
         for row in _find_silent(wb, s, lock=True):
-            rows.add_event(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
+            goes_on = row.attempt < row.attempts and not row.cancelling
+            rows.add_event(s, row.id, {"kind": "lost", "attempt": row.attempt, "goes_on": goes_on}, now)
             if row.cancelling:
                 row.state, row.message, row.finished = "cancelled", "cancelled", now
-            elif row.attempt < row.attempts:
+            elif goes_on:
                 row.state = "queued"
-                row.message = f"the worker was interrupted; queued again after attempt {row.attempt}"
+                row.message = (
+                    f"the worker was interrupted in attempt {row.attempt}; the job goes on when the next one runs"
+                )
             else:
                 row.state, row.finished, row.message = "lost", now, ""
                 row.error = f"the worker was interrupted {row.attempt} times; look into its log and run it again"

@@ -113,7 +113,7 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
         what = kind[0].lower() + kind[1:]
         return f"Job {other.id} ({what}) runs first. This job starts when that one ends or is paused."
     if failure := read_failure(wb.settings):
-        return failure.describe(wb.settings)
+        return f"{failure.describe(wb.settings)} This job {'goes on' if job.attempt else 'starts'} with the next one."
     first_times = st.session_state.setdefault("_as2_queued", {})  # by this session
     seconds = time.monotonic() - first_times.setdefault((job.id, job.attempt), time.monotonic())
     return NO_WORKER if seconds > PATIENCE_SECONDS else ""
@@ -168,7 +168,8 @@ def format_event(event: Event) -> str:
     if kind in ("paused", "resumed"):
         return kind
     if kind == "lost":
-        return f"the worker was interrupted in attempt {event.get('attempt', 1)}"
+        end = "; the job goes on" if event.get("goes_on") else ""
+        return f"the worker was interrupted in attempt {event.get('attempt', 1)}{end}"
     return "" if kind == "step" else str(event.get("message", ""))
 
 

@@ -131,11 +131,15 @@ def test_a_worker_that_begins_as_the_app_is_told_to_end_is_ended_too(monkeypatch
 
 def test_the_server_is_told_the_settings_that_are_there_and_no_others(monkeypatch, tmp_path):
     from app.cli import processes
+    from app.jobs.process import note_failure, read_failure
     from app.workbench.settings import Settings
 
     told = {}
     monkeypatch.setattr(subprocess, "Popen", lambda command, env, **_: told.update(env))
-    processes.AppProcesses(Settings(home=tmp_path, worker="external")).start("127.0.0.1", 8501)
+    settings = Settings(home=tmp_path, worker="external")
+    note_failure(settings, -9, is_repeated=False)
+    processes.AppProcesses(settings).start("127.0.0.1", 8501)
+    assert read_failure(settings) is None  # of before the restart
     assert (told["AS2_HOME"], told["AS2_WORKER"]) == (str(tmp_path), "external")
     assert "AS2_DATA_DIR" not in told
 

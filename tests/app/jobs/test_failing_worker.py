@@ -1,7 +1,7 @@
 """A worker that fails again and again is started less and less often, and the page and the console say so."""
 
-import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
@@ -34,9 +34,17 @@ def test_a_worker_that_had_worked_for_a_while_starts_the_count_anew(wb):
 
 @pytest.mark.parametrize(("code", "is_failure"), [("1", True), ("0", False)])
 def test_the_end_of_a_process_is_noted(wb, code, is_failure):
-    ended = subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
+    ended = process.WorkerProcess([sys.executable, "-c", f"raise SystemExit({code})"])
     process._see_off(wb.settings, ended)
     assert (process.read_failure(wb.settings) is not None) == is_failure
+
+
+def test_the_end_of_a_worker_that_was_asked_to_end_is_no_fault_however_it_ends(wb):
+    ended = process.WorkerProcess([sys.executable, "-c", "import time; time.sleep(60)"])
+    ended.terminate()
+    ended.kill()  # it had not ended in time
+    process._see_off(wb.settings, ended)
+    assert process.read_failure(wb.settings) is None
 
 
 def test_a_job_that_waits_says_that_the_worker_fails(wb, towers):
@@ -45,6 +53,8 @@ def test_a_job_that_waits_says_that_the_worker_fails(wb, towers):
     process.note_failure(wb.settings, 1, is_repeated=True)
     assert "ended 2 times in a row (code 1)" in describe_wait(wb, job)
     assert str(wb.settings.worker_log) in describe_wait(wb, job)
+    assert describe_wait(wb, job).endswith("This job starts with the next one.")
+    assert describe_wait(wb, replace(job, attempt=1)).endswith("This job goes on with the next one.")
 
 
 def test_a_job_that_waits_for_another_says_what_that_one_does(wb, towers):

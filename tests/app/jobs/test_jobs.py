@@ -357,7 +357,7 @@ def test_a_job_whose_heart_stopped_is_queued_again_and_says_so(wb, runners, cloc
     supervisor.reap(wb)
     lost = queue.load_job(wb, made.id)
     assert lost.state == "queued"
-    assert lost.events == ({"kind": "lost", "attempt": 1},)
+    assert lost.events == ({"kind": "lost", "attempt": 1, "goes_on": True},)
     run_queued(wb, runners)
     assert queue.load_job(wb, made.id).result == {"attempt": 2}
 
@@ -370,7 +370,7 @@ def test_after_three_lost_attempts_a_job_is_lost_and_can_still_be_run_again(wb, 
         clock.advance(seconds=31)
         supervisor.reap(wb)
     lost = queue.load_job(wb, made.id)
-    assert (lost.state, lost.attempt) == ("lost", 3)
+    assert (lost.state, lost.attempt, lost.events[-1]["goes_on"]) == ("lost", 3, False)
     assert "run it again" in lost.error
     queue.retry(wb, made.id)
     run_queued(wb, runners)

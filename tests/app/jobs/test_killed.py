@@ -93,7 +93,7 @@ def test_a_killed_workers_job_is_lost_queued_again_and_done_by_the_next(wb, towe
         assert s.scalar(text("SELECT state FROM job")) == "running"
     supervisor.attend(wb)
     lost = queue.load_job(wb, job.id)
-    assert (lost.state, lost.events[-1]) == ("queued", {"kind": "lost", "attempt": 1})
+    assert (lost.state, lost.events[-1]) == ("queued", {"kind": "lost", "attempt": 1, "goes_on": True})
 
     second = start("-m", "app.worker")
     until(lambda: queue.load_job(wb, job.id).state == "done")
