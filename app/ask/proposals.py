@@ -93,6 +93,13 @@ def start(
     return queue.enqueue(wb, JobKind.PROPOSE, {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
 
 
+def find_same_job(wb: Workbench, corpus_id: int, *, number: int, seed: int | None = None) -> JobView | None:
+    """The corpus's job that waits or runs for so many questions, with this seed if one is given."""
+    active = queue.list_active(wb, JobKind.PROPOSE, corpus_id)
+    same = (j for j in active if j.settings.get("wanted") == number and seed in (None, j.settings.get("seed")))
+    return next((j for j in same if not j.cancelling), None)
+
+
 def count_suitable_sentences(wb: Workbench, corpus_id: int) -> int:
     """How many sentences without a proposal the rules can turn into a question: no run proposes more."""
     with wb.read() as s:

@@ -7,7 +7,7 @@ from typer import Option
 from app.cli.adapt import follow
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
-from as2core.terminal import echo, print_json, print_table
+from as2core.terminal import echo, print_json, print_note, print_table
 from as2core.text import count
 
 
@@ -22,7 +22,10 @@ def propose(
 
     with workbench() as wb:
         source = find_corpus(wb, corpus)
-        job = follow(wb, proposals.start(wb, source.id, number=number, seed=seed))
+        job = proposals.find_same_job(wb, source.id, number=number, seed=seed)  # a command before may have been killed
+        if job is not None:
+            print_note(f"job {job.id} is this and not over: going on with it")
+        job = follow(wb, job or proposals.start(wb, source.id, number=number, seed=seed))
         view = proposals.list_waiting(wb, source.id)
     if as_json:
         print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.page})

@@ -719,6 +719,33 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
 
 
+def test_propose_goes_on_with_the_job_of_a_command_that_was_killed(as2, home, tmp_path, monkeypatch):
+    from app import bootstrap
+    from app.cli import propose as command
+    from app.jobs import queue
+    from as2core.errors import As2Error
+
+    (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons.\n")
+    assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
+    ids = []
+
+    def die(_wb, job):
+        ids.append(job.id)
+        raise As2Error("killed")
+
+    monkeypatch.setattr(command, "follow", die)
+    as2("propose", "--corpus", "towers")
+    said = as2("propose", "--corpus", "towers")[2]
+    assert f"job {ids[0]} is this and not over: going on with it" in said
+    as2("propose", "--corpus", "towers", "--number", "3")
+    as2("propose", "--corpus", "towers", "--seed", "7")
+    with contextlib.closing(bootstrap.open()) as wb:
+        for job_id in (ids[0], ids[3]):
+            queue.cancel(wb, job_id)
+    as2("propose", "--corpus", "towers")
+    assert ids[0] == ids[1] and len(set(ids)) == 4
+
+
 def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
     from app import bootstrap
     from app.workbench import people
