@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.jobs.kinds import JobKind
+from app.jobs.process import start_worker_if_needed
 from app.versions import registry
 from app.versions.directory import flatten_metrics, remove_unfinished
 from app.versions.promotion import rescore_queues
@@ -116,9 +117,10 @@ def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
             raise InUse(f"{row.name} cannot be deleted: {reason}")
         s.delete(row)
         audit.record(s, wb.clock(), by, "delete a version", row.name)
+        rescore_queues(s, view.kind, wb.clock())
+    start_worker_if_needed(wb)
     if is_in_home(wb, Path(view.path)):
         shutil.rmtree(view.path, ignore_errors=True)
-    rescore_queues(wb, view.kind)
 
 
 def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:

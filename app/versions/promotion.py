@@ -1,12 +1,12 @@
 """Which version answers: promote, reject, roll back, and rank the queues' questions again afterwards."""
 
-import logging
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.jobs import queue
 from app.jobs.kinds import JobKind
+from app.jobs.process import start_worker_if_needed
 from app.versions.registry import CASCADE, VersionView, find_active, find_row, get_active, get_version
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -18,8 +18,6 @@ from db.repositories import versions as rows
 
 PROMOTE = "promote a version"  # in the audit log
 MAX_RESCORED_QUESTIONS = 200  # of a corpus, after another version was promoted, or its synonyms or documents changed
-
-log = logging.getLogger(__name__)
 
 
 class NothingToRollBack(As2Error):
@@ -48,8 +46,9 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
             audit.record(s, wb.clock(), by, PROMOTE, row.name, reason)
+            rescore_queues(s, view.kind, wb.clock())
     if is_new:
-        rescore_queues(wb, view.kind)
+        start_worker_if_needed(wb)
     return get_version(wb, name)
 
 
@@ -110,7 +109,8 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         if outgoing is not None and outgoing.state == "candidate":
             outgoing.state = "former"
         audit.record(s, wb.clock(), by, "roll back a version", outgoing.name if outgoing else kind)
-    rescore_queues(wb, kind)
+        rescore_queues(s, kind, wb.clock())
+    start_worker_if_needed(wb)
     return get_active(wb, kind)
 
 
@@ -126,20 +126,18 @@ def is_roll_back(version: VersionView, active: VersionView) -> bool:
     return version.created < active.created and version.state in ("former", "shipped")
 
 
-def rescore_queues(wb: Workbench, kind: str) -> None:
-    """After another version of a kind became active: questions that it has ranked before follow that run at once. The
-    other questions in the queues are ranked again, corpus by corpus, in the background; a job that is queued already
-    will do, one that runs began with the version before. Only the cascade ranks the queues."""
-    if kind != CASCADE:
+def rescore_queues(s: Session, kind: str, now: datetime) -> None:
+    """In the transaction in which another version of a kind becomes active: questions that it has ranked before follow
+    that run at once. The other questions in the queues are ranked again, corpus by corpus, in the background, for which
+    a worker is to be started; a job that is queued already will do, one that runs began with the version before. Only
+    the cascade ranks the queues."""
+    s.flush()
+    active = rows.find_active(s, kind) if kind == CASCADE else None
+    if active is None:
         return
-    try:
-        active = get_active(wb)
-        with wb.write() as s:
-            stale = set(rows.adopt_newest_runs(s, active.id))
-            stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
-            waiting = job_rows.list_jobs(s, JobKind.SCORE, states=("queued",))
-            jobs = [j for j in waiting if j.settings.get("again") and not j.settings.get("questions")]
-        for corpus_id in sorted(stale - {j.corpus_id for j in jobs}):
-            queue.enqueue(wb, JobKind.SCORE, {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
-    except As2Error as e:  # the promotion holds all the same
-        log.warning("the queues keep their old scores: %s", e)
+    stale = set(rows.adopt_newest_runs(s, active.id))
+    stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
+    waiting = job_rows.list_jobs(s, JobKind.SCORE, states=("queued",))
+    jobs = [j for j in waiting if j.settings.get("again") and not j.settings.get("questions")]
+    for corpus_id in sorted(stale - {j.corpus_id for j in jobs}):
+        job_rows.add_job(s, JobKind.SCORE, {"limit": MAX_RESCORED_QUESTIONS, "again": True}, now, corpus_id=corpus_id)

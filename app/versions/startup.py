@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from app.jobs.process import start_worker_if_needed
 from app.versions.directory import flatten_metrics, read_json, read_kind
 from app.versions.promotion import rescore_queues
 from app.workbench.workbench import Workbench
@@ -96,8 +97,10 @@ def register_shipped(wb: Workbench) -> None:
                 row.metrics, row.created = _read_metrics(card), wb.clock()
                 if row is rows.find_active(s, row.kind):
                     updated.append(row.kind)
-    for kind in updated:
-        rescore_queues(wb, kind)
+        for kind in updated:
+            rescore_queues(s, kind, wb.clock())
+    if updated:
+        start_worker_if_needed(wb)
 
 
 def _is_updated(row: ModelVersion, card: Mapping[str, Json]) -> bool:

@@ -355,6 +355,25 @@ def test_only_a_queued_job_that_ranks_all_again_saves_another_one(
     assert len(queue.list_active(wb, "score", towers.id)) == jobs
 
 
+@pytest.mark.parametrize("act", ["promote", "roll back"])
+def test_a_kill_after_another_version_became_active_leaves_no_queue_unranked(
+    wb, candidates, towers, ask_queued, monkeypatch, act
+):
+    ask_queued(towers.id, "When was the tower finished?")
+    if act == "roll back":
+        promotion.promote(wb, "towers-1")
+        run_queued(wb, RUNNERS)
+
+    def die(_wb):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(promotion, "start_worker_if_needed", die)  # what comes first after the transaction
+    with pytest.raises(KeyboardInterrupt):
+        promotion.promote(wb, "towers-1") if act == "promote" else promotion.roll_back(wb)
+    (job,) = queue.list_active(wb, "score", towers.id)
+    assert job.settings["again"] is True
+
+
 def list_followed_versions(wb, asked):
     """The versions whose scores the queues go by."""
     with wb.read() as s:
