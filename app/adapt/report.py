@@ -140,7 +140,8 @@ class RetrainReport:
     """`before`, `after`, `intervals`, `paired` and `per_question` are of the held-out questions, and of those that
     were cross-fitted; `per_exit` is of the held-out ones: layer -> AP there when nothing is dropped. `frozen` and
     `frozen_others` are the frozen benchmarks. `settings` are those of the training, `weights` those of a fusion.
-    `snapshot` is the hash of the labels."""
+    `snapshot` is the hash of the labels. `is_check_skipped`: somebody had the retrain finish without the check by
+    copies, which few held-out questions call for."""
 
     version: str
     before: Metrics
@@ -164,6 +165,7 @@ class RetrainReport:
     snapshot: str = ""
     seconds: float = 0.0
     training_seconds: float = 0.0
+    is_check_skipped: bool = False
 
     @property
     def change(self) -> Change:

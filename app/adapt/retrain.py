@@ -64,6 +64,7 @@ class _Retrain:
         self.job, self.wb, self.start = job, job.wb, job.seconds()
         self.settings = RetrainSettings.from_json(job.settings)
         self.corpus_id, self.workdir, self.logits = corpus_id, job.folder / "work", logits
+        self.is_check_skipped = False
         job.progress(0.0, "loading the libraries")
         import_libraries()
         job.progress(0.0, "reading the labels")
@@ -115,7 +116,8 @@ class _Retrain:
             from as2core.training.weight_mean import count_mixed_shares
 
             settings = training.choose_train_settings(base, self.settings, parts.train)
-            replay, folds = self.snapshot.replay, self._plan_folds(parts.train)
+            replay = self.snapshot.replay
+            folds = self._plan_folds(parts.train) if self.settings.copies else ()
             is_mixed = settings.tuned_share is None
             work = replace(
                 work,
@@ -143,8 +145,8 @@ class _Retrain:
         return training.count_steps(settings, [*train, *(() if settings.anchor else self.snapshot.replay)])
 
     def _plan_folds(self, train: Sequence[Question]) -> tuple[Fold, ...]:
-        """None for a fit of a few numbers."""
-        if self.settings.is_fitted or not self.settings.copies:
+        """Those of the check by copies; none for a fit of a few numbers."""
+        if self.settings.is_fitted:
             return ()
         vectors = snapshots.embed_questions(self.wb, [q.text for q in train], known_only=True)
         held_out, trained_on = self.snapshot.parts.held_out, set(self.base.trained_on)
@@ -202,13 +204,15 @@ class _Retrain:
 
     def _cross_fit(self, ranker: Ranker, folds: Sequence[Fold]) -> CrossFit:
         """By copies of the base, trained as the version was; empty once somebody chooses to finish without them."""
-        if not folds:
+        self.is_check_skipped = bool(folds) and not self.settings.copies  # in an earlier attempt
+        if not folds or self.is_check_skipped:
             return CrossFit()
         self.job.event({"kind": COPIES, "message": f"trained and measured; {len(folds)} copies check the result"})
         try:
             return self._train_copies(ranker, folds)
         except Cancelled:
             self.job.check()  # raises where the whole retrain is to end
+        self.is_check_skipped = True
         self.reporter.pace.finish_early(FOLDS)
         self.job.event({"kind": "note", "message": "finished without the check by copies"})
         return CrossFit()
@@ -281,6 +285,7 @@ class _Retrain:
             snapshot=self.snapshot.digest,
             seconds=round(self.job.seconds() - self.start + result.earlier_seconds, 1),
             training_seconds=round(result.seconds, 1),
+            is_check_skipped=self.is_check_skipped,
         )
 
     def _save(self, report: RetrainReport, result: training.TrainedRanker) -> RetrainReport:

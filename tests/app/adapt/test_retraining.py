@@ -26,6 +26,7 @@ from app.adapt import (
 )
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
+from app.adapt.report import RetrainReport
 from app.adapt.settings import COPIES, RetrainSettings
 from app.ask import asking
 from app.compare.rankers import note_trained_on
@@ -34,6 +35,7 @@ from app.jobs import queue, supervisor
 from app.jobs.attempt import run_next, run_queued
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
+from app.ui.adapt.card.outcome import describe_judges
 from app.versions import evaluations, loading, management, outcome, promotion, registry
 from app.versions.evaluations import MAX_BATCH_CANDIDATES
 from app.versions.promotion import NeedsReason
@@ -180,9 +182,18 @@ def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, c
     job = finish_retrain(wb, job.id, finish_in_the_first_copy)
     assert [e["kind"] for e in job.events if e["kind"] in (COPIES, "note")] == [COPIES, "note"]
     labels = job.result["labels"]
-    assert labels["cross_fitted_questions"] == 0
+    assert labels["cross_fitted_questions"] == 0 and job.result["is_check_skipped"] is True
     assert len(job.result["per_question"]) == labels["held_out_questions"]
     assert job.result["version"] in [v.name for v in registry.list_versions(wb)]
+    report = RetrainReport.from_card(registry.load_card(wb, job.result["version"]))
+    assert describe_judges(report).startswith("The check by copies was left out, because somebody pressed Finish")
+
+
+def test_a_retrain_that_goes_on_after_a_kill_says_too_that_its_check_was_left_out(wb, corpus_id, cross_fitted):
+    """Its settings say then that there are no copies."""
+    job = retrain_job.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, copies=False))
+    result = finish_retrain(wb, job.id).result
+    assert (result["is_check_skipped"], result["labels"]["cross_fitted_questions"]) == (True, 0)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,15 @@ def describe_turns(report: RetrainReport) -> str:
 
 
 def describe_judges(report: RetrainReport) -> str:
-    """By which models the questions were ranked, where the version did not rank them all; "" else."""
+    """By which models the questions were ranked, where the version did not rank them all, or would not have; ""
+    else."""
     n = report.labels
+    if report.is_check_skipped:
+        return (
+            "The check by copies was left out, because somebody pressed Finish without the check. The comparison is "
+            f"on {count(n.held_out_questions, 'held-out question')} alone, which can say little. To have it checked, "
+            "retrain again."
+        )
     if not n.cross_fitted_questions:
         return ""
     verb = "is" if n.cross_fitted_questions == 1 else "are"
