@@ -8,6 +8,7 @@ from typer import Argument, Context, Option, Typer
 from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
+from as2core.text import count
 
 people = Typer(help="List annotators and assign roles.", invoke_without_command=True)
 
@@ -82,7 +83,8 @@ def give_labels_to(
     with workbench(starter=False) as wb:
         giver, heir = service.find_person(wb, name), service.find_person(wb, to)
         if not yes:
-            question = f"Make all labels of {giver.name} those of {heir.name}? It cannot be undone."
+            labels = count(label_list.count_labels_to_give(wb, giver.id, by=None), "label")
+            question = f"Make the {labels} of {giver.name}, in all corpora, those of {heir.name}? It cannot be undone."
             ask_to_confirm(question, "nothing was handed over (--yes does not ask)")
         view = label_list.give_labels_to(wb, giver.id, heir.id, by=None)
     print_json(view) if as_json else echo(f"{giver.name} to {heir.name}: {view.describe()}")

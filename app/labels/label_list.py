@@ -38,6 +38,8 @@ class HandoverView:
     different: int
 
     def describe(self) -> str:
+        if not (self.moved or self.same or self.different):
+            return "there was no label to hand over"
         return (
             f"{count(self.moved, 'label')} handed over, {self.same:,} the same as the other's, "
             f"{self.different:,} different and left where they were"
@@ -158,6 +160,25 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
     return len(events)
 
 
+def count_labels_to_give(wb: Workbench, giver_id: int, *, by: int | None) -> int:
+    """How many labels in all corpora `give_labels_to` would hand over or leave; 0 for who does not see all labels."""
+    with wb.read() as s:
+        return label_rows.count_labels_by(s, giver_id) if by is None or can_see_all(s, by) else 0
+
+
+def _find_obstacle(giver: Annotator, heir: Annotator) -> str:
+    """Why the one's labels cannot become the other's; "" if they can."""
+    if giver is heir:
+        return f"{giver.name} twice: name two people, first whose labels they are, then whose they become"
+    if giver.subject is not None and giver.role != people.BLOCKED:
+        remedy = "give them the role blocked first, or name somebody who does not log in"
+        return f"{giver.name} logs in, and may go on labelling: {remedy}"
+    if heir.role == people.BLOCKED:
+        remedy = "give them another role first, or name the two the other way round"
+        return f"{heir.name} is blocked, and labels go to somebody who works here: {remedy}"
+    return ""
+
+
 def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None) -> HandoverView:
     """Make the labels of somebody who does not log in, such as a name on imported labels, or is blocked, such as an
     account that was replaced by a new one, another person's: as imported ones with their times and what was on the
@@ -170,9 +191,8 @@ def give_labels_to(wb: Workbench, giver_id: int, heir_id: int, *, by: int | None
         giver, heir = s.get(Annotator, giver_id), s.get(Annotator, heir_id)
         if giver is None or heir is None or giver.imported or heir.imported:
             raise people.Gone("this person does not exist any more: reload the page")
-        if giver is heir or (giver.subject is not None and giver.role != people.BLOCKED):
-            why = "that is the same person" if giver is heir else f"{giver.name} logs in, and gives their own labels"
-            raise BadSetting(f"{why}: name somebody who does not log in or is blocked, and whose labels theirs are")
+        if reason := _find_obstacle(giver, heir):
+            raise BadSetting(reason)
         labels = label_rows.list_labels_by(s, giver_id)
         for corpus_id in sorted({r.corpus_id for r in labels}):
             lock_corpus(s, corpus_id)

@@ -216,6 +216,12 @@ def list_labels_by(session: Session, annotator_id: int) -> list[Row]:
     return list(session.execute(labels.where(CurrentLabel.annotator_id == annotator_id)))
 
 
+def count_labels_by(session: Session, annotator_id: int) -> int:
+    """How many `list_labels_by` has."""
+    labels = select_labels(CurrentLabel.id).where(CurrentLabel.annotator_id == annotator_id)
+    return session.scalar(select(func.count()).select_from(labels.subquery())) or 0
+
+
 def find_heir(session: Session, annotator_id: int) -> Annotator:
     """Whose an annotator's labels are: their own, or those of whoever they were handed over to last, if they gave none
     since."""

@@ -767,6 +767,9 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = as2("people", "hand-over", "me", "cara")
     assert code == 1 and "nothing was handed over (--yes does not ask)" in err
+    assert "Make the 0 labels of me, in all corpora, those of cara?" in err
+    assert as2("people", "hand-over", "me", "cara", "--yes")[1] == "me to cara: there was no label to hand over\n"
+    assert "me twice: name two people" in as2("people", "hand-over", "me", "me", "--yes")[2]
     view = as2_json("people", "hand-over", "me", "cara", "--yes")
     assert view == {"moved": 0, "same": 0, "different": 0}
 

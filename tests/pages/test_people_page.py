@@ -52,6 +52,7 @@ def test_an_admin_hands_the_labels_of_a_name_over_to_an_account(wb):
     at = open_page("agreement", PEOPLE)
     assert "Eve" not in at.selectbox(key="agreement_giver").options and at.button(key="agreement_hand_over").disabled
     at = at.selectbox(key="agreement_giver").set_value(tool.id).run()
+    assert "has 1 label in all corpora together." in texts(at)
     at = at.selectbox(key="agreement_heir").set_value(eve.id).run()
     at = at.button(key="agreement_hand_over").click().run()
     assert next(t.value for t in at.toast).startswith("1 label handed over, 0 the same")

@@ -9,7 +9,7 @@ from app.labels import label_list
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
-from app.ui.text import format_time, join, plain
+from app.ui.text import count, format_time, join, plain
 from app.workbench import audit_log, people, sessions
 from app.workbench.people import BLOCKED, NOBODY, ROLES, AnnotatorView
 
@@ -100,8 +100,11 @@ def _draw_handover(frame: Frame, persons: Sequence[AnnotatorView]) -> None:
                    "To rename a person who types a name, have them type the new one first. Where both labelled a "
                    "sentence, the other's label stays. This cannot be undone.")  # fmt: skip
         giver = st.selectbox("Labels of", givers, None, format_func=names.__getitem__, key="agreement_giver")
-        heir = st.selectbox("To", [p for p in names if p != giver], None, format_func=names.__getitem__,
-                            key="agreement_heir")  # fmt: skip
+        heirs = [p.id for p in persons if p.id != giver and p.role != BLOCKED]
+        heir = st.selectbox("To", heirs, None, format_func=names.__getitem__, key="agreement_heir")
+        if giver:
+            labels = label_list.count_labels_to_give(frame.wb, giver, by=frame.annotator.id)
+            st.caption(f"{plain(names[giver])} has {count(labels, 'label')} in all corpora together.")
         st.button("Hand over", type="primary", key="agreement_hand_over", disabled=not (giver and heir),
                   on_click=_hand_over, args=(frame, giver, heir))  # fmt: skip
 

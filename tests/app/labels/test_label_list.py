@@ -156,6 +156,10 @@ def test_a_new_account_takes_over_the_labels_of_the_one_it_replaces_once_that_is
     with pytest.raises(BadSetting, match="Dan logs in"):
         label_list.give_labels_to(wb, old.id, new.id, by=admin.id)
     people.set_role(wb, old.id, "blocked", by=admin.id)
+    with pytest.raises(BadSetting, match=r"Dan is blocked, .* the other way round"):  # the two, mistaken for each other
+        label_list.give_labels_to(wb, admin.id, old.id, by=None)
+    assert label_list.count_labels_to_give(wb, old.id, by=admin.id) == 1
+    assert label_list.count_labels_to_give(wb, old.id, by=new.id) == 0
     assert label_list.give_labels_to(wb, old.id, new.id, by=admin.id).moved == 1
     assert "Dan" not in consensus.count_annotators(wb, corpus_id)
 
