@@ -80,7 +80,7 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
 
 
 def test_the_form_says_how_long_a_retrain_takes_and_later_what_the_last_one_took(wb, monkeypatch):
-    first = "A retrain on up to 200 questions takes one to three minutes on two free cores."
+    first = "A retrain on up to 200 questions takes one to five minutes on two free cores."
     assert first in texts(open_adapt())
     result = stored.retrain_result()
     result |= {"seconds": 99.0, "labels": result["labels"] | {"questions": 105, "skipped_questions": 5}}

@@ -169,7 +169,7 @@ def _describe_time(wb: Workbench) -> str:
     """What the last retrain took, of any corpus: it tells most about this machine."""
     last = queue.find_newest(wb, JobKind.RETRAIN, None, "done")
     if last is None or not last.result:
-        return "A retrain on up to 200 questions takes one to three minutes on two free cores."
+        return "A retrain on up to 200 questions takes one to five minutes on two free cores."
     report = RetrainReport.from_json(last.result)
     questions = report.labels.useful_questions  # which results of older programs lack
     amount = f", with {count(questions, 'training question')}" if questions else ""
