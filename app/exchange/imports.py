@@ -28,7 +28,7 @@ from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.sessions import find_by_address
-from app.workbench.workbench import Workbench, make_storable
+from app.workbench.workbench import DatabaseContention, Workbench, make_storable
 from as2core.data import beir, label_rows
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import clean_file_name, decode_text
@@ -212,9 +212,12 @@ def _store(
         index_import(wb, corpus.id)
     except KeyboardInterrupt:
         is_interrupted = True
-    except Exception:
+    except Exception as e:
         if counts.questions:
             record(is_whole=False)
+        if isinstance(e, DatabaseContention) and counts.questions:
+            rest = f"{counts.questions:,} of {len(questions):,} questions are stored; importing the file again goes on"
+            raise DatabaseContention(f"{e} ({rest})") from e
         raise
     if is_interrupted:
         gc.collect()  # the statement that was interrupted: until it is freed, SQLite lets nobody else write

@@ -109,11 +109,11 @@ def _check_folders(wb: Workbench) -> Iterator[Finding]:
             yield Finding("versions", f"{folder} belongs to no version in the database", remedy)
     for folder in list_unfinished(wb.settings.versions_dir, wb.clock().timestamp()):
         problem = f"{folder} is of a version whose making was interrupted"
-        yield Finding("versions", problem, "delete the folder; the next retrain or import does")
+        yield Finding("versions", problem, "delete the folder, or leave it to the next retrain or import")
     for _, folder in list_abandoned(wb.settings.home):
         if folder.exists():
             problem = f"{folder} is of a backup that was killed"
-            yield Finding("backup", problem, "delete the folder; the next `as2 backup` does")
+            yield Finding("backup", problem, "delete the folder, or leave it to the next `as2 backup`")
     for folder in wb.settings.home.glob(f"{UNPACKED}*"):
         remedy = "if none runs, restore the backup again, as files may be replaced and the database not; or delete this"
         yield Finding("restore", f"{folder} is of a restore that runs or was killed", remedy)

@@ -30,7 +30,7 @@ def find_stuck_transaction(session: Session, idle_seconds: float) -> str:
     if row is None:
         return ""
     name = f" ({row.application_name})" if row.application_name else ""
-    since = "" if row.minutes is None else f" has been open for {row.minutes:,.0f} minutes"
+    since = "" if row.seconds is None else f" has been open for {row.seconds:,.0f} s"
     effect = "it does nothing, and others may have to wait for it"
     if row.waiting:
         effect = f"transactions that wait for it: {row.waiting:,}"
@@ -44,7 +44,7 @@ _STUCK = text(
         WHERE datname = current_database() AND wait_event_type = 'Lock'
     )
     SELECT a.pid, a.usename, a.application_name, (SELECT count(*) FROM waits w WHERE w.pid = a.pid) AS waiting,
-        extract(epoch FROM now() - a.xact_start) / 60 AS minutes
+        extract(epoch FROM now() - a.xact_start) AS seconds
     FROM pg_stat_activity a
     WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND (
         a.pid IN (SELECT pid FROM waits)

@@ -20,6 +20,7 @@ from app.labels import consensus as labels
 from app.ranking.synonyms import write_synonyms
 from app.workbench import audit_log, people, sessions
 from app.workbench.sessions import Login
+from app.workbench.workbench import DatabaseContention
 from as2core.data import jsonl, qrels
 from as2core.data.catalog import TOOLS
 from as2core.data.source import format_rows, read_all
@@ -243,6 +244,25 @@ def test_an_import_that_fails_in_the_middle_is_audited(wb, monkeypatch):
         import_new(wb, "a.tsv", WIKIQA)
     [event] = audit_log.list_events(wb, by=None, act=imports.IMPORT_LABELS)
     assert event.detail == "a.tsv: 5 new labels, stopped after 2 of 2 questions"
+
+
+def test_an_import_that_finds_the_database_busy_says_what_is_stored_already(wb, monkeypatch):
+    content = jsonl.dumps(Question(f"q-{i}", f"Is it {i}?", (Candidate(f"d{i}", f"It is {i}.", 1),)) for i in range(4))
+    monkeypatch.setattr(storage, "MAX_BATCH_QUESTIONS", 2)
+    store, batches = storage._BatchImport.store, []
+
+    def wait_in_vain(self, batch):
+        batches.append(batch)
+        store(self, batch)
+        if len(batches) == 2:
+            raise DatabaseContention("the database is busy")
+
+    monkeypatch.setattr(storage._BatchImport, "store", wait_in_vain)
+    with pytest.raises(DatabaseContention, match="2 of 4 questions are stored; importing the file again goes on"):
+        import_labels(wb, None, "set.jsonl", content.encode())
+    corpus = corpora.find_corpus(wb, "set")
+    assert corpus.questions == 2
+    assert import_labels(wb, corpus.id, "set.jsonl", content.encode()).new_questions == 2
 
 
 def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(wb):
