@@ -37,7 +37,7 @@ BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
 BUSY = "the database is busy with another write: try again in a moment"
 LOCK_SECONDS = 10  # on PostgreSQL, after which a statement that waits for another transaction's lock gives up
-LOCKED = (
+LOCK_BUSY = (
     "the database is busy: another transaction has held a lock for too long, so this step was not done. Try again in a "
     "moment; if it goes on, `as2 check` names that transaction"
 )
@@ -291,7 +291,7 @@ def _to_error(reason: str, database: Database) -> DbError:
     remedies: dict[str, Callable[[], DbError]] = {
         "locked": lambda: DatabaseBusy(BUSY),
         "deadlock": lambda: DatabaseBusy(BUSY),
-        "lock timeout": lambda: DatabaseBusy(LOCKED),
+        "lock timeout": lambda: DatabaseBusy(LOCK_BUSY),
         "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
         "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
         "not a database": lambda: DatabaseDamaged(

@@ -26,7 +26,7 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.versions import evaluations, loading, registry, startup
 from app.versions.benchmarks import FROZEN, load_benchmarks, load_starter
-from app.versions.directory import remove_unfinished
+from app.versions.directory import delete_unfinished
 from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
@@ -293,7 +293,7 @@ class _Retrain:
         there."""
         job, wb = self.job, self.wb
         stem = _slugify(get_corpus(wb, self.corpus_id).name)
-        remove_unfinished(wb.settings.versions_dir, wb.clock().timestamp())
+        delete_unfinished(wb.settings.versions_dir, wb.clock().timestamp())
         path = registry.find_free_folder(wb, f"{stem}-job-{job.id}")
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
             shutil.rmtree(leftover, ignore_errors=True)

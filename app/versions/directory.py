@@ -53,7 +53,7 @@ def list_unfinished(versions: Path, now: float) -> list[Path]:
     return unfinished
 
 
-def remove_unfinished(versions: Path, now: float) -> None:
+def delete_unfinished(versions: Path, now: float) -> None:
     """Delete `list_unfinished`."""
     for folder in list_unfinished(versions, now):
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.jobs.kinds import JobKind
 from app.jobs.process import start_worker_if_needed
 from app.versions import registry
-from app.versions.directory import flatten_metrics, remove_unfinished
+from app.versions.directory import delete_unfinished, flatten_metrics
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
 from app.versions.startup import is_in_home
@@ -170,7 +170,7 @@ def import_version(
     with wb.write() as s:
         people.allow(s, by, "import a version")
         _check_free(s, name)
-    remove_unfinished(wb.settings.versions_dir, wb.clock().timestamp())
+    delete_unfinished(wb.settings.versions_dir, wb.clock().timestamp())
     ranker, card = import_ranker(Path(folder))
     folder_name = f"{name}-{secrets.token_hex(4)}"  # of this import alone: somebody may take the same name meanwhile
     path = wb.settings.versions_dir / registry.IMPORTS_FOLDER / folder_name
