@@ -25,7 +25,7 @@ from db.repositories.integrity import find_damage, find_stuck_transaction
 
 LOW_DISK_BYTES = 1_000_000_000
 RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
-STUCK_SECONDS = 60.0  # that a transaction may do nothing before it is named
+IDLE_SECONDS, WAIT_SECONDS = 60.0, 2.0  # that a transaction may do nothing, or others wait for it, unnamed
 END_TRANSACTION = (
     "if it does not end by itself, end the program that has it, or in psql, as the same user: "
     "SELECT pg_terminate_backend(NUMBER)"
@@ -63,7 +63,8 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 def _check_database(wb: Workbench) -> Iterator[Finding]:
     try:
         with wb.read() as s:
-            problem, stuck = find_damage(s), find_stuck_transaction(s, STUCK_SECONDS)
+            problem = find_damage(s)
+            stuck = find_stuck_transaction(s, idle_seconds=IDLE_SECONDS, wait_seconds=WAIT_SECONDS)
     except As2Error as e:
         if not wb.database.sqlite:  # a server that cannot be reached: nothing else can be looked at
             raise

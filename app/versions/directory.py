@@ -1,6 +1,7 @@
 """What is in a version's directory: its configuration, its card, and what is missing."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,6 +11,7 @@ from pathlib import Path
 from as2core.types import Json
 
 UNFINISHED_SECONDS = 3600.0  # no version takes longer to write
+UNFINISHED_NAME = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `save_version` calls the folder that it writes to
 FILES = ("config.json", "card.json", "model.safetensors")
 
 
@@ -46,9 +48,13 @@ def list_unfinished(versions: Path, now: float) -> list[Path]:
     """The folders in which versions were being written by processes that were killed. `versions`: the home's folder of
     them; `now`: seconds since 1970."""
     unfinished = []
-    for folder in sorted([*versions.glob(".*"), *versions.glob("*/.*")]):
+    for folder in sorted([*versions.glob(".*"), *versions.glob("@*/.*")]):  # beside the versions, not in one
         with suppress(OSError):  # its writer may end at this moment
-            if folder.is_dir() and now - folder.stat().st_mtime > UNFINISHED_SECONDS:
+            if (
+                UNFINISHED_NAME.fullmatch(folder.name)
+                and folder.is_dir()
+                and now - folder.stat().st_mtime > UNFINISHED_SECONDS
+            ):
                 unfinished.append(folder)
     return unfinished
 

@@ -21,12 +21,13 @@ def find_damage(session: Session) -> str:
     return "" if orphan is None else f"rows of {orphan[0]} belong to none of {orphan[2]}"
 
 
-def find_stuck_transaction(session: Session, idle_seconds: float) -> str:
-    """The oldest transaction of PostgreSQL that others wait for, or that has written something and then lain idle for
-    so long; "" if there is none. A role that may not see what others do sees only the first."""
+def find_stuck_transaction(session: Session, *, idle_seconds: float, wait_seconds: float) -> str:
+    """The oldest transaction of PostgreSQL that others have waited for, or that has written something and then lain
+    idle, for so long; "" if there is none. A role that may not see what others do sees only the first."""
     if session.get_bind().dialect.name == "sqlite":
         return ""
-    row = session.execute(_STUCK, {"idle": timedelta(seconds=idle_seconds)}).first()
+    limits = {"idle": timedelta(seconds=idle_seconds), "wait": timedelta(seconds=wait_seconds)}
+    row = session.execute(_STUCK, limits).first()
     if row is None:
         return ""
     name = f" ({row.application_name})" if row.application_name else ""
@@ -42,6 +43,7 @@ _STUCK = text(
     WITH waits AS (
         SELECT unnest(pg_blocking_pids(pid)) AS pid FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'
+            AND clock_timestamp() - query_start > :wait
     )
     SELECT a.pid, a.usename, a.application_name, (SELECT count(*) FROM waits w WHERE w.pid = a.pid) AS waiting,
         extract(epoch FROM now() - a.xact_start) AS seconds

@@ -343,13 +343,14 @@ def test_the_transaction_that_others_wait_for_is_named(database, now):
         waiting.start()
         while "transactions that wait for it: 1" not in (stuck := find_stuck(database, 60)):
             assert waiting.is_alive()
+        assert find_stuck(database, 60, wait_seconds=60) == ""  # as people do who label at the same time
     assert f"server process {pid}" in stuck
     waiting.join(20)
 
 
-def find_stuck(database, seconds):
+def find_stuck(database, idle_seconds, wait_seconds=0):
     with database.read() as s:  # a transaction sees what others do as it was when it first looked
-        return find_stuck_transaction(s, seconds)
+        return find_stuck_transaction(s, idle_seconds=idle_seconds, wait_seconds=wait_seconds)
 
 
 def wait_for_lock(database):

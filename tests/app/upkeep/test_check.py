@@ -205,7 +205,7 @@ def test_what_a_killed_restore_left_is_found(wb):
 
 @pytest.mark.parametrize("parent", ["", registry.IMPORTS_FOLDER])
 def test_what_a_version_whose_making_was_killed_left_is_found(wb, towers, clock, parent):
-    left = wb.settings.versions_dir / parent / ".spring-job-7.x1y2z3"
+    left = wb.settings.versions_dir / parent / ".spring-job-7.x1y2z3_4"
     left.mkdir(parents=True)
     os.utime(left, times=(clock().timestamp(),) * 2)
     assert "versions" not in find_problems(wb)  # it may still be written

@@ -201,10 +201,11 @@ def test_the_figures_of_an_imported_version_are_a_claim(wb, exports):
 
 
 def test_an_import_removes_what_a_killed_one_left(wb, exports, clock):
-    old, new = (wb.settings.versions_dir / registry.IMPORTS_FOLDER / f".{name}.x1y2z3" for name in ("old", "new"))
-    for folder, age in ((old, 7200), (new, 0)):
+    old, new = (wb.settings.versions_dir / registry.IMPORTS_FOLDER / f".{name}.x1y2z3_4" for name in ("old", "new"))
+    foreign = wb.settings.versions_dir / ".snapshot"
+    for folder, age in ((old, 7200), (new, 0), (foreign, 7200)):
         folder.mkdir(parents=True)
         (folder / "model.safetensors").write_bytes(b"half")
         os.utime(folder, times=(clock().timestamp() - age,) * 2)
     management.import_version(wb, exports / "as2", name="spring")
-    assert (old.exists(), new.exists()) == (False, True)
+    assert (old.exists(), new.exists(), foreign.exists()) == (False, True, True)
