@@ -369,6 +369,54 @@ def test_a_short_page_is_read_block_by_block_without_menu_and_footer():
     ]
 
 
+MENU = '<div class="side"><ul><li><a href="/a">Billing</a><ul><li><a href="/b">Refunds</a></li></ul></li></ul></div>'
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        MENU,
+        '<div class="related"><h3>Related articles</h3><ul><li><a href="/c">Lines</a><li><a href="/d">Fees</a></ul></div>',
+        '<ol id="breadcrumbs"><li><a href="/">Support</a></li></ol>',
+        "<p class='title'>Note</p>",
+    ],
+)
+def test_a_short_page_loses_its_menus_too(rest):
+    story = "<h2>Lost boxes</h2><p>We send you another one.</p>"
+    page = f"<html><body>{rest}<div>{story}</div></body></html>"
+    assert one("page.html", page).text == "Lost boxes\n\nWe send you another one."
+
+
+def test_a_short_page_is_read_where_it_marks_its_own_text():
+    story = f"<p>We send you another box. {'It takes three days. ' * 6}</p>"
+    page = f"<html><body><div>Sign in</div><div id='main-content'>{story}</div><div>Made by Acme</div></body></html>"
+    text = one("page.html", page).text
+    assert text.startswith("We send you") and text.endswith("three days.")
+
+
+@pytest.mark.parametrize(
+    "links",
+    ["<a href='mailto:a@acme.example'>a@acme.example</a> <a href='tel:112'>112</a>", "<a href='/a'>Form A</a>"],
+)
+def test_a_page_of_addresses_or_of_links_alone_is_read(links):
+    text = one("page.html", f"<html><body><h1>Write to us</h1><p>{links} {links}</p></body></html>").text
+    assert "a@acme.example 112" in text or "Form A" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        ("<title>Refunds | Acme Help</title><h1>Refunds</h1>", "Refunds"),
+        ("<title>Acme Help \u2013 Refunds</title><h1>Refunds</h1>", "Refunds"),
+        ("<title>Refunds | Acme Help</title><h1>Acme Help</h1><h1>Refunds</h1>", "Refunds | Acme Help"),
+        ("<title>Two-way radios</title><h1>Radios</h1>", "Two-way radios"),
+        ("<title></title><h1>Refunds</h1>", "Refunds"),
+    ],
+)
+def test_the_title_of_a_page_does_not_name_its_site(page, title):
+    assert one("page.html", f"<html>{page}<p>We send it.</p></html>").title == title
+
+
 def test_a_long_page_keeps_its_article_and_loses_the_rest():
     story = "".join(
         f"<p>Sentence <i>number</i> {i} tells of the river, its boats and its mills.</p>" for i in range(60)
