@@ -29,6 +29,8 @@ _TEXT_COLUMNS = ("text", "answer", "content", "body")
 _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
 MAX_DOCUMENT_CHARS = 20_000_000
+# a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
@@ -251,6 +253,8 @@ def clean_file_name(name: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Line ends as "\\n", a page break as a blank line, without NULs and lone surrogates, which no database stores."""
+    """Line ends as "\\n", a page break as a blank line, a soft hyphen at a line's end as a hyphen; without characters
+    that nobody sees, and without NULs and lone surrogates, which no database stores."""
     text = re.sub(r"\r\n?", "\n", text).replace("\f", "\n\n").replace("\x00", "")
+    text = _UNSEEN.sub("", re.sub("\u00ad(?=[ \t]*\n)", "-", text))
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -57,6 +57,8 @@ def test_plain_text_is_kept_with_its_line_ends_made_one():
     ("text", "read"),
     [
         ("within days of deliv-\r\nery. The rest\nfollows.", "within days of delivery.\nThe rest\nfollows."),
+        ("of de\u00adliv\u00ad\nery, \u200ba\u00adlas", "of delivery,\nalas"),
+        ("of deliv\u2010\nery", "of delivery"),
         ("from 20 De-\ncember on", "from 20 December\non"),
         ("A gizmodrome. The giz-\nmodrome\n\nNext", "A gizmodrome. The gizmodrome\n\nNext"),  # the text has it
         ("It is well-\nknown here", "It is well-known\nhere"),
@@ -190,6 +192,19 @@ def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not
         "2. Where is it?",
         "3. And when? At noon.",
         "Really?",
+    ]
+
+
+def test_a_line_that_is_a_question_stands_before_its_answer_too():
+    text = "Q: Is it free?\nA: Yes. Always.\nQ: What of the mill that they\nbuilt?\nA: It is gone."
+    text += "\nWhy? Nobody\nknows. So what?"
+    assert [s.text for s in split_document(one("faq.txt", text))] == [
+        "Q: Is it free? A: Yes.",
+        "Always.",
+        "Q: What of the mill that they built? A: It is gone.",
+        "Why?",
+        "Nobody knows.",
+        "So what?",
     ]
 
 
@@ -376,7 +391,7 @@ MENU = '<div class="side"><ul><li><a href="/a">Billing</a><ul><li><a href="/b">R
     "rest",
     [
         MENU,
-        '<div class="related"><h3>Related articles</h3><ul><li><a href="/c">Lines</a><li><a href="/d">Fees</a></ul></div>',
+        '<div><h3>Related articles</h3><ul><li><a href="/c">Lines</a><li><a href="/d">Fees</a></ul></div>',
         '<ol id="breadcrumbs"><li><a href="/">Support</a></li></ol>',
         "<p class='title'>Note</p>",
     ],
@@ -514,6 +529,12 @@ def test_what_a_page_hides_is_not_read(story):
     text = one("page.html", f"<html><body style='display:none'><main>{story}{hidden}{shown}</main></body></html>").text
     assert "Secret" not in text
     assert all(part in text for part in ("Tail.", "Folded text is read.", "Red text is read."))
+
+
+def test_what_nobody_sees_in_a_page_divides_no_word():
+    page = "<h1>The river&shy;side</h1><p>Reha&shy;bili&shy;ta&#8203;tion.</p>"
+    document = one("a.html", page)
+    assert (document.title, document.text) == ("The riverside", "The riverside\n\nRehabilitation.")
 
 
 def test_a_page_in_its_own_encoding_is_read():
