@@ -20,6 +20,7 @@ from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.titles import choose_title
 from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
 from as2core.errors import UnreadableFile
@@ -133,9 +134,9 @@ def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: Pa
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
-    title = clean_text(parsed.title).strip() or PurePosixPath(stem).name.replace("_", " ")
     blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
     text = join_blocks(blocks) or clean_text(parsed.text)
+    title = clean_text(parsed.title).strip() or choose_title(stem, "" if blocks else text)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
     text = text.strip()

@@ -5,13 +5,23 @@ import io
 import logging
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from as2core.data.line_ends import join_divided_words
+from as2core.data.soft_hyphens import drop_soft_hyphens
 from as2core.errors import UnreadableFile
 
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
 _WORD_PREFIX = "Microsoft Word - "
-# What a program writes where its author named nothing: a browser's empty page, the address of the one it printed.
-_NO_TITLE = re.compile(r"about:blank|untitled|(?:https?|file):\S*|www\.\S*", re.IGNORECASE)
+# What a program writes where its author named nothing: a browser's empty page, the address of the one it printed, the
+# file that was made into the PDF.
+_NO_TITLE = re.compile(
+    r"about:blank|untitled|(?:https?|file):\S*|www\.\S*|\S[^\n]*\.(?:docx?|dvi|fm|html?|indd|odt|p65|pages|pdf|pmd|pptx?|"
+    r"pub|qxd|qxp|rtf|tex|txt|wpd|xlsx?)",
+    re.IGNORECASE,
+)
 MIN_REPEATS, MIN_REPEATING_SHARE = 3, 1 / 3  # left and right pages may differ, and chapters
 MAX_HEAD_LINES = 3  # also of a foot
 _PAGE_NUMBER = re.compile(r"\W*(?:page|p\.?)?\s*\d+(?:\s*(?:of|/)\s*\d+)?\W*", re.IGNORECASE)
@@ -32,7 +42,7 @@ def pdf_text(content: bytes) -> tuple[str, str]:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
             raise UnreadableFile("it is locked with a password; save it without one")
-        pages = [page.extract_text() for page in reader.pages]
+        pages = [_read_page(page) for page in reader.pages]
         title = reader.metadata.title if reader.metadata else None
     except UnreadableFile:
         raise
@@ -49,15 +59,21 @@ def pdf_text(content: bytes) -> tuple[str, str]:
     return clean_title, join_divided_words(text, is_print=True)
 
 
+def _read_page(page: "PageObject") -> str:
+    drop_soft_hyphens(page)
+    return page.extract_text()
+
+
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:
     """Without the first and last lines that pages have in common, a page's number aside. The first page keeps the words
     of its head, and those of the feet come once after the last page: an address may be among them."""
     lines = [page.strip().split("\n") for page in pages]
-    least = max(MIN_REPEATS, len(pages) * MIN_REPEATING_SHARE)
+    least = max(min(MIN_REPEATS, max(2, len(pages))), len(pages) * MIN_REPEATING_SHARE)
+    describe = _describe_line if len(pages) >= MIN_REPEATS else _describe_line_of_two
     feet: dict[_Key, str] = {}
     for end in (0, -1):
         for _ in range(MAX_HEAD_LINES):
-            keys = [_describe_line(page[end], number) if page else [] for number, page in enumerate(lines)]
+            keys = [describe(page[end], number) if page else [] for number, page in enumerate(lines)]
             counts = Counter(key for of_page in keys for key in of_page)
             for number, (page, of_page) in enumerate(zip(lines, keys, strict=True)):
                 key = next((key for key in of_page if counts[key] >= least), None)
@@ -79,6 +95,12 @@ def _describe_line(line: str, page: int) -> list[_Key]:
         return []
     counters = [(f"{text[: m.start()]}#{text[m.end() :]}", int(m[0]) - page) for m in _COUNTER.finditer(text)]
     return [*([(text, 0)] if has_words else []), *counters]
+
+
+def _describe_line_of_two(line: str, page: int) -> list[_Key]:
+    """Of a document of two pages: the same words, or "Page 1 of 2". Any other numbers may go on from page to page."""
+    is_number = _PAGE_NUMBER.fullmatch(line.strip()) is not None
+    return [key for key in _describe_line(line, page) if any(map(str.isalpha, key[0])) and ("#" in key[0]) == is_number]
 
 
 def _clean_title(title: str) -> str:

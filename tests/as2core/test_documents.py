@@ -574,6 +574,39 @@ def test_what_the_pages_of_a_pdf_repeat_above_and_below_is_not_read():
     assert two.split() == ["It", "is", "long.", "1", "It", "is", "long.", "2"]  # too few to tell
 
 
+def test_what_both_pages_of_a_pdf_repeat_in_words_does_not_divide_its_text():
+    pages = [
+        f"Old Rivers\n{body}\nRevision 7\nPage {n} of 2" for n, body in enumerate(("It is as long", "as it was."), 1)
+    ]
+    assert one("r.pdf", pdf(*pages)).text.split("\n") == ["Old Rivers", "It is as long", "as it was.", "", "Revision 7"]
+    steps = one("r.pdf", pdf("Exercise 1\nLie down.", "Exercise 2\nStand up.")).text
+    assert steps.split("\n") == ["Exercise 1", "Lie down.", "", "Exercise 2", "Stand up."]
+
+
+def test_a_soft_hyphen_within_a_line_of_a_pdf_divides_no_word():
+    soft = ") Tj /Span <</ActualText <FEFF00AD>>> BDC ( ) Tj EMC {} ("
+    within, at_end = soft.format("10 0 Td"), soft.format("T*").replace("( )", "(-)")
+    shown = f"The oper{within}ation of the mea{at_end}sured /Span river"
+    assert " ".join(one("r.pdf", pdf(shown)).text.split()) == "The operation of the measured /Span river"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("directions.txt", "How to find us\n=====\n\nTake the bus.", "How to find us"),
+        ("pool_rules.txt", "Rules for the hydrotherapy pool\n1. Take a shower.", "Rules for the hydrotherapy pool"),
+        ("complaints.txt", "How to complain\n\nTalk to us first.", "How to complain"),
+        ("old/scan 12 (3).txt", "Fire drill\n\nWalk out.", "Fire drill"),
+        ("fees_2026.txt", "Greenfield Clinic\n14 Mill Lane\n\nA visit costs 48 pounds.", "fees 2026"),
+        ("boiler.txt", "The boiler failed again.\n\nPlease wait.", "boiler"),
+        ("boiler.txt", "the boiler\nfailed again.", "boiler"),
+        ("boiler.txt", "Boiler", "boiler"),
+    ],
+)
+def test_the_first_line_of_a_text_is_its_title_where_the_name_or_a_rule_confirms_it(name, text, title):
+    assert one(name, text).title == title
+
+
 def test_a_pdf_whose_title_is_null_goes_by_its_name():
     data = pdf("The river was long.", title="Rivers").replace(b"(Rivers)", b"null    ")
     assert (one("r.pdf", data).title, one("r.pdf", data).text) == ("r", "The river was long.")
@@ -585,6 +618,7 @@ def test_a_pdf_whose_title_is_null_goes_by_its_name():
         ("about:blank", "rivers 1"),
         ("Untitled", "rivers 1"),
         ("https://rivers.example/print?id=1", "rivers 1"),
+        ("Microsoft Word - lease v9 clean.docx", "rivers 1"),
         ("Microsoft Word - Long rivers", "Long rivers"),
         ("About: blank pages", "About: blank pages"),
     ],
