@@ -284,6 +284,22 @@ def test_marks_of_footnotes_and_tasks_are_left_out(text, read):
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("!!! warning\n    Use the cable.", "Use the cable."),
+        ('??? note "Old boxes"\n    They show\n    red.', "Old boxes: They show red."),
+        (":::tip\nPrint it.\n:::\n\nEnd", "Print it.\n\nEnd"),
+        (":::note Printers\n\nPrint it.\n\n:::", "Printers:\n\nPrint it."),
+        ("> [!NOTE]\n> Print it.", "Print it."),
+        ("[[_TOC_]]\n\nEnd\n\n[TOC]", "End"),
+        ("Wow !!! great: see [TOC] and\n[!it]", "Wow !!! great: see [TOC] and [!it]"),
+    ],
+)
+def test_lines_that_say_how_a_page_is_made_are_left_out(text, read):
+    assert one("x.md", text).text == read
+
+
+@pytest.mark.parametrize(
     ("begun", "read"), [("- - a\n  - b", "- a\n- b"), ("1. 2. a", "2. a"), ("x\n\n- - a", "x\n\n- a")]
 )
 def test_a_list_that_begins_with_a_list_is_a_block_of_its_own(begun, read):
