@@ -590,11 +590,21 @@ def test_what_the_pages_of_a_pdf_repeat_above_and_below_is_not_read():
     assert two.split() == ["It", "is", "long.", "1", "It", "is", "long.", "2"]  # too few to tell
 
 
+def test_a_head_of_two_lines_is_not_read_again_where_there_are_few_pages():
+    bodies = enumerate(("It is as long", "as it was, and", "as deep."), 1)
+    text = one("r.pdf", pdf(*[f"Old Rivers\nMill Lane - page {n} of 3\n{body}" for n, body in bodies])).text
+    assert text == "It is as long\nas it was, and\nas deep.\n\nOld Rivers\n\nMill Lane - page 1 of 3"
+
+
 def test_what_both_pages_of_a_pdf_repeat_in_words_does_not_divide_its_text():
     pages = [
         f"Old Rivers\n{body}\nRevision 7\nPage {n} of 2" for n, body in enumerate(("It is as long", "as it was."), 1)
     ]
     assert one("r.pdf", pdf(*pages)).text.split("\n") == ["Old Rivers", "It is as long", "as it was.", "", "Revision 7"]
+    in_one = [
+        f"Old Rivers\nPage {n} of 2 - Mill Lane\n{body}" for n, body in enumerate(("It is as long", "as it was."), 1)
+    ]
+    assert "long\nas it was." in one("r.pdf", pdf(*in_one)).text
     steps = one("r.pdf", pdf("Exercise 1\nLie down.", "Exercise 2\nStand up.")).text
     assert steps.split("\n") == ["Exercise 1", "Lie down.", "", "Exercise 2", "Stand up."]
 
