@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 HEADING_TAGS = frozenset(f"h{level}" for level in range(1, 7))
 _MIN_LINKS, _MIN_LINK_SHARE = 2, 0.9  # of a menu; the share is of its characters, those of its headings aside
+_MIN_PARAGRAPH_LINKS = 3  # "See the first guide and the second guide." is a sentence
 _MIN_MAIN_CHARS = 100  # of the element that holds the page's own text
 _IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(HEADING_TAGS))
 _HAS_HEADING = " or ".join(f".//{tag}" for tag in sorted(HEADING_TAGS))
@@ -84,7 +85,8 @@ def drop_menus(root: "HtmlElement") -> None:
     for element in list(root.iterdescendants("ul", "ol", "dl", "table", "div", "p")):
         links = ["".join(a.text_content().split()) for a in element.xpath(_LINKS)]
         chars = _count_chars(element) - sum(_count_chars(h) for h in element.iter(*HEADING_TAGS))
-        if len(links) >= _MIN_LINKS and sum(map(len, links)) >= _MIN_LINK_SHARE * chars:
+        least = _MIN_PARAGRAPH_LINKS if element.tag == "p" else _MIN_LINKS
+        if len(links) >= least and sum(map(len, links)) >= _MIN_LINK_SHARE * chars:
             element.drop_tree()
 
 

@@ -413,9 +413,13 @@ MENU = '<div class="side"><ul><li><a href="/a">Billing</a><ul><li><a href="/b">R
     ],
 )
 def test_a_short_page_loses_its_menus_too(rest):
-    story = "<h2>Lost boxes</h2><p>We send you another one.</p>"
-    page = f"<html><body>{rest}<div>{story}</div></body></html>"
-    assert one("page.html", page).text == "Lost boxes\n\nWe send you another one."
+    links = "<p><a href='/g'>The guide to boxes of all kinds</a> and <a href='/h'>the guide to mills</a>.</p>"
+    page = f"<html><body>{rest}<div><h2>Lost boxes</h2><p>We send you another one.</p>{links}</div></body></html>"
+    assert one("page.html", page).text.split("\n\n") == [
+        "Lost boxes",
+        "We send you another one.",
+        "The guide to boxes of all kinds and the guide to mills.",
+    ]
 
 
 def test_a_short_page_is_read_where_it_marks_its_own_text():
