@@ -48,7 +48,8 @@ _TITLES = frozenset(
 _LOWER_CASE = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
 # After these it continues when a number or a Roman numeral follows.
 _NUMBERED = frozenset(
-    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv ref refs est".split()
+    """no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv ref refs est
+    tel""".split()
 )
 # After these, too, unless they are the unit of the number before ("It takes 5 min. 3 others wait.").
 _BEFORE_VALUES = frozenset("min max temp".split())

@@ -48,6 +48,11 @@ def find_problem(
         )
     if not parts.held_out:
         questions = (x.question for x in composition.questions)
+        if parts.incomplete and not reasons:
+            return (
+                "Before and after cannot be compared yet: none of the held-out questions has both a correct and an "
+                "incorrect sentence. Label what one of them lacks."
+            )
         another = "Label an incorrect sentence of one more question that has a correct one."
         missing = another if any(q.positives and not q.negatives for q in questions) else ""
         remedy = reasons or missing or "Label one more, with both kinds of labels."
@@ -93,7 +98,7 @@ def find_warnings(
     warnings = (
         "Pairs labelled unsure count as incorrect." if settings.choice.unsure_incorrect else "",
         _warn_of_held_out(composition, settings, trained_on),
-        _warn_of_incomplete(incomplete) if incomplete else "",
+        _warn_of_incomplete(incomplete, "more " if parts.held_out else "") if incomplete else "",
         _warn_of_only_correct(parts, is_presumed=bool(settings.choice.presumed)),
         _warn_of_only_incorrect(composition),
         _warn_of_conflicts(composition),
@@ -162,14 +167,15 @@ def find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:
     return parts.incomplete if len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ()
 
 
-def _warn_of_incomplete(questions: Sequence[LabelledQuestion]) -> str:
+def _warn_of_incomplete(questions: Sequence[LabelledQuestion], more: str) -> str:
+    """`more`: "more " where others are held out that have labels of both kinds."""
     correct = sum(bool(x.question.positives) for x in questions)
     numbers = ((correct, CORRECT), (len(questions) - correct, INCORRECT))
     kinds = " and ".join(f"{n:,} with {kind} labels only" for n, kind in numbers if n)
     is_one = len(questions) == 1
-    more = "1 more question is" if is_one else f"{len(questions):,} more questions are"
+    subject = f"1 {more}question is" if is_one else f"{len(questions):,} {more}questions are"
     return (
-        f"{more} held out ({kinds}), but nothing can be measured on {'it' if is_one else 'them'} until "
+        f"{subject} held out ({kinds}), but nothing can be measured on {'it' if is_one else 'them'} until "
         f"{'it has' if is_one else 'they have'} labels of both kinds."
     )
 

@@ -136,7 +136,8 @@ class Measuring:
         return (retrieval, shipped) if shipped else (retrieval,)
 
     def _follow(self, name: str, data: str, stage: str) -> OnProgress:
-        return self.reporter.follow(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
+        questions = f"the benchmark {TITLES[data]}" if data in TITLES else "held-out questions"
+        return self.reporter.follow(stage, f"measuring {name} on {questions}")
 
 
 def measure_retrieval(wb: Workbench, corpus_id: int, questions: Sequence[Question]) -> Baseline:

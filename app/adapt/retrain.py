@@ -196,7 +196,7 @@ class _Retrain:
     def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
         self.reporter.begin("preparation", "preparing the training")
         control = self.reporter.control_training()
-        on_progress = self.reporter.follow("training", "scoring the training questions")
+        on_progress = self.reporter.follow("training", "preparing the training questions")
         snapshot = self.snapshot.prepare_training(labels.questions)
         anchors = 0 if self.settings.is_fitted else self._count_anchors(ranker)
         with self.measuring.cache_logits(ranker, "preparation", snapshot.replay, anchors=anchors):

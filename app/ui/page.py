@@ -11,6 +11,7 @@ import gc
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,15 +21,17 @@ from streamlit.delta_generator import DeltaGenerator
 from app.ask import asking
 from app.bootstrap import open as open_workbench
 from app.corpora import corpora
-from app.corpora.corpora import CorpusView
+from app.corpora.corpora import CorpusView, UnknownCorpus
 from app.exchange import starter
 from app.jobs.supervisor import start_supervisor
 from app.ui import errors, navigation, page_keys, signin, url
+from app.ui.job import WAIT_SECONDS
 from app.ui.landing import shipped
 from app.ui.landing.glossary import draw_glossary
 from app.ui.landing.restart import show_lost_click
+from app.ui.signin import fragment
 from app.ui.text import count, plain
-from app.ui.wording import describe_vectors, name_version_state
+from app.ui.wording import describe_vectors_of, name_version_state
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage, DatabaseTrouble, Workbench
@@ -124,7 +127,8 @@ def open_page(
         sizes = st.empty()
         if corpus is not None:
             _draw_sizes(sizes, corpus)
-            _draw_vectors(corpus)
+            if corpus.vectors_done < corpus.vectors_total:
+                fragment(run_every=WAIT_SECONDS)(_draw_vectors)(wb, corpus.id)
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.find_person(wb)
         draw_glossary()
@@ -267,9 +271,12 @@ def _draw_sizes(slot: DeltaGenerator, corpus: CorpusView) -> None:
     slot.caption(" · ".join(parts))
 
 
-def _draw_vectors(corpus: CorpusView) -> None:
-    if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
-        st.caption(describe_vectors(corpus.vectors_done, corpus.vectors_total))
+def _draw_vectors(wb: Workbench, corpus_id: int) -> None:
+    """How far search by meaning is; nothing when it is ready, or the corpus was deleted meanwhile."""
+    with suppress(UnknownCorpus):
+        corpus = corpora.get_corpus(wb, corpus_id)
+        if corpus.vectors_done < corpus.vectors_total:
+            st.caption(describe_vectors_of(wb, corpus))
 
 
 def _show_version(wb: Workbench) -> str:

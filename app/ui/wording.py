@@ -4,10 +4,12 @@ import time
 
 import streamlit as st
 
+from app.corpora.corpora import CorpusView
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.process import read_failure
 from app.jobs.queue import JobView
+from app.jobs.remaining import find_remaining
 from app.ranking.retrieval import MeaningState
 from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from app.ui.charts.training import Event
@@ -101,6 +103,12 @@ def describe_vectors(done: int, total: int, remaining: str = "") -> str:
     `find_remaining` gives it."""
     text = f"Search by meaning is {100 * done // max(1, total)} % prepared{remaining}."
     return text if MeaningState(done, total).is_used else f"{text} Answers get better once it is ready."
+
+
+def describe_vectors_of(wb: Workbench, corpus: CorpusView) -> str:
+    """`describe_vectors`, with the time left as the job that computes them last estimated it."""
+    jobs = queue.list_active(wb, JobKind.EMBED, corpus.id)
+    return describe_vectors(corpus.vectors_done, corpus.vectors_total, find_remaining(jobs[0].message) if jobs else "")
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

@@ -12,7 +12,7 @@ from as2core.types import Question
 log = logging.getLogger(__name__)
 
 FROZEN, WIKIQA = "starter-test", "wikiqa-dev"
-TITLES = {FROZEN: "Starter, test", WIKIQA: "WikiQA, dev"}
+TITLES = {FROZEN: "Starter test", WIKIQA: "WikiQA dev"}
 
 
 def load_starter(wb: Workbench, part: str) -> list[Question]:

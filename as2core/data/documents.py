@@ -20,6 +20,7 @@ from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.titles import choose_title
 from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
 from as2core.errors import UnreadableFile
@@ -29,6 +30,8 @@ _TEXT_COLUMNS = ("text", "answer", "content", "body")
 _TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
 MAX_DOCUMENT_CHARS = 20_000_000
+# a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 OnMalformed = Callable[[int, str], None]  # line, reason
@@ -131,9 +134,9 @@ def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: Pa
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
-    title = clean_text(parsed.title).strip() or PurePosixPath(stem).name.replace("_", " ")
     blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
     text = join_blocks(blocks) or clean_text(parsed.text)
+    title = clean_text(parsed.title).strip() or choose_title(stem, "" if blocks else text)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
     text = text.strip()
@@ -251,6 +254,8 @@ def clean_file_name(name: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Line ends as "\\n", a page break as a blank line, without NULs and lone surrogates, which no database stores."""
+    """Line ends as "\\n", a page break as a blank line, a soft hyphen at a line's end as a hyphen; without characters
+    that nobody sees, and without NULs and lone surrogates, which no database stores."""
     text = re.sub(r"\r\n?", "\n", text).replace("\f", "\n\n").replace("\x00", "")
+    text = _UNSEEN.sub("", re.sub("\u00ad(?=[ \t]*\n)", "-", text))
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,12 +1,12 @@
 """A web page as plain text: its article, without menus and footers, block by block.
 
 trafilatura tells which text is the article; the element of the page around it is read, since trafilatura itself drops
-most headings of manuals and some of their paragraphs. Its lists of links are left out, as is what the page hides. Short
-pages are read as a whole. A `<br>` ends a line where the text shows no sentence that goes on over it: in an
-address, but not in prose that was broken to fit a width.
+most headings of manuals and some of their paragraphs. Of a short page it would take any piece: there the element that
+the page marks as its own text is read, or all. Lists of links are left out, as is what the page hides. A `<br>` ends a
+line where the text shows no sentence that goes on over it: in an address, but not in prose that was broken to fit a
+width.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,6 +15,16 @@ from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, join_blocks
 from as2core.data.definitions import name_definitions
+from as2core.data.page_parts import (
+    HEADING_TAGS,
+    drop_comments,
+    drop_controls,
+    drop_hidden,
+    drop_menus,
+    drop_path,
+    find_main,
+    find_title,
+)
 from as2core.data.table_cells import CELL_END, name_cells
 from as2core.errors import UnreadableFile
 
@@ -31,23 +41,14 @@ _INLINE = set(
     """a abbr acronym b bdi bdo big cite code data del dfn em font hi i img ins kbd label mark nobr output q ref s samp
     small span strike strong sub sup time tt u var wbr""".split()
 )
-_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _BOX_NAMES = {"note", "tip", "important", "warning", "caution"}  # of a box in a section: they say nothing by themselves
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
-_MIN_LINKS, _MIN_LINK_SHARE = 3, 0.9  # of a menu; the share is of its characters
 _MIN_BLOCK_CHARS = 20  # of a text by which the article is located
 _MIN_ARTICLE_CHARS = 500  # less may be any piece of the page
 _MIN_ARTICLE_SHARE = 0.9  # of the article's text, in the element that is read
 _MIN_PART_CHARS, _MIN_PART_SHARE = 100, 0.5  # of what is around an inner element, to be a part
 _BREAK = "\0"  # no page holds one
-_IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(_HEADINGS))
-_HAS_HEADING = " or ".join(f".//{tag}" for tag in sorted(_HEADINGS))
-_SECTION_HEADERS = f"//*[self::article or self::section or self::main]//header[{_HAS_HEADING}]"
-_PERMALINKS = ".//a[starts-with(@href, '#')]"  # of a heading, as "\u00b6" in Sphinx's pages
-_BUTTONS = f".//button[not({_IN_HEADING} or ancestor::dt)]"  # one in a heading opens its section
-_COMMENT_CLASSES = {"comments", "comments-area", "comment-list", "comment"}
-_HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
 def html_blocks(content: bytes) -> tuple[str, list[Block]]:
@@ -61,11 +62,9 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
             page = html.fromstring(content)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile(f"not a web page ({error})") from error
-    _drop_hidden(page)
-    _drop_controls(page)
-    for header in page.xpath(_SECTION_HEADERS):  # other headers are the site's
-        header.drop_tag()
-    title = page.findtext(".//title") or page.findtext(".//h1") or ""
+    drop_hidden(page)
+    drop_controls(page)
+    title = find_title(page)
     root = page.find("body") if page.find("body") is not None else page
     whole = page_blocks(root)
     if len(join_blocks(whole)) > _SHORT_PAGE_CHARS:
@@ -73,10 +72,14 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
         body = getattr(article, "body", None)
         if body is not None:
             root = _find_article(root, ["".join(text.split()) for text in body.itertext()])
-        _drop_comments(root)
-        _drop_menus(root)
-        whole = _walk(root) or whole
-    return " ".join(title.split()), whole
+        drop_comments(root)
+    else:
+        root = find_main(root)
+    drop_path(root)
+    drop_menus(root)
+    article_blocks = _walk(root)
+    has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
+    return title, article_blocks if has_prose else whole
 
 
 def page_blocks(root: "HtmlElement") -> list[Block]:
@@ -147,39 +150,6 @@ def _locate_elements(root: "HtmlElement") -> tuple[str, dict["HtmlElement", tupl
         pieces.append(piece)
         place += len(piece)
     return "".join(pieces), spans
-
-
-def _drop_menus(root: "HtmlElement") -> None:
-    """Remove what is nearly all links, but not the text after them."""
-    for element in list(root.iterdescendants("ul", "ol", "dl", "table", "div", "p")):
-        links = ["".join(a.text_content().split()) for a in element.iter("a") if a.get("href")]
-        text = "".join(element.text_content().split())
-        if len(links) >= _MIN_LINKS and sum(map(len, links)) >= _MIN_LINK_SHARE * len(text):
-            element.drop_tree()
-
-
-def _drop_comments(root: "HtmlElement") -> None:
-    """Remove what readers wrote below the article."""
-    for element in list(root.iterdescendants("div", "section", "ol", "ul")):
-        if _COMMENT_CLASSES & set(element.get("class", "").split()):
-            element.drop_tree()
-
-
-def _drop_controls(page: "HtmlElement") -> None:
-    """Remove buttons, and links whose text is a sign, but not the text after them."""
-    for element in page.xpath(f"{_BUTTONS} | {_PERMALINKS}"):
-        if element.tag == "button" or not any(map(str.isalnum, element.text_content())):
-            element.drop_tree()
-
-
-def _drop_hidden(page: "HtmlElement") -> None:
-    """Remove what the page hides, but not the text after it."""
-    for element in page.xpath(".//body//*[@hidden or @style]"):  # many a page hides its body until its script has run
-        is_hidden = (
-            element.get("hidden", "until-found").lower() != "until-found"
-        )  # a search in the page finds such text
-        if is_hidden or _HIDING_STYLE.search(element.get("style", "")):
-            element.drop_tree()
 
 
 def _name_columns(table: "HtmlElement") -> None:
@@ -257,8 +227,7 @@ def _walk(root: "_Element") -> list[Block]:
             if block:
                 is_item = item
                 flush()
-                if tag in _HEADINGS and not is_item:
-                    blocks[first:] = [text for text in blocks[first:] if text.lower() not in _BOX_NAMES]
+                if tag in HEADING_TAGS and not is_item:
                     headings.update(dict.fromkeys(range(first, len(blocks)), int(tag[1])))
             cells -= is_cell
         if element is not root:
@@ -267,7 +236,9 @@ def _walk(root: "_Element") -> list[Block]:
     visit(root)
     flush()
     return [
-        Block(text, BlockKind.HEADING, headings[i]) if i in headings else Block(text) for i, text in enumerate(blocks)
+        Block(text, BlockKind.HEADING, headings[i]) if i in headings else Block(text)
+        for i, text in enumerate(blocks)
+        if text.lower() not in _BOX_NAMES
     ]
 
 

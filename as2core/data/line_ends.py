@@ -16,7 +16,8 @@ from pathlib import Path
 
 from as2core.text import tokenize
 
-_DIVIDED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-[ \t]*\n[ \t]*((?![A-Z])[^\W\d_]+)(\S*)[ \t]*\n?")
+_HYPHEN = r"(?:[-\u00ad]| ?\u2010)"  # browsers print the last, and some a soft one as a space before it
+_DIVIDED = re.compile(rf"(?<![^\W\d_])([^\W\d_]+){_HYPHEN}[ \t]*\n[ \t]*((?![A-Z])[^\W\d_]+)(\S*)[ \t]*\n?")
 _AFTER_SHARED_END = frozenset("and or nor to but versus und".split())  # "pre- and post-war"
 MIN_WORD_CHARS = 3  # shorter entries of a vocabulary are seldom words
 _ENDINGS = ("", "s", "es", "d", "ed", "ing", "ly")

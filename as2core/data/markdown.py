@@ -18,6 +18,14 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DO
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _FOOTNOTE_TEXT = re.compile(_FOOTNOTE.pattern + r":[ \t]*")  # at the beginning of a line
 _TASK = re.compile(r"\[[ xX]\]\s+")
+# lines that say how a page is made: the head of a box in MkDocs and in Docusaurus, which may have a title, the end of
+# one, a box's kind on GitHub, the place of a table of contents
+_BOX_HEAD = r'(?:!!!|\?\?\?\+?)[ \t]+[\w-]+(?:[ \t]+"(?P<title>[^"\n]*)")?'
+_BOX_EDGE = r":::+(?:[ \t]*[\w-]+(?:[ \t]+(?P<name>.*))?)?"
+_DIRECTIVE = re.compile(
+    rf"^(?:{_BOX_HEAD}|{_BOX_EDGE}|\[!(?:note|tip|important|warning|caution)\]|\[?\[_?toc_?\]\]?)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -64,7 +72,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
         elif token.type == "inline":
-            words = join(_inline_text(token)).strip().replace("\n", " ")
+            words = " ".join(join(_drop_directives(_inline_text(token))).split("\n")).strip()
             if is_cell:
                 rows[-1].append(words)
             elif depth and marker:
@@ -121,6 +129,11 @@ def _skip_footnote(state: "StateInline", silent: bool) -> bool:
         return False
     state.pos = mark.end()
     return True
+
+
+def _drop_directives(text: str) -> str:
+    """A box keeps its title."""
+    return _DIRECTIVE.sub(lambda m: f"{m['title'] or m['name']}:" if m["title"] or m["name"] else "", text).strip()
 
 
 def _inline_text(token: "Token") -> str:

@@ -5,16 +5,27 @@ import io
 import logging
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from as2core.data.line_ends import join_divided_words
+from as2core.data.soft_hyphens import drop_soft_hyphens
 from as2core.errors import UnreadableFile
 
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
 _WORD_PREFIX = "Microsoft Word - "
-# What a program writes where its author named nothing: a browser's empty page, the address of the one it printed.
-_NO_TITLE = re.compile(r"about:blank|untitled|(?:https?|file):\S*|www\.\S*", re.IGNORECASE)
+# What a program writes where its author named nothing: a browser's empty page, the address of the one it printed, the
+# file that was made into the PDF.
+_NO_TITLE = re.compile(
+    r"about:blank|untitled|(?:https?|file):\S*|www\.\S*|\S[^\n]*\.(?:docx?|dvi|fm|html?|indd|odt|p65|pages|pdf|pmd|pptx?|"
+    r"pub|qxd|qxp|rtf|tex|txt|wpd|xlsx?)",
+    re.IGNORECASE,
+)
 MIN_REPEATS, MIN_REPEATING_SHARE = 3, 1 / 3  # left and right pages may differ, and chapters
 MAX_HEAD_LINES = 3  # also of a foot
 _PAGE_NUMBER = re.compile(r"\W*(?:page|p\.?)?\s*\d+(?:\s*(?:of|/)\s*\d+)?\W*", re.IGNORECASE)
+_PAGE_OF = re.compile(r"\bpage\s*\d+\s*(?:of|/)\s*\d", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<![\d.,])\d{1,5}(?![\d.,]*\d)")
 _Key = tuple[str, int]
 
@@ -32,7 +43,7 @@ def pdf_text(content: bytes) -> tuple[str, str]:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
             raise UnreadableFile("it is locked with a password; save it without one")
-        pages = [page.extract_text() for page in reader.pages]
+        pages = [_read_page(page) for page in reader.pages]
         title = reader.metadata.title if reader.metadata else None
     except UnreadableFile:
         raise
@@ -49,25 +60,38 @@ def pdf_text(content: bytes) -> tuple[str, str]:
     return clean_title, join_divided_words(text, is_print=True)
 
 
+def _read_page(page: "PageObject") -> str:
+    drop_soft_hyphens(page)
+    return page.extract_text()
+
+
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:
-    """Without the first and last lines that pages have in common, a page's number aside. The first page keeps the words
-    of its head, and those of the feet come once after the last page: an address may be among them."""
+    """Without the first and last lines that pages have in common, a page's number aside. Their words come once after
+    the last page, since an address may be among them; but a head of one line may be the title: the first page keeps it.
+    """
     lines = [page.strip().split("\n") for page in pages]
-    least = max(MIN_REPEATS, len(pages) * MIN_REPEATING_SHARE)
+    least = max(min(MIN_REPEATS, max(2, len(pages))), len(pages) * MIN_REPEATING_SHARE)
+    describe = _describe_line if len(pages) >= MIN_REPEATS else _describe_line_of_two
     feet: dict[_Key, str] = {}
+    first_head: list[str] = []
     for end in (0, -1):
         for _ in range(MAX_HEAD_LINES):
-            keys = [_describe_line(page[end], number) if page else [] for number, page in enumerate(lines)]
+            keys = [describe(page[end], number) if page else [] for number, page in enumerate(lines)]
             counts = Counter(key for of_page in keys for key in of_page)
             for number, (page, of_page) in enumerate(zip(lines, keys, strict=True)):
                 key = next((key for key in of_page if counts[key] >= least), None)
                 is_number = key is not None and _PAGE_NUMBER.fullmatch(page[end])
-                if key is None or (end == number == 0 and not is_number):
+                if key is None:
                     continue
                 line = page.pop(end)
                 if end and not is_number:
                     feet.setdefault(key, line)
-    return ["\n".join(page) for page in lines] + ["\n\n".join(reversed(feet.values()))]
+                elif number == 0 and not is_number:
+                    first_head.append(line)
+    texts = ["\n".join(page) for page in lines]
+    if len(first_head) == 1:
+        texts[0] = f"{first_head.pop()}\n{texts[0]}"
+    return [*texts, "\n\n".join([*first_head, *reversed(feet.values())])]
 
 
 def _describe_line(line: str, page: int) -> list[_Key]:
@@ -79,6 +103,13 @@ def _describe_line(line: str, page: int) -> list[_Key]:
         return []
     counters = [(f"{text[: m.start()]}#{text[m.end() :]}", int(m[0]) - page) for m in _COUNTER.finditer(text)]
     return [*([(text, 0)] if has_words else []), *counters]
+
+
+def _describe_line_of_two(line: str, page: int) -> list[_Key]:
+    """Of a document of two pages: the same words, or those with "Page 1 of 2". Other numbers may go on from page to
+    page."""
+    is_number = _PAGE_OF.search(line) is not None
+    return [key for key in _describe_line(line, page) if any(map(str.isalpha, key[0])) and ("#" in key[0]) == is_number]
 
 
 def _clean_title(title: str) -> str:

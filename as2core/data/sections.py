@@ -14,6 +14,7 @@ _JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
 MAX_LINE_HEADING_WORDS = 8  # of a line that nothing but its looks marks as a heading
 _LINE_HEADING = re.compile(r"(?!(?:Fig|Figure|Table)\b)[^\W_a-z](?:[^\n|]*[^\W_])?[)\]:]?")
 _PROSE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
+_LINE_REST = re.compile(r"[ \t]*\n")
 _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 
 
@@ -21,9 +22,9 @@ def split_document(document: Document) -> list[Sentence]:
     """The sentences of a document, each with its section's heading, without the number before it.
 
     A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
-    only where another heading follows. So does a paragraph that is a question, "Is it free? Yes.". A heading itself has
-    the one above it. One that repeats words of the document's title says nothing more: it is no sentence and no
-    section's. Where the document's kind marks no headings, lines that look like one stand before their section, too.
+    only where another heading follows. So does a paragraph or a line that is a question, "Is it free? Yes.". A heading
+    itself has the one above it. One that repeats words of the document's title says nothing more: it is no sentence and
+    no section's. Where the document's kind marks no headings, lines that look like one stand before their section, too.
     """
     sentences: list[Sentence] = []
     following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
@@ -45,8 +46,9 @@ def split_document(document: Document) -> list[Sentence]:
             above[heading.level] = name
             continue
         s = replace(s, heading=next(reversed(above.values()), ""))
-        is_question = sizes[s.paragraph] == 1 and s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS
-        if is_question or s.start in lines:
+        is_question = s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS
+        stands_apart = is_question and (sizes[s.paragraph] == 1 or _fills_lines(document.text, s))
+        if stands_apart or s.start in lines:
             sentences += [opening] if opening else []
             opening = s
             continue
@@ -79,10 +81,15 @@ def _find_line_headings(text: str, parts: Sequence[Sentence]) -> set[int]:
     return lines
 
 
+def _fills_lines(text: str, s: Sentence) -> bool:
+    """Whether it begins with a line and ends with one that is not the last."""
+    begins_line = not text[text.rfind("\n", 0, s.start) + 1 : s.start].strip()
+    return begins_line and _LINE_REST.match(text, s.end) is not None
+
+
 def _is_heading_line(text: str, s: Sentence) -> bool:
-    line = text[text.rfind("\n", 0, s.start) + 1 : s.end]
-    is_alone = line.strip() == s.text and text[s.end :].lstrip(" \t").startswith("\n")
-    return is_alone and len(tokenize(s.text)) <= MAX_LINE_HEADING_WORDS and _LINE_HEADING.fullmatch(s.text) is not None
+    is_line = "\n" not in text[s.start : s.end] and _fills_lines(text, s)
+    return is_line and len(tokenize(s.text)) <= MAX_LINE_HEADING_WORDS and _LINE_HEADING.fullmatch(s.text) is not None
 
 
 def _name_section(heading: str, title: str) -> str:

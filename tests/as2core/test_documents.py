@@ -57,6 +57,8 @@ def test_plain_text_is_kept_with_its_line_ends_made_one():
     ("text", "read"),
     [
         ("within days of deliv-\r\nery. The rest\nfollows.", "within days of delivery.\nThe rest\nfollows."),
+        ("of de\u00adliv\u00ad\nery, \u200ba\u00adlas", "of delivery,\nalas"),
+        ("of deliv\u2010\nery", "of delivery"),
         ("from 20 De-\ncember on", "from 20 December\non"),
         ("A gizmodrome. The giz-\nmodrome\n\nNext", "A gizmodrome. The gizmodrome\n\nNext"),  # the text has it
         ("It is well-\nknown here", "It is well-known\nhere"),
@@ -193,6 +195,19 @@ def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not
     ]
 
 
+def test_a_line_that_is_a_question_stands_before_its_answer_too():
+    text = "Q: Is it free?\nA: Yes. Always.\nQ: What of the mill that they\nbuilt?\nA: It is gone."
+    text += "\nWhy? Nobody\nknows. So what?"
+    assert [s.text for s in split_document(one("faq.txt", text))] == [
+        "Q: Is it free? A: Yes.",
+        "Always.",
+        "Q: What of the mill that they built? A: It is gone.",
+        "Why?",
+        "Nobody knows.",
+        "So what?",
+    ]
+
+
 def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
     text = "The moth\n\nOverview\nIt flies at night.\n\nFood\n\nIt eats wool.\n\nRed wine\n\nBeer\n\nIt drinks.\n\nEnd"
     assert [s.text for s in split_document(one("the-moth.txt", text))] == [
@@ -265,6 +280,22 @@ def test_a_long_program_is_cut_at_its_lines():
     ],
 )
 def test_marks_of_footnotes_and_tasks_are_left_out(text, read):
+    assert one("x.md", text).text == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("!!! warning\n    Use the cable.", "Use the cable."),
+        ('??? note "Old boxes"\n    They show\n    red.', "Old boxes: They show red."),
+        (":::tip\nPrint it.\n:::\n\nEnd", "Print it.\n\nEnd"),
+        (":::note Printers\n\nPrint it.\n\n:::", "Printers:\n\nPrint it."),
+        ("> [!NOTE]\n> Print it.", "Print it."),
+        ("[[_TOC_]]\n\nEnd\n\n[TOC]", "End"),
+        ("Wow !!! great: see [TOC] and\n[!it]", "Wow !!! great: see [TOC] and [!it]"),
+    ],
+)
+def test_lines_that_say_how_a_page_is_made_are_left_out(text, read):
     assert one("x.md", text).text == read
 
 
@@ -369,6 +400,58 @@ def test_a_short_page_is_read_block_by_block_without_menu_and_footer():
     ]
 
 
+MENU = '<div class="side"><ul><li><a href="/a">Billing</a><ul><li><a href="/b">Refunds</a></li></ul></li></ul></div>'
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        MENU,
+        '<div><h3>Related articles</h3><ul><li><a href="/c">Lines</a><li><a href="/d">Fees</a></ul></div>',
+        '<ol id="breadcrumbs"><li><a href="/">Support</a></li></ol>',
+        "<p class='title'>Note</p>",
+    ],
+)
+def test_a_short_page_loses_its_menus_too(rest):
+    links = "<p><a href='/g'>The guide to boxes of all kinds</a> and <a href='/h'>the guide to mills</a>.</p>"
+    page = f"<html><body>{rest}<div><h2>Lost boxes</h2><p>We send you another one.</p>{links}</div></body></html>"
+    assert one("page.html", page).text.split("\n\n") == [
+        "Lost boxes",
+        "We send you another one.",
+        "The guide to boxes of all kinds and the guide to mills.",
+    ]
+
+
+def test_a_short_page_is_read_where_it_marks_its_own_text():
+    story = f"<p>We send you another box. {'It takes three days. ' * 6}</p>"
+    page = f"<html><body><div>Sign in</div><div id='main-content'>{story}</div><div>Made by Acme</div></body></html>"
+    text = one("page.html", page).text
+    assert text.startswith("We send you") and text.endswith("three days.")
+
+
+@pytest.mark.parametrize(
+    "links",
+    ["<a href='mailto:a@acme.example'>a@acme.example</a> <a href='tel:112'>112</a>", "<a href='/a'>Form A</a>"],
+)
+def test_a_page_of_addresses_or_of_links_alone_is_read(links):
+    text = one("page.html", f"<html><body><h1>Write to us</h1><p>{links} {links}</p></body></html>").text
+    assert "a@acme.example 112" in text or "Form A" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        ("<title>Refunds | Acme Help</title><h1>Refunds</h1>", "Refunds"),
+        ("<title>Acme Help \u2013 Refunds</title><h1>Refunds</h1>", "Refunds"),
+        ("<title>Refunds | Acme Help</title><h1>Acme Help</h1><h1>Refunds</h1>", "Refunds | Acme Help"),
+        ("<title>Two-way radios</title><h1>Radios</h1>", "Two-way radios"),
+        ("<title></title><h1>Refunds</h1>", "Refunds"),
+    ],
+)
+def test_the_title_of_a_page_does_not_name_its_site(page, title):
+    assert one("page.html", f"<html>{page}<p>We send it.</p></html>").title == title
+
+
 def test_a_long_page_keeps_its_article_and_loses_the_rest():
     story = "".join(
         f"<p>Sentence <i>number</i> {i} tells of the river, its boats and its mills.</p>" for i in range(60)
@@ -468,6 +551,12 @@ def test_what_a_page_hides_is_not_read(story):
     assert all(part in text for part in ("Tail.", "Folded text is read.", "Red text is read."))
 
 
+def test_what_nobody_sees_in_a_page_divides_no_word():
+    page = "<h1>The river&shy;side</h1><p>Reha&shy;bili&shy;ta&#8203;tion.</p>"
+    document = one("a.html", page)
+    assert (document.title, document.text) == ("The riverside", "The riverside\n\nRehabilitation.")
+
+
 def test_a_page_in_its_own_encoding_is_read():
     page = '<html><head><meta charset="iso-8859-1"></head><body><p>Fluß und Bäche.</p></body></html>'
     assert one("a.html", page.encode("iso-8859-1")).text == "Fluß und Bäche."
@@ -505,6 +594,49 @@ def test_what_the_pages_of_a_pdf_repeat_above_and_below_is_not_read():
     assert two.split() == ["It", "is", "long.", "1", "It", "is", "long.", "2"]  # too few to tell
 
 
+def test_a_head_of_two_lines_is_not_read_again_where_there_are_few_pages():
+    bodies = enumerate(("It is as long", "as it was, and", "as deep."), 1)
+    text = one("r.pdf", pdf(*[f"Old Rivers\nMill Lane - page {n} of 3\n{body}" for n, body in bodies])).text
+    assert text == "It is as long\nas it was, and\nas deep.\n\nOld Rivers\n\nMill Lane - page 1 of 3"
+
+
+def test_what_both_pages_of_a_pdf_repeat_in_words_does_not_divide_its_text():
+    pages = [
+        f"Old Rivers\n{body}\nRevision 7\nPage {n} of 2" for n, body in enumerate(("It is as long", "as it was."), 1)
+    ]
+    assert one("r.pdf", pdf(*pages)).text.split("\n") == ["Old Rivers", "It is as long", "as it was.", "", "Revision 7"]
+    in_one = [
+        f"Old Rivers\nPage {n} of 2 - Mill Lane\n{body}" for n, body in enumerate(("It is as long", "as it was."), 1)
+    ]
+    assert "long\nas it was." in one("r.pdf", pdf(*in_one)).text
+    steps = one("r.pdf", pdf("Exercise 1\nLie down.", "Exercise 2\nStand up.")).text
+    assert steps.split("\n") == ["Exercise 1", "Lie down.", "", "Exercise 2", "Stand up."]
+
+
+def test_a_soft_hyphen_within_a_line_of_a_pdf_divides_no_word():
+    soft = ") Tj /Span <</ActualText <FEFF00AD>>> BDC ( ) Tj EMC {} ("
+    within, at_end = soft.format("10 0 Td"), soft.format("T*").replace("( )", "(-)")
+    shown = f"The oper{within}ation of the mea{at_end}sured /Span river"
+    assert " ".join(one("r.pdf", pdf(shown)).text.split()) == "The operation of the measured /Span river"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("directions.txt", "How to find us\n=====\n\nTake the bus.", "How to find us"),
+        ("pool_rules.txt", "Rules for the hydrotherapy pool\n1. Take a shower.", "Rules for the hydrotherapy pool"),
+        ("complaints.txt", "How to complain\n\nTalk to us first.", "How to complain"),
+        ("old/scan 12 (3).txt", "Fire drill\n\nWalk out.", "Fire drill"),
+        ("fees_2026.txt", "Greenfield Clinic\n14 Mill Lane\n\nA visit costs 48 pounds.", "fees 2026"),
+        ("boiler.txt", "The boiler failed again.\n\nPlease wait.", "boiler"),
+        ("boiler.txt", "the boiler\nfailed again.", "boiler"),
+        ("boiler.txt", "Boiler", "boiler"),
+    ],
+)
+def test_the_first_line_of_a_text_is_its_title_where_the_name_or_a_rule_confirms_it(name, text, title):
+    assert one(name, text).title == title
+
+
 def test_a_pdf_whose_title_is_null_goes_by_its_name():
     data = pdf("The river was long.", title="Rivers").replace(b"(Rivers)", b"null    ")
     assert (one("r.pdf", data).title, one("r.pdf", data).text) == ("r", "The river was long.")
@@ -516,6 +648,7 @@ def test_a_pdf_whose_title_is_null_goes_by_its_name():
         ("about:blank", "rivers 1"),
         ("Untitled", "rivers 1"),
         ("https://rivers.example/print?id=1", "rivers 1"),
+        ("Microsoft Word - lease v9 clean.docx", "rivers 1"),
         ("Microsoft Word - Long rivers", "Long rivers"),
         ("About: blank pages", "About: blank pages"),
     ],

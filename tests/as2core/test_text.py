@@ -47,6 +47,7 @@ PROSE = {
     "vitamins": ["Oranges hold vitamin C. They taste sour.", "Plan B. was no plan at all."],
     "law": ["In Roe v. Wade the court was divided.", "It was decided in Jan. 1973."],
     "web": ["Look at example.com or www.example.org/a.b for more.", "Mail a.b@example.org today."],
+    "telephone": ["Write to us or call us: Tel. 01943 555 012.", "The fax is broken."],
     "other scripts": ["Это река.", "Она длинная!"],
 }
 SPLIT_INSIDE = {  # pieces that hold two sentences of ours: the second begins at the word given

@@ -604,7 +604,7 @@ def test_adapt_and_versions_give_the_outcome_of_the_card(as2, as2_json, home, ca
     head, *lines = as2("versions")[1].splitlines()
     line = next(x for x in lines if x.startswith("spring"))
     assert "outcome" in head.split()
-    assert "rejected: " in line and "AP fell by 5.0 points on the frozen benchmark Starter, test" in line
+    assert "rejected: " in line and "AP fell by 5.0 points on the frozen benchmark Starter test" in line
     assert (f"  {outcome}  " in line) and ("worse on 27 questions" in line) == (outcome == "worse")
 
 

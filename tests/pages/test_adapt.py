@@ -621,7 +621,7 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert "held-out questions only" not in texts(at)
     assert "12 questions better, 3 worse, 20 the same" in texts(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
-    assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in texts(at)
+    assert "AP went from 0.810 to 0.808 (Starter test): nothing of note was forgotten" in texts(at)
     assert "Better · 12 questions" in texts(at).replace("**", "")
     turns = "Of 35 held-out questions, 12 got a correct first sentence where it was incorrect before, and 0 lost one."
     assert turns in texts(at).replace("**", "")
@@ -687,12 +687,12 @@ def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):
     result = stored.retrain_result() | {"frozen_others": others}
     job = put_retrain(wb, "done", result=result)
     said = texts(open_adapt({"job": str(job)}))
-    assert "AP fell from 0.766 to 0.701 (WikiQA, dev): some of it was **forgotten**" in said
+    assert "AP fell from 0.766 to 0.701 (WikiQA dev): some of it was **forgotten**" in said
     assert "nothing of note was forgotten" not in said
     others["wikiqa-dev"]["after"]["AP"] = 0.77
     stored.change_job(wb, job, result=dict(result))
     said = texts(open_adapt({"job": str(job)}))
-    assert "from 0.810 to 0.808 (Starter, test) and from 0.766 to 0.770 (WikiQA, dev): nothing of note" in said
+    assert "from 0.810 to 0.808 (Starter test) and from 0.766 to 0.770 (WikiQA dev): nothing of note" in said
 
 
 def test_labels_that_were_left_out_are_told_and_shown(wb):
@@ -711,10 +711,10 @@ def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_
               "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
     old = stored.retrain_result()["frozen"]  # AP alone
     table = render_benchmarks({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
-    assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
-    assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
+    assert "<th>Starter test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
+    assert "<th>WikiQA dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
-    assert "Starter, test" in markup(open_adapt({"job": str(job)}))
+    assert "Starter test" in markup(open_adapt({"job": str(job)}))
 
 
 def test_a_better_version_is_promoted_with_one_click(wb):
@@ -864,7 +864,7 @@ def test_a_version_that_automatic_retraining_rejected_says_why_and_needs_a_reaso
     metrics = {"AP": 0.743, "before AP": 0.702, "paired": paired, "frozen": frozen}
     change_version(wb, "starter-3", metrics=metrics, state="rejected")
     at = open_adapt({"version": "starter-3"})
-    why = "Rejected: AP fell by 5.0 points on the frozen benchmark Starter, test."
+    why = "Rejected: AP fell by 5.0 points on the frozen benchmark Starter test."
     assert texts(at).count(why) == 2  # the form and the list
     at.text_input(key="adapt_reason").input("our own field counts")
     at.button(key="adapt_promote").click().run()

@@ -19,6 +19,7 @@ from app.ranking.synonyms import write_synonyms
 from app.ui import url
 from app.ui.ask import cost
 from app.ui.ask.result import fits_link
+from app.ui.label.buttons import UNLABELLED
 from as2core.errors import As2Error
 
 QUESTION = "When was the hall finished?"  # of forty candidates, one answers
@@ -341,7 +342,7 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
 
 def test_the_line_for_a_stored_label_is_there_before_there_is_one(wb):
     at = ask_question()
-    assert find_place(at, "as2-labels-answer") < find_place(at, "You have not labelled it.")
+    assert find_place(at, "as2-labels-answer") < find_place(at, UNLABELLED)
     at = at.button(key="as2_label_answer_correct").click().run()
     assert find_place(at, "as2_queue") < find_place(at, "Stored as correct") < find_place(at, "Ranked ")
 

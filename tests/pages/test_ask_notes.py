@@ -13,6 +13,7 @@ from app.corpora import documents, indexing, ingestion
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
 from app.ranking.synonyms import write_synonyms
+from app.ui.label.buttons import UNLABELLED
 from app.ui.wording import describe_vectors
 from app.workbench import people
 from app.worker import RUNNERS
@@ -84,7 +85,7 @@ def test_a_label_that_came_with_the_corpus_is_told_beside_the_own_ones(wb, ann, 
     assert "The corpus came with" not in texts(at.run())  # a person gave it
     with wb.write() as s:
         s.get_one(Annotator, ann.id).imported = True
-    assert "You have not labelled it.\nThe corpus came with the label correct." in texts(at.run())
+    assert f"{UNLABELLED}\nThe corpus came with the label correct." in texts(at.run())
     at = open_page("ask", {"corpus": "Works", "q": QUESTION, "against": "bm25"})
     assert texts(at).count("The corpus came with the label correct.") >= 1
     label(wb, at, me, ANSWER, "incorrect")
@@ -209,6 +210,7 @@ def test_without_vectors_the_answer_says_how_far_they_are_and_offers_another_sea
         s.get_one(Job, indexing.request_vectors(wb, stored.WORKS)).message = "64 of 900 passages, 4 to 6 min left"
     [bar] = at.run().get("progress")
     assert bar.proto.text == describe_vectors(0, total, ", 4 to 6 min left")
+    assert describe_vectors(0, total, ", 4 to 6 min left") in [caption.value for caption in at.sidebar.caption]
     run_queued(wb, RUNNERS)
     at.run()
     assert "Search by meaning is ready. This answer was found by its words alone." in texts(at)

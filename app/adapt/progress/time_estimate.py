@@ -179,7 +179,7 @@ class TrainingWatch:
 
     def follow_scoring(self, p: Progress) -> tuple[str, float, str]:
         """Before the training starts: what the base scores."""
-        message = f"scoring the training questions, {p.done:,} of {p.total:,}"
+        message = f"preparing the training questions, {p.done:,} of {p.total:,}"
         return ("preparation", p.done / max(1, p.total), message)
 
     def follow_mixing(self, p: Progress) -> tuple[str, float, str]:

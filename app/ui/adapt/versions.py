@@ -89,7 +89,7 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
     elif change is not None and active and version.parent not in (None, active):
         st.markdown(f"It was compared with {plain(version.parent or '')}, not with {plain(active)}: Compare does that.")
     is_gain = sets_probabilities or (change is not None and change.is_clear_gain and version.parent == active)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Promote", key="adapt_promote", type="primary" if is_gain else "secondary",
                   icon=":material/upgrade:", on_click=_promote, args=(frame, version), disabled=bool(why),
                   help=why)  # fmt: skip

@@ -20,7 +20,7 @@ from app.ui.scripts import scroll_to
 from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.ui.uploads import offer_upload
-from app.ui.wording import describe_vectors
+from app.ui.wording import describe_vectors_of
 from app.workbench.workbench import Workbench
 from as2core.text import name_some
 
@@ -88,8 +88,7 @@ def _draw_vectors(wb: Workbench, corpus_id: int) -> None:
     corpus = _find_corpus(wb, corpus_id)
     if corpus is None or corpus.vectors_done >= corpus.vectors_total:
         st.rerun()
-    text = describe_vectors(corpus.vectors_done, corpus.vectors_total)
-    st.progress(corpus.vectors_done / corpus.vectors_total, text=text)
+    st.progress(corpus.vectors_done / corpus.vectors_total, text=describe_vectors_of(wb, corpus))
 
 
 def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:

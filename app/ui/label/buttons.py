@@ -25,6 +25,7 @@ CANDIDATES = {
     "base": "first answer",
     "against": "second answer",
 }
+UNLABELLED = "Does it answer the question? A retrain learns from your labels."
 LAST_LABELLED_ID = "_as2_labelled"  # of the session: the question that got a label on Ask last
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
@@ -62,7 +63,7 @@ def draw_label_state(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-state-{where}"
     ):
         if not mine:
-            text = "You have not labelled it for this wording." if has_other_wording else "You have not labelled it."
+            text = "You have not labelled it for this wording." if has_other_wording else UNLABELLED
             st.caption(text, width="content")
             return
         signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."

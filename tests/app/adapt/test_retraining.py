@@ -15,6 +15,7 @@ from tiny_models import tiny_models
 
 from app import bootstrap
 from app.adapt import (
+    advice,
     cross_fitting,
     label_noise,
     label_selection,
@@ -216,8 +217,8 @@ def test_a_version_made_automatically_that_forgets_is_rejected_and_answers_only_
     automatic = replace(settings, automatic=True)
     by_itself = finish_retrain(wb, retrain_job.start_retrain(wb, corpus_id, automatic).id).result["version"]
     assert [registry.get_version(wb, name).state for name in (by_hand, by_itself)] == ["candidate", "rejected"]
-    assert "on the frozen benchmark Starter, test" in registry.get_version(wb, by_itself).objection
-    with pytest.raises(NeedsReason, match="Starter, test"):
+    assert "on the frozen benchmark Starter test" in registry.get_version(wb, by_itself).objection
+    with pytest.raises(NeedsReason, match="Starter test"):
         promotion.promote(wb, by_itself)
     promotion.promote(wb, by_itself, "our own field counts")
     assert registry.get_active(wb).name == by_itself
@@ -312,7 +313,7 @@ def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, c
     assert {"preparing the engine", "measuring cascade on held-out questions", "training",
             "preparing the engine of the new version",
             "scoring the validation questions", "measuring the new version on held-out questions",
-            "measuring the new version on Starter"} <= set(stages)  # fmt: skip
+            "measuring the new version on the benchmark Starter test"} <= set(stages)  # fmt: skip
     assert any(re.search(r"held-out questions, 0 of \d+", m) for m in messages)
     assert any(re.fullmatch(r"training, step \d of \d+.*", m) for m in messages)
 
@@ -541,7 +542,9 @@ def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, corpu
 
         def progress(share, message):
             told(share, message)
-            job.cancelled = job.cancelled or message.startswith("measuring the new version on Starter, test")
+            job.cancelled = job.cancelled or message.startswith(
+                "measuring the new version on the benchmark Starter test"
+            )
 
         job.progress = progress
         return run_retrain(job)
@@ -915,6 +918,19 @@ def test_held_out_questions_that_lack_a_kind_of_label_are_told_with_what_to_do(w
     [warning] = [w for w in ready.warnings if w.startswith(f"{held_out} more questions are held out (")]
     assert "with correct labels only and" in warning
     assert warning.endswith("nothing can be measured on them until they have labels of both kinds.")
+
+
+def test_where_no_held_out_question_has_both_kinds_of_labels_the_two_texts_agree(wb):
+    corpus, _ = readiness_of(wb, made_up(8) + relabel(made_up(8, seed=9, prefix="only"), 1))
+    settings = RetrainSettings()
+    composition = snapshots.compose(wb, corpus, settings, preview=True)
+    train = composition.parts.train + composition.parts.held_out
+    parts = replace(composition.parts, train=train, held_out=(), benchmark=0, familiar_count=0)
+    composition, counts = replace(composition, parts=parts), {"correct": 9, "incorrect": 9}
+    problem = advice.find_problem(composition, settings, counts, has_prepared=False)
+    assert problem.startswith("Before and after cannot be compared yet: none of the held-out questions has both")
+    warnings = advice.find_warnings(composition, settings, ())
+    assert any(w.startswith(f"{len(parts.incomplete)} questions are held out (") for w in warnings)
 
 
 def test_how_many_of_the_questions_with_incorrect_sentences_only_were_not_imported_is_told(wb):

@@ -121,7 +121,7 @@ def test_the_training_s_events_say_the_step_and_the_evaluations_between_them(clo
     watch = TrainingWatch(Pace({"validation": 1, "training": 10}, clock))
     message = "scoring the validation questions, 8 of 16"
     assert watch.follow_dev(Progress(8, 16)) == ("validation", 0.5, message)
-    reading = "scoring the training questions, 3 of 12"
+    reading = "preparing the training questions, 3 of 12"
     assert watch.follow_scoring(Progress(3, 12)) == ("preparation", 0.25, reading)
     assert watch.follow({"kind": "start", "steps": 4}) == ("training", 0.0, "training, step 0 of 4")
     step = {"kind": "step", "step": 2, "steps": 4}

@@ -1,0 +1,38 @@
+"""The title of a document whose kind marks none, as a text file or a PDF without one (decision 94)."""
+
+import re
+from pathlib import PurePosixPath
+
+from as2core.data.rule_lines import is_rule_line
+from as2core.text import tokenize
+
+MAX_TITLE_WORDS = 12
+MIN_NAME_WORD_CHARS = 4  # of a word that a file's name and a title share; shorter ones are in many titles
+_TITLE_LINE = re.compile(r"[^\W_a-z](?:[^|]*[^\W_])?[)\]!?]?")
+_NOTHING = re.compile(
+    r"(?:untitled|unnamed|document|doc|file|scan|img|image|page|new|copy|text|draft|final|\d+|v\d+|\W|_)+",
+    re.IGNORECASE,
+)
+
+
+def choose_title(stem: str, text: str) -> str:
+    """The first line of the text, if it looks like a title and something confirms it: a rule is drawn below it, it
+    shares a word with the file's name, or that name says nothing ("scan 12"). Otherwise that name, without folders and
+    suffix."""
+    name = PurePosixPath(stem).name.replace("_", " ")
+    first, _, rest = text.strip().partition("\n")
+    line, following = " ".join(first.split()), rest.partition("\n")[0]
+    if not rest.strip() or not _looks_like_title(line):
+        return name
+    is_title = is_rule_line(following) or _NOTHING.fullmatch(name) or _share_word(line, name)
+    return line if is_title else name
+
+
+def _looks_like_title(line: str) -> bool:
+    return _TITLE_LINE.fullmatch(line) is not None and len(tokenize(line)) <= MAX_TITLE_WORDS
+
+
+def _share_word(line: str, name: str) -> bool:
+    """Or its beginning: "complaints" and "complain"."""
+    ours, theirs = ([w for w in tokenize(t) if len(w) >= MIN_NAME_WORD_CHARS] for t in (line, name))
+    return any(a.startswith(b) or b.startswith(a) for a in ours for b in theirs if not a.isdigit())
