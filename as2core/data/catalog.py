@@ -23,6 +23,7 @@ from as2core.data import (
     qrels,
     quepid,
     question_table,
+    runs,
     selqa,
     squad,
     trecqa,
@@ -229,8 +230,9 @@ def sniff(source: Source) -> str | None:
         raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     text = f"{line}\n{rest.decode('utf-8', 'replace')}"
     if line.startswith(("{", "[")):
-        return _sniff_json(line, text)
-    return _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+        return "run" if runs.is_run(source) else _sniff_json(line, text)
+    kind = _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+    return "run" if kind is None and runs.is_run(source) else kind
 
 
 def _sniff_json(line: str, text: str) -> str | None:
@@ -263,7 +265,7 @@ def _sniff_tool(text: str) -> str | None:
 
 
 def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
-    columns, fields = line.split(), [f.strip('"') for f in rows[0]]
+    fields = [f.strip('"') for f in rows[0]]
     if line.startswith("<QApairs"):
         return "trecqa"
     if fields[0] == wikiqa.COLUMNS[0]:
@@ -282,9 +284,7 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
             return "asnq"
         if set(labels) & set("01"):
             return "selqa-tsv" if "0" in labels else "asnq"
-    if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
-        return "qrels"
-    return "run" if len(columns) == 6 and columns[3].isdecimal() else None
+    return "qrels" if qrels.is_line(line) else None
 
 
 def select_writable(question: Question, fmt: str) -> Question | None:

@@ -29,8 +29,7 @@ from as2core.rankers.base import (
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
-from as2core.rankers.run import ENDINGS as RUN_ENDINGS
-from as2core.rankers.run import is_run
+from as2core.rankers.run import RUN, has_ending, is_run
 from as2core.rankers.shipped import describe_recovery, locate_models
 from as2core.rankers.specs import (
     BuiltPart,
@@ -85,7 +84,7 @@ def get(
             return _place(_build_version(path, options, engine, load))
         if is_folder(path):
             raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
-        if path.suffix in RUN_ENDINGS:
+        if has_ending(path):
             raise UnknownRanker(f"there is no run file {path}")
         names = dict.fromkeys([*CATALOG, *directories])
         raise UnknownRanker(
@@ -97,7 +96,7 @@ def get(
 
 def find_kind_of_file(path: Path) -> str | None:
     """The catalog's name for what a path alone holds; None for a version or a checkpoint, or nothing."""
-    return "run" if is_run(path) else "onnx" if is_onnx(path) else None
+    return RUN if is_run(path) else "onnx" if is_onnx(path) else None
 
 
 def _set_required(name: str, path: Path, settings: str) -> str:
@@ -249,6 +248,16 @@ def list_destinations(spec: str) -> tuple[str, ...]:
     if name == HTTP:
         return (find_host(str(read_settings(CATALOG[name], text)["url"])),)
     return tuple(dict.fromkeys(host for part in list_parts(spec) for host in list_destinations(part.spec)))
+
+
+def list_run_files(spec: str) -> tuple[Path, ...]:
+    """The files of the runs that a spec names, itself or as a part. Raises BadSetting."""
+    name, _, text = spec.partition(":")
+    if name == RUN:
+        return (Path(str(read_settings(CATALOG[name], text)["file"])),)
+    if is_run(Path(spec)):
+        return (Path(spec),)
+    return tuple(dict.fromkeys(file for part in list_parts(spec) for file in list_run_files(part.spec)))
 
 
 def list_installed(spec: str) -> tuple[str, ...]:
