@@ -32,7 +32,7 @@ from as2core.data.source import (
     stream_fields,
     stream_rows,
 )
-from as2core.data.spreadsheet import DELIMITERS, names_delimiter, restore_formula
+from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.text import join
 from as2core.types import Json, Question
@@ -64,7 +64,7 @@ Places: TypeAlias = dict[str, dict[str, Place]]  # question's id -> candidate's 
 def is_run(source: Source) -> bool:
     """Whether the content begins as a run of any form. Raises UnreadableFile."""
     start = _read_start(source)
-    header = _get_header(start)
+    header = find_header(start)
     return bool(_JSON_RUN.match(start)) or _is_trec(header) or not _list_missing(_find_columns(header)[1])
 
 
@@ -114,12 +114,6 @@ def _read_start(source: Source) -> str:
     return read_bytes(source, _HEAD_BYTES).decode("utf-8-sig", "replace").lstrip()
 
 
-def _get_header(start: str) -> str:
-    """The first line, or the one after `sep=;`."""
-    first, _, rest = start.partition("\n")
-    return rest.partition("\n")[0] if names_delimiter(first) else first
-
-
 def _read_places(source: Source) -> Places:
     head = read_bytes(source, 4)
     if kind := _BINARY.get(head):
@@ -129,7 +123,7 @@ def _read_places(source: Source) -> Places:
     start = _read_start(source)
     if start.startswith("{"):
         return _read_json(source)
-    report, header = Report(source, strict=True), _get_header(start)
+    report, header = Report(source, strict=True), find_header(start)
     delimiter, columns = _find_columns(header)
     if len(columns) > 1:
         if missing := _list_missing(columns):
