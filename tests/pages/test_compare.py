@@ -340,6 +340,19 @@ def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(wb, job):
     assert "Not shown" not in texts(at)
 
 
+def test_a_cost_that_no_ranker_of_the_comparison_has_is_neither_offered_nor_drawn(wb, job):
+    result = stored.jobs(wb)[1].result
+    rows = [{**row, "relative_cost": None} for row in result["rows"]]
+    stored.change_job(wb, job, result={**result, "rows": rows})
+    at = open_comparison(job)
+    assert "compute" not in table(at).columns and "compare_cost" not in [b.key for b in at.button_group]
+    assert "Accuracy against cost" in [h.value for h in at.header] and "The time is that of this machine" in texts(at)
+    rows = [{**row, "seconds_per_question": None} for row in rows]
+    stored.change_job(wb, job, result={**result, "rows": rows})
+    at = open_comparison(job)
+    assert not {"compute", "ms"} & {*table(at).columns} and "Accuracy against cost" not in [h.value for h in at.header]
+
+
 def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("starter-2").run()  # whose fake ranks as the cascade does
