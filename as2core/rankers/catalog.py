@@ -40,6 +40,7 @@ from as2core.rankers.specs import (
     read_parts,
     read_settings,
     replace_rankers,
+    split_outside_brackets,
     split_pairs,
 )
 from as2core.text import suggest_name
@@ -214,6 +215,20 @@ def split_spec(spec: str) -> tuple[str, str]:
     """`spring:drop_ratio=0.5` as `("spring", "drop_ratio=0.5")`: a version's name or directory, and its settings."""
     match = re.fullmatch(r"(.+?):([a-z]\w*(?:,\w+)*=.*)", spec, re.DOTALL)
     return (match[1], match[2]) if match and not is_folder(spec) else (spec, "")
+
+
+def split_specs(text: str) -> list[str]:
+    """`cascade,bm25:k1=1.5,b=0.6` as its specs: a setting after a comma belongs to the spec before it."""
+    switches = {name for entry in CATALOG.values() for name, value in entry.settings.items() if isinstance(value, bool)}
+    specs: list[str] = []
+    for piece in split_outside_brackets(text, ",")[0]:
+        name, equals, _ = piece.partition("=")
+        is_setting = ":" not in name if equals else piece in switches - CATALOG.keys()
+        if is_setting and specs and ":" in specs[-1]:
+            specs[-1] += f",{piece}"
+        elif piece:
+            specs.append(piece)
+    return specs
 
 
 def rename_spec(spec: str, old: str, new: str) -> str:

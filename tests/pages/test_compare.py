@@ -179,7 +179,14 @@ def test_one_ranker_is_not_enough(wb):
 def test_a_word_that_is_no_ranker_is_refused_when_it_is_typed(wb):
     at = open_page("compare")
     at = at.multiselect(key="compare_rankers").set_value(["bm25", "bm52"]).run()
-    assert at.button(key="compare_start").disabled and "No ranker 'bm52'" in at.error[0].value.replace("\\", "")
+    assert at.button(key="compare_start").disabled
+    assert "No ranker 'bm52'; did you mean bm25?" in at.error[0].value.replace("\\", "")
+    assert at.multiselect(key="compare_rankers").value == ["bm25", "bm52"]  # and nothing is lost
+    at = at.multiselect(key="compare_rankers").set_value(["rr", "BM52:k1=2", "casc"]).run()
+    assert len(at.error) == 2
+    at = at.button(key="compare_use_BM52:k1=2_bm25:k1=2").click().run()
+    at = at.button(key="compare_use_casc_cascade").click().run()
+    assert at.multiselect(key="compare_rankers").value == ["rr", "bm25:k1=2", "cascade"] and not at.error
     at = at.multiselect(key="compare_rankers").set_value(["bm25:k1=2", "active:drop_ratio=0.5"]).run()
     assert not at.error and not at.button(key="compare_start").disabled
 
@@ -496,11 +503,23 @@ def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
 
 
 def test_a_link_brings_the_rankers_to_compare(wb):
-    at = open_page("compare", {"corpus": "things", "rankers": "starter-2,gone,cascade"})
-    assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade"]
+    at = open_page("compare", {"corpus": "things", "rankers": "starter-2,gone,bm25:k1=2,b=0.5,cascade"})
+    assert at.multiselect(key="compare_rankers").value == ["starter-2", "gone", "bm25:k1=2,b=0.5", "cascade"]
+    assert "No ranker 'gone'" in at.error[0].value and at.button(key="compare_start").disabled
+    at = at.button(key="compare_remove_gone").click().run()
+    assert not at.error and at.query_params["rankers"] == "starter-2,bm25:k1=2,b=0.5,cascade"
     at = at.button(key="compare_start").click().run()
-    assert read_settings(wb)["rankers"] == ["starter-2", "cascade"]
+    assert read_settings(wb)["rankers"] == ["starter-2", "bm25:k1=2,b=0.5", "cascade"]
     assert "rankers" not in at.query_params
+
+
+def test_the_rankers_that_are_chosen_are_in_the_address_to_pass_on(wb):
+    at = open_page("compare", {"corpus": "things"})
+    assert "rankers" not in at.query_params
+    specs = ["cascade", "cosinet:listwise,context=birnn", "active:drop_ratio=0.5"]
+    at = at.multiselect(key="compare_rankers").set_value(specs).run()
+    link = at.query_params["rankers"]
+    assert open_page("compare", {"rankers": link}).multiselect(key="compare_rankers").value == specs
 
 
 def is_form_open(at):

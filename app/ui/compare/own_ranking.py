@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.compare import exports, question_sets
 from app.ui import errors
+from app.ui.compare.ranker_choice import RANKERS
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.versions import uploaded_runs
@@ -32,11 +33,11 @@ class QuestionChoice:
     labels: tuple[int, int] | None = None
 
 
-def choose_upload(rankers_key: str) -> None:
+def choose_upload() -> None:
     """Choose the ranking that was uploaded in the run before; called before the choice is drawn."""
     if (name := st.session_state.pop(NEW_RUN, None)) is not None:
-        others = [r for r in st.session_state[rankers_key] if r != name]
-        st.session_state[rankers_key] = [*others, name]
+        others = [r for r in st.session_state[RANKERS] if r != name]
+        st.session_state[RANKERS] = [*others, name]
 
 
 def draw(wb: Workbench, choice: QuestionChoice, *, by: int, refusal: str | None) -> None:
@@ -94,8 +95,8 @@ def _draw_list(wb: Workbench, by: int, refusal: str | None) -> None:
 @errors.guard
 def _delete(wb: Workbench, name: str, by: int) -> None:
     uploaded_runs.delete_run(wb, name, by=by)
-    if "compare_rankers" in st.session_state:
-        st.session_state["compare_rankers"] = [r for r in st.session_state["compare_rankers"] if r != name]
+    if RANKERS in st.session_state:
+        st.session_state[RANKERS] = [r for r in st.session_state[RANKERS] if r != name]
 
 
 def _make_ids(wb: Workbench, choice: QuestionChoice) -> bytes:
