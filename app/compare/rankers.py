@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.versions import loading, registry
 from app.versions.directory import find_problem, read_drop_ratio
-from app.versions.uploaded_runs import find_run, list_runs
+from app.versions.uploaded_runs import ENDINGS, find_run, list_runs
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
@@ -84,6 +84,8 @@ def check_ranker(wb: Workbench, name: str) -> None:
     elif name.partition(":")[0] in CATALOG or is_path(name):
         check(name)
     else:
+        if name.endswith(ENDINGS):
+            raise UnknownRanker(f"the ranking {name} is not stored here: upload it, or choose another ranker")
         if near := suggest_specs(wb, name):
             raise UnknownRanker(f"no ranker {name!r}; did you mean {' or '.join(near)}?")
         names = ", ".join(list_choices(wb))
@@ -112,7 +114,7 @@ def suggest_specs(wb: Workbench, spec: str, *, others: Collection[str] = ()) -> 
     names = {choice.casefold(): choice for choice in list_choices(wb)}
     key = name.strip().casefold()
     parts = [choice for choice in names if key and key in choice]
-    close = [*sorted(parts, key=len), *get_close_matches(key, names, n=MAX_SUGGESTIONS)]
+    close = [*sorted(parts, key=len), *get_close_matches(key, names, n=MAX_SUGGESTIONS, cutoff=0.7)]
     specs = dict.fromkeys(f"{names[choice]}{colon}{settings}" for choice in close)
     return [s for s in specs if s not in others and s not in find_mistakes(wb, [s])][:MAX_SUGGESTIONS]
 

@@ -46,8 +46,8 @@ NAMES = {  # of a table's columns, in lower case, with _ for a blank or a hyphen
 }
 REQUIRED = ("qid", "docid", "score")
 FORMS = (
-    f"lines `{' '.join(TREC_COLUMNS)}` (TREC), JSON as ranx writes it ({{question: {{candidate: score}}}}), or a table "
-    "(CSV) with the columns qid, docno and score"
+    f"lines of {' '.join(TREC_COLUMNS)} (TREC), JSON as ranx writes it ({{question: {{candidate: score}}}}), or a CSV "
+    "table with the columns qid, docno and score"
 )
 MAX_LABEL = 4  # whole numbers up to here may be labels
 MAX_SHOWN_CHARS = 60  # of a line that cannot be read

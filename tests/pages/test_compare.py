@@ -185,6 +185,7 @@ def test_a_word_that_is_no_ranker_is_refused_when_it_is_typed(wb):
     at = at.multiselect(key="compare_rankers").set_value(["rr", "BM52:k1=2", "casc"]).run()
     assert len(at.error) == 2
     at = at.button(key="compare_use_BM52:k1=2_bm25:k1=2").click().run()
+    assert "compare_use_casc_rr" not in [b.key for b in at.button]
     at = at.button(key="compare_use_casc_cascade").click().run()
     assert at.multiselect(key="compare_rankers").value == ["rr", "bm25:k1=2", "cascade"] and not at.error
     at = at.multiselect(key="compare_rankers").set_value(["bm25:k1=2", "active:drop_ratio=0.5"]).run()
@@ -347,14 +348,14 @@ def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(wb, job):
     assert "Not shown" not in texts(at)
 
 
-def test_a_cost_that_no_ranker_of_the_comparison_has_is_neither_offered_nor_drawn(wb, job):
+def test_a_cost_that_no_two_rankers_of_the_comparison_have_is_neither_offered_nor_drawn(wb, job):
     result = stored.jobs(wb)[1].result
-    rows = [{**row, "relative_cost": None} for row in result["rows"]]
+    rows = [{**row, "relative_cost": None if i else 1.0} for i, row in enumerate(result["rows"])]  # one has it
     stored.change_job(wb, job, result={**result, "rows": rows})
     at = open_comparison(job)
-    assert "compute" not in table(at).columns and "compare_cost" not in [b.key for b in at.button_group]
+    assert "compute" in table(at).columns and "compare_cost" not in [b.key for b in at.button_group]
     assert "Accuracy against cost" in [h.value for h in at.header] and "The time is that of this machine" in texts(at)
-    rows = [{**row, "seconds_per_question": None} for row in rows]
+    rows = [{**row, "seconds_per_question": None, "relative_cost": None} for row in rows]
     stored.change_job(wb, job, result={**result, "rows": rows})
     at = open_comparison(job)
     assert not {"compute", "ms"} & {*table(at).columns} and "Accuracy against cost" not in [h.value for h in at.header]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.compare import exports, question_sets
 from app.ui import errors
-from app.ui.compare.ranker_choice import RANKERS
+from app.ui.compare import ranker_choice
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.versions import uploaded_runs
@@ -36,8 +36,7 @@ class QuestionChoice:
 def choose_upload() -> None:
     """Choose the ranking that was uploaded in the run before; called before the choice is drawn."""
     if (name := st.session_state.pop(NEW_RUN, None)) is not None:
-        others = [r for r in st.session_state[RANKERS] if r != name]
-        st.session_state[RANKERS] = [*others, name]
+        ranker_choice.add_ranker(name)
 
 
 def draw(wb: Workbench, choice: QuestionChoice, *, by: int, refusal: str | None) -> None:
@@ -95,8 +94,7 @@ def _draw_list(wb: Workbench, by: int, refusal: str | None) -> None:
 @errors.guard
 def _delete(wb: Workbench, name: str, by: int) -> None:
     uploaded_runs.delete_run(wb, name, by=by)
-    if RANKERS in st.session_state:
-        st.session_state[RANKERS] = [r for r in st.session_state[RANKERS] if r != name]
+    ranker_choice.replace_ranker(name)
 
 
 def _make_ids(wb: Workbench, choice: QuestionChoice) -> bytes:
@@ -133,5 +131,5 @@ def _describe_match(_wb: Workbench, name: str, choice: QuestionChoice) -> tuple[
         return True, True, ""
     match = uploaded_runs.count_matches(_wb, name, questions)
     text = describe_match(name, match, questions)
-    text += f" {describe_candidates(match)}" if match.is_usable else f" They are under **{TITLE}**."
+    text += f" {describe_candidates(match)}" if match.is_usable else f" Download them under “{TITLE}”."
     return match.is_usable, not match.missing, text

@@ -55,14 +55,22 @@ def draw_mistakes(wb: Workbench, rankers: Sequence[str]) -> bool:
         with st.container(horizontal=True, key=f"compare_mistake_{name}"):
             for spec in suggest_specs(wb, name, others=rankers):
                 st.button(f"Use {spec}", key=f"compare_use_{name}_{spec}", type="tertiary", icon=":material/check:",
-                          on_click=_replace, args=(name, spec))  # fmt: skip
+                          on_click=replace_ranker, args=(name, spec))  # fmt: skip
             st.button("Remove", key=f"compare_remove_{name}", type="tertiary", icon=":material/close:",
-                      on_click=_replace, args=(name, None))  # fmt: skip
+                      on_click=replace_ranker, args=(name,))  # fmt: skip
     return not mistakes
 
 
-def _replace(name: str, spec: str | None) -> None:
-    """With `spec`, or nothing, in place of `name`; the others stay."""
-    rankers = [spec if ranker == name else ranker for ranker in st.session_state[RANKERS]]
-    st.session_state[RANKERS] = list(dict.fromkeys(filter(None, rankers)))
+def add_ranker(name: str) -> None:
+    """As the last one; called before the box is drawn."""
+    st.session_state[RANKERS] = [*(r for r in st.session_state[RANKERS] if r != name), name]
     _keep()
+
+
+def replace_ranker(name: str, spec: str | None = None) -> None:
+    """Put `spec`, or nothing, in place of `name`; the others stay. For a callback."""
+    rankers = st.session_state.get(RANKERS, [])
+    if name in rankers:
+        others = (spec if ranker == name else ranker for ranker in rankers)
+        st.session_state[RANKERS] = list(dict.fromkeys(filter(None, others)))
+        _keep()

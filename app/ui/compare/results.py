@@ -64,7 +64,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
         with left_column:
             _draw_intervals(singles, metric)
         with right_column:
-            if sweeps and not is_costed(singles):  # the sweep is what shows a cost
+            if sweeps and not list_costs(singles):  # the sweep is what shows a cost
                 _draw_sweep(*sweeps.popitem(), metric, view.twins)
             else:
                 _draw_cost(singles, metric)
@@ -125,14 +125,9 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_table", placeholder="–")
 
 
-def is_costed(results: Sequence[RankerResult]) -> bool:
-    """Whether there are costs of two or more to compare."""
-    return any(_count_costs(results, cost) > 1 for cost in COSTS)
-
-
-def _count_costs(results: Sequence[RankerResult], cost: Cost) -> int:
-    """How many rankers have it."""
-    return sum(getattr(r, cost) is not None for r in results)
+def list_costs(results: Sequence[RankerResult]) -> list[Cost]:
+    """Those that two or more of the rankers have: one point compares nothing."""
+    return [cost for cost in COSTS if sum(getattr(r, cost) is not None for r in results) > 1]
 
 
 def is_timed(results: Sequence[RankerResult]) -> bool:
@@ -146,12 +141,10 @@ def _format_range(low: float | None, high: float | None) -> str:
 
 
 def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
-    """Nothing where no ranker has a cost."""
-    options = [cost for cost in COSTS if _count_costs(results, cost)]
-    if not options:
+    """Nothing where there is no cost to compare."""
+    if not (options := list_costs(results)):
         return
     st.header("Accuracy against cost", anchor=False)
-    options.sort(key=lambda cost: _count_costs(results, cost) < 2)  # one point compares nothing
     cost = options[0]
     if len(options) > 1:
         cost = st.segmented_control(
@@ -164,11 +157,7 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
             label_visibility="collapsed",
         )
     chart = build_tradeoff_chart(results, metric=metric, cost=cost)
-    names = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
-    if chart is None or len(names) < 2:
-        what = "counts its compute" if cost == "relative_cost" else "was timed here"
-        other = f" Choose {COSTS[options[1 - options.index(cost)]].lower()} instead." if len(options) > 1 else ""
-        st.caption(f"Of these rankers, only {names[0]} {what}.{other}")
+    if chart is None:
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
     st.altair_chart(chart, width="stretch", key="compare_tradeoff", alt=alt)

@@ -65,7 +65,7 @@ def test_the_same_run_is_read_in_each_form_by_its_content_gzipped_or_not(content
         (b"qid,docno,rank\nq1,a,1\n", r"no column for the score \(score\): add it"),
         (b"query,docno,score\nhow,a,1\n", r"no column for the question's id \(qid\)"),
         (b"q1 0 a 1\n", "line 1: it looks like qrels"),
-        (b"q1\ta\t0.5\n", "line 1: no ranking begins with .*; give lines `qid Q0 docid rank score tag` .*ranx"),
+        (b"q1\ta\t0.5\n", "line 1: no ranking begins with .*; give lines of qid Q0 docid rank score tag .*ranx"),
         ("qid,docno,score\nq1,a,1\n".encode("utf-16"), "line 1: it is not UTF-8 text"),
         (b"\x04\x22\x4d\x18\x40", r"it is LZ4: save it as JSON, in ranx with run\.save\('name\.json'\)"),
         (b"PAR1\x15\x04", "it is Parquet: save it as JSON"),

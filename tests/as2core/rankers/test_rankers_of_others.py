@@ -249,7 +249,7 @@ def test_a_run_in_any_form_is_a_ranker_by_its_path(tmp_path, name):
 
 def test_a_wrong_file_in_place_of_a_run_says_what_is_wrong_with_it(tmp_path):
     (tmp_path / "a.csv").write_text("question,sentence\nx,y\n")
-    with pytest.raises(UnreadableFile, match=r"a\.csv: line 1: no ranking begins with 'question,sentence'; give lines"):
+    with pytest.raises(UnreadableFile, match=r"a\.csv: line 1: no ranking begins with 'question,sentence'; give"):
         evaluate(get(tmp_path / "a.csv"), SET[:1])
 
 
