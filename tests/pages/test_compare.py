@@ -521,6 +521,9 @@ def test_the_rankers_that_are_chosen_are_in_the_address_to_pass_on(wb):
     at = at.multiselect(key="compare_rankers").set_value(specs).run()
     link = at.query_params["rankers"]
     assert open_page("compare", {"rankers": link}).multiselect(key="compare_rankers").value == specs
+    at.session_state["_as2_replaced"] = {}  # the browser has had the time to have the address
+    at.query_params["rankers"] = "rr,bm25"  # it goes back
+    assert at.run().multiselect(key="compare_rankers").value == ["rr", "bm25"]
 
 
 def is_form_open(at):

@@ -94,7 +94,7 @@ def _draw_list(wb: Workbench, by: int, refusal: str | None) -> None:
 @errors.guard
 def _delete(wb: Workbench, name: str, by: int) -> None:
     uploaded_runs.delete_run(wb, name, by=by)
-    ranker_choice.replace_ranker(name)
+    ranker_choice.set_ranker(name)
 
 
 def _make_ids(wb: Workbench, choice: QuestionChoice) -> bytes:

@@ -19,15 +19,15 @@ def read_rankers() -> list[str]:
     return split_specs(url.get("rankers"))[:MAX_RANKERS]
 
 
-def choose_start(wb: Workbench) -> None:
-    """What the form starts with: the address's rankers, else those that a comparison starts with."""
-    if RANKERS not in st.session_state:
-        choices = list_choices(wb)
-        st.session_state[RANKERS] = read_rankers() or [n for n in suggest_rankers(wb) if n in choices]
+def follow_address(wb: Workbench) -> None:
+    """The form starts with the address's rankers, else with those of a first comparison, and follows Back and
+    Forward."""
+    choices = list_choices(wb)
+    url.follow("rankers", RANKERS, lambda _: read_rankers() or [n for n in suggest_rankers(wb) if n in choices])
 
 
 def draw(wb: Workbench) -> list[str]:
-    """The box."""
+    """The box; returns what is chosen."""
     return st.multiselect(
         "Rankers",
         list_choices(wb),
@@ -55,9 +55,9 @@ def draw_mistakes(wb: Workbench, rankers: Sequence[str]) -> bool:
         with st.container(horizontal=True, key=f"compare_mistake_{name}"):
             for spec in suggest_specs(wb, name, others=rankers):
                 st.button(f"Use {spec}", key=f"compare_use_{name}_{spec}", type="tertiary", icon=":material/check:",
-                          on_click=replace_ranker, args=(name, spec))  # fmt: skip
+                          on_click=set_ranker, args=(name, spec))  # fmt: skip
             st.button("Remove", key=f"compare_remove_{name}", type="tertiary", icon=":material/close:",
-                      on_click=replace_ranker, args=(name,))  # fmt: skip
+                      on_click=set_ranker, args=(name,))  # fmt: skip
     return not mistakes
 
 
@@ -67,7 +67,7 @@ def add_ranker(name: str) -> None:
     _keep()
 
 
-def replace_ranker(name: str, spec: str | None = None) -> None:
+def set_ranker(name: str, spec: str | None = None) -> None:
     """Put `spec`, or nothing, in place of `name`; the others stay. For a callback."""
     rankers = st.session_state.get(RANKERS, [])
     if name in rankers:

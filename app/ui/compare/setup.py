@@ -42,7 +42,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         return
     own = f"{CORPUS_PREFIX}{corpus_name}"
     _follow_corpus(own, sets)
-    ranker_choice.choose_start(wb)
+    ranker_choice.follow_address(wb)
     own_ranking.choose_upload()
     left_column, right_column = st.columns([1.3, 1], gap="large")
     with left_column:
