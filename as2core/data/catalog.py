@@ -177,7 +177,8 @@ def stream_questions(
         raise UnreadableFile(f"{path.name}{_explain_unknown_format(path)}")
     if kind == "run":
         raise UnreadableFile(
-            f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels"
+            f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels. If it "
+            "has labels, save it as TREC: qrels.save('name.trec') in ranx"
         )
     if kind not in STREAMS:
         other = ", or measure runs on it with as2 eval" if kind == "qrels" else ""

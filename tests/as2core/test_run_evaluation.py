@@ -99,6 +99,9 @@ def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys)
     ):
         assert main(["eval", *words]) == 1
         assert message in capsys.readouterr().err
+    (files / "labels.json").write_text('{"q1": {"d1": 1}}')  # as ranx writes qrels
+    assert main(["eval", a, str(files / "labels.json")]) == 1
+    assert "If it has labels, save it as TREC: qrels.save('name.trec') in ranx" in capsys.readouterr().err
     (files / "y.qrels").write_text("another 0 d1 1\n")
     with pytest.raises(BadSetting, match="has none of the 1 question of the qrels, such as 'another'"):
         evaluate_run(find_run(a), read_qrels(files / "y.qrels").questions)
