@@ -8,6 +8,7 @@ import streamlit as st
 from app.compare.comparison_job import MAX_RANKERS
 from app.compare.rankers import find_mistakes, list_choices, suggest_rankers, suggest_specs
 from app.ui import errors, url
+from app.ui.text import plain
 from app.workbench.workbench import Workbench
 from as2core.rankers.catalog import split_specs
 
@@ -20,8 +21,8 @@ def read_rankers() -> list[str]:
 
 
 def follow_address(wb: Workbench) -> None:
-    """The form starts with the address's rankers, else with those of a first comparison, and follows Back and
-    Forward."""
+    """The form starts with the address's rankers, else with those of a first comparison, and takes others when the
+    address has others."""
     choices = list_choices(wb)
     url.follow("rankers", RANKERS, lambda _: read_rankers() or [n for n in suggest_rankers(wb) if n in choices])
 
@@ -54,8 +55,8 @@ def draw_mistakes(wb: Workbench, rankers: Sequence[str]) -> bool:
         errors.show(mistake)
         with st.container(horizontal=True, key=f"compare_mistake_{name}"):
             for spec in suggest_specs(wb, name, others=rankers):
-                st.button(f"Use {spec}", key=f"compare_use_{name}_{spec}", type="tertiary", icon=":material/check:",
-                          on_click=set_ranker, args=(name, spec))  # fmt: skip
+                st.button(plain(f"Use {spec}"), key=f"compare_use_{name}_{spec}", type="tertiary",
+                          icon=":material/check:", on_click=set_ranker, args=(name, spec))  # fmt: skip
             st.button("Remove", key=f"compare_remove_{name}", type="tertiary", icon=":material/close:",
                       on_click=set_ranker, args=(name,))  # fmt: skip
     return not mistakes

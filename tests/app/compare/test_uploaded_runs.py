@@ -185,6 +185,12 @@ def test_a_viewer_uploads_and_deletes_nothing_and_no_name_leads_out_of_the_folde
     assert uploaded_runs.list_runs(wb) == [name] and loading.load_ranker(wb, name).name == name
 
 
+@pytest.mark.parametrize("spec", ["run:file=pyproject.toml", "sequential:stages=run:file=pyproject.toml@1+rr"])
+def test_only_an_admin_names_a_run_of_the_machine_also_one_beside_the_program(wb, data, bob, spec):
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        comparison_job.start_compare(wb, ["rr", spec], data, by=bob.id)
+
+
 def test_a_decision_takes_an_uploaded_ranking_and_the_questions_that_it_has(wb, data, bob):
     [corpus_id] = {c.id for c in [question_sets.get_own_corpus(wb, data)]}
     name = uploaded_runs.add_run(wb, "theirs.run", write_run(QUESTIONS[1:], order=(1, 0)))
