@@ -11,12 +11,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from as2core.data.source import is_file, is_folder
-from as2core.errors import UnknownData, UnreadableFile
+from as2core.errors import As2Error, UnknownData, UnreadableFile
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
 from as2core.text import count
@@ -25,6 +26,7 @@ from as2core.version import __version__
 
 if TYPE_CHECKING:
     from as2core.data.catalog import QuestionSet
+    from as2core.data.run_matching import RunMatch
     from as2core.data.source import Problem
 
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
@@ -78,6 +80,20 @@ def cite(spec: str) -> dict[str, str | None]:
 def list_versions() -> dict[str, Path]:
     """The versions made here, by name, as the entry points of the group `as2.versions` list them."""
     return {name: Path(path) for list_ in load_entry_points(VERSIONS).values() for name, path in list_().items()}
+
+
+def keep_common_questions(specs: Collection[str], questions: Sequence[Question]) -> tuple[list[Question], list[str]]:
+    """The questions that every run which these rankers are, or have as a part, has a candidate of, and a note on each
+    run that lacks some. A run that has none of them, or cannot be read, does not count: its ranker raises when it is
+    used. Raises BadSetting where no question is left."""
+    from as2core.data.run_matching import keep_common, match_run
+    from as2core.rankers.catalog import list_run_files
+
+    matches: dict[str, RunMatch] = {}
+    for spec in specs:
+        with suppress(As2Error):
+            matches |= {str(file): match_run(file, questions) for file in list_run_files(spec)}
+    return keep_common({name: match for name, match in matches.items() if match.is_usable}, questions)
 
 
 def note_trained_on(spec: str, questions: Collection[str]) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from as2core.data import qrels as trec
+from as2core.data import runs
 from as2core.data.catalog import QuestionSet, sniff
 from as2core.data.source import is_file, read_all
 from as2core.errors import BadSetting
@@ -38,10 +39,10 @@ def read_qrels(file: str | Path) -> QuestionSet:
 def find_run(spec: str) -> Path:
     """The file of a ranker that is a run: `run:file=FILE` or a path, whatever its ending. Raises BadSetting."""
     file = Path(spec.removeprefix("run:file="))
-    if not is_file(file) or sniff(file) != "run":
+    if not is_file(file):
         raise BadSetting(
-            f"{spec} is no run, and qrels hold no texts that a ranker could read: give files of runs "
-            "(qid Q0 docid rank score tag), or a data set with texts in place of the qrels"
+            f"{spec} is no run, and qrels hold no texts that a ranker could read: give files of runs, or a "
+            "data set with texts in place of the qrels"
         )
     return file
 
@@ -51,7 +52,7 @@ def evaluate_run(file: Path, questions: Sequence[Question], *, setting: str = "r
     know of them. `scores` are empty. Raises UnreadableFile, and BadSetting for a run that has none of the questions."""
     questions = select_questions(questions, setting)
     started = time.perf_counter()
-    run = trec.read_run_scores(file)
+    run = runs.read_run_scores(file)
     labels = {trec.escape_id(q.qid): {trec.escape_id(c.id): c.relevance or 0 for c in q.candidates} for q in questions}
     rows = {
         name: {trec.escape_id(docid): score for docid, score in run[q.qid].items()}

@@ -9,7 +9,7 @@ from app.compare.short_names import shorten_view
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.ui import url
-from app.ui.compare import downloads, findings, results, setup, shipped
+from app.ui.compare import downloads, findings, ranker_choice, results, setup, shipped
 from app.ui.compare.job import draw_comparison
 from app.ui.job import draw_live, load_job_of_link
 from app.ui.page import open_page
@@ -35,7 +35,7 @@ for other in elsewhere:
         setup.draw_elsewhere(other)
 if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
-is_form_open = (job is None and not is_prepared_open) or bool(setup.read_rankers())
+is_form_open = (job is None and not is_prepared_open) or bool(ranker_choice.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
     setup.draw(wb, corpus_name=corpus.name, by=person.id, refusal=frame.explain_refusal("upload a ranking"))
 if job is None:

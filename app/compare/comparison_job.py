@@ -84,7 +84,7 @@ def start_compare(
     selection = question_sets.select_questions(questions, setting, with_unlabelled=settings.with_unlabelled)
     if not selection:
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    question_sets.keep_common(wb, names, selection)
+    question_sets.keep_common_questions(wb, names, selection)
     detail = f"{', '.join(names)} on {data}"
     return queue.enqueue(wb, JobKind.COMPARE, asdict(settings), by=by, detail=detail)
 
@@ -280,7 +280,7 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
         with_unlabelled = settings.with_unlabelled
         questions = question_sets.load_questions(job.wb, settings.data, with_unlabelled=with_unlabelled)
         questions = question_sets.select_questions(questions, settings.setting, with_unlabelled=with_unlabelled)
-        questions, omissions = question_sets.keep_common(job.wb, settings.rankers, questions)
+        questions, omissions = question_sets.keep_common_questions(job.wb, settings.rankers, questions)
         (job.folder / OMISSIONS).write_text("\n".join(omissions), encoding="utf-8")
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))

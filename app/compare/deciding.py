@@ -19,7 +19,7 @@ from itertools import groupby
 import numpy as np
 from sqlalchemy.orm import Session
 
-from app.compare.question_sets import keep_common
+from app.compare.question_sets import keep_common_questions
 from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
 from app.corpora.corpora import UnknownCorpus
 from app.corpora.synonyms import read_synonyms
@@ -148,7 +148,7 @@ def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, b
         questions = _list_questions(s, corpus_id)
     if not questions:
         raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
-    keep_common(wb, (request.a, request.b), [q.question for q in questions])
+    keep_common_questions(wb, (request.a, request.b), [q.question for q in questions])
     newest = queue.find_newest(wb, JobKind.DECIDE, corpus_id)
     if newest and newest.is_active and not newest.cancelling and DecisionRequest.of(newest) == request:
         return newest
@@ -245,10 +245,10 @@ class _QueuedQuestion:
 
 
 def _keep_common(job: JobRun, questions: Sequence[_QueuedQuestion]) -> tuple[list[_QueuedQuestion], list[str]]:
-    """As `keep_common`."""
+    """As `keep_common_questions`."""
     settings = queue.read_settings(job.wb, job.id)
     sides = [str(settings[side]) for side in ("a", "b")]
-    common, notes = keep_common(job.wb, sides, [q.question for q in questions])
+    common, notes = keep_common_questions(job.wb, sides, [q.question for q in questions])
     qids = {q.qid for q in common}
     return [q for q in questions if q.question.qid in qids], notes
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from textwrap import shorten
 
 from app.corpora.corpora import CORPUS_PREFIX, CorpusView, UnknownCorpus, find_corpus, list_corpora
 from app.corpora.synonyms import read_synonyms
 from app.exchange.exports import load_labelled_questions
 from app.labels import progress
 from app.labels.consensus import LabelRequest
-from app.versions.uploaded_runs import RunMatch, count_matches, find_run
+from app.versions.uploaded_runs import count_matches, find_run
 from app.workbench.workbench import Workbench
 from as2core import chance
 from as2core.data import catalog as datasets
-from as2core.errors import BadSetting
+from as2core.data.run_matching import RunMatch, keep_common, match_run
+from as2core.rankers.catalog import list_run_files
 from as2core.synonyms import Synonyms
-from as2core.text import count
 from as2core.types import Question
 from db.repositories import questions as question_rows
 
-MAX_QUOTE_CHARS = 80
 COUNT_UNLABELLED = "Count sentences without a label as incorrect, or label more of each list"
 
 
@@ -88,51 +86,19 @@ def explain_short_lists(sizes: Sequence[tuple[int, int]], *, with_unlabelled: bo
     return f"{text} They favour the ranker whose first sentences were labelled. {remedy}."
 
 
-def keep_common(
+def keep_common_questions(
     wb: Workbench, rankers: Sequence[str], questions: Sequence[Question]
 ) -> tuple[list[Question], list[str]]:
-    """The questions that every uploaded ranking among these rankers has a candidate of, so that all are measured on the
-    same ones, and a note on each ranking that lacks some. Raises BadSetting where no question is left, UnknownRanker
-    where a ranking was deleted, UnreadableFile."""
-    gaps, notes = set[str](), []
+    """The questions that every run among these rankers, or in them, has a candidate of, so that all are measured on the
+    same ones, and a note on each run that lacks some. Raises BadSetting where no question is left, UnknownRanker where
+    an uploaded one was deleted, UnreadableFile."""
+    matches: dict[str, RunMatch] = {}
     for name in rankers:
-        if find_run(wb, name) is None:
-            continue
-        match = count_matches(wb, name, questions)
-        gaps |= {q.qid for q in match.missing}
-        if match.missing:
-            notes.append(describe_match(name, match, questions))
-    common = [q for q in questions if q.qid not in gaps]
-    if questions and not any(q.candidates for q in common):
-        raise BadSetting(" ".join(notes))
-    return common, notes
-
-
-def describe_match(name: str, match: RunMatch, questions: Sequence[Question]) -> str:
-    """What an uploaded ranking has of these questions, and what that means for the figures."""
-    total, missing = match.questions, len(match.missing)
-    if missing == total:
-        docid = next(c.id for q in questions for c in q.candidates)
-        return (
-            f"{name} has no candidate of {'these' if total > 1 else 'this'} {count(total, 'question')}. Its ids are "
-            f"like {match.example[0]!r} and {match.example[1]!r}, and those of the labelled set like "
-            f"{questions[0].qid!r} and {docid!r}: download the set's ids, and write the ranking with them."
-        )
-    if missing:
-        example = shorten(match.missing[0].text, MAX_QUOTE_CHARS, placeholder=" …")
-        verb, pronoun = ("it is", "it") if missing == 1 else ("they are", "them")
-        return (
-            f"{name} has no candidate of {missing:,} of the {total:,} questions, such as “{example}”: {verb} left out "
-            f"for every ranker. If its search engine found nothing for {pronoun}, its figures are too high."
-        )
-    return f"{name} matches {'all' if total > 1 else 'the'} {count(total, 'question')}."
-
-
-def describe_candidates(match: RunMatch) -> str:
-    """`It ranks 40 of the 50 candidates of these questions; the others come last.`"""
-    if match.candidates == match.all_candidates:
-        return f"It ranks all their {match.candidates:,} candidates."
-    return f"It ranks {match.candidates:,} of their {match.all_candidates:,} candidates; the others come last."
+        if find_run(wb, name):
+            matches[name] = count_matches(wb, name, questions)
+        else:
+            matches |= {str(file): match_run(file, questions) for file in list_run_files(name)}
+    return keep_common(matches, questions)
 
 
 def read_synonyms_of(wb: Workbench, data: str) -> Synonyms:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
+from difflib import get_close_matches
 
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.versions import loading, registry
 from app.versions.directory import find_problem, read_drop_ratio
-from app.versions.uploaded_runs import find_run, list_runs
+from app.versions.uploaded_runs import ENDINGS, find_run, list_runs
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations
+from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, list_run_files
 from as2core.rankers.classifier import check_checkpoint, is_classifier
 from as2core.rankers.versions import is_own_kind
 from as2core.training_record import describe_overlap
+
+MAX_SUGGESTIONS = 3
 
 
 def list_rankers(wb: Workbench) -> list[str]:
@@ -43,7 +46,11 @@ def suggest_rankers(wb: Workbench) -> tuple[str, ...]:
 
 def is_path(spec: str) -> bool:
     """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
-    return is_folder(spec.partition(":")[0]) or bool({"/", "\\", "~"} & set(spec))
+    if is_folder(spec.partition(":")[0]) or {"/", "\\", "~"} & set(spec):
+        return True
+    with suppress(BadSetting):
+        return bool(list_run_files(spec))
+    return False
 
 
 def name_active(wb: Workbench, spec: str) -> str:
@@ -77,23 +84,39 @@ def check_ranker(wb: Workbench, name: str) -> None:
     elif name.partition(":")[0] in CATALOG or is_path(name):
         check(name)
     else:
+        if name.endswith(ENDINGS):
+            raise UnknownRanker(f"the ranking {name} is not stored here: upload it, or choose another ranker")
+        if near := suggest_specs(wb, name):
+            raise UnknownRanker(f"no ranker {name!r}; did you mean {' or '.join(near)}?")
         names = ", ".join(list_choices(wb))
         raise UnknownRanker(
             f"no ranker {name!r}; known: {names}, or the directory of a version, a checkpoint or an export"
         )
 
 
-def find_mistake(wb: Workbench, names: Collection[str]) -> As2Error | None:
-    """Why one of these cannot be compared; None if all can, as far as their names tell: no file is opened for a path,
-    which only an admin may name."""
-    choices = set(list_choices(wb))
+def find_mistakes(wb: Workbench, names: Collection[str]) -> dict[str, As2Error]:
+    """Why some of these cannot be compared, as far as their names tell: no file is opened for a path, which only an
+    admin may name."""
+    choices, mistakes = set(list_choices(wb)), dict[str, As2Error]()
     for name in names:
         try:
             if name not in choices and not is_path(name):
                 check_ranker(wb, name_active(wb, name))
         except As2Error as e:
-            return e
-    return None
+            mistakes[name] = e
+    return mistakes
+
+
+def suggest_specs(wb: Workbench, spec: str, *, others: Collection[str] = ()) -> list[str]:
+    """The nearest of the names that can be compared, with the settings of `spec`, but for these `others`; at most
+    MAX_SUGGESTIONS."""
+    name, colon, settings = spec.partition(":")
+    names = {choice.casefold(): choice for choice in list_choices(wb)}
+    key = name.strip().casefold()
+    parts = [choice for choice in names if key and key in choice]
+    close = [*sorted(parts, key=len), *get_close_matches(key, names, n=MAX_SUGGESTIONS, cutoff=0.7)]
+    specs = dict.fromkeys(f"{names[choice]}{colon}{settings}" for choice in close)
+    return [s for s in specs if s not in others and s not in find_mistakes(wb, [s])][:MAX_SUGGESTIONS]
 
 
 def describe_destinations(names: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Rankings that people upload: runs in trec_eval's format of the search engine that they have, to compare with ours.
+"""Rankings that people upload: runs (`as2core.data.runs`) of the search engine that they have, to compare with ours.
 
 Each is a file of the home, and a ranker by the file's name, for everybody who may see comparisons. A name never gets
 another content: the figures of earlier comparisons are by names. The reasons:
@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
 from app.versions import registry
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
-from as2core.data import qrels
-from as2core.data.catalog import sniff
+from as2core.data.run_matching import RunMatch, match_run
+from as2core.data.runs import read_run_scores
 from as2core.data.source import is_file, read_bytes, replace_file
 from as2core.errors import BadSetting, UnknownRanker, UnreadableFile
-from as2core.rankers.run import ENDINGS, RunRanker
+from as2core.rankers.run import RunRanker
 from as2core.types import Question
 
 MAX_RUN_BYTES = 50_000_000  # unpacked: some million lines
 MAX_RUNS = 100  # in a home
 MAX_NAME_CHARS = 60
-LINE = "question-id Q0 candidate-id rank score name"
+ENDINGS = (".run", ".trec")  # of a stored one, whose form is found by its content
 UPLOAD, DELETE = "upload a ranking", "delete a ranking"
 
 
@@ -82,33 +80,11 @@ def load_run(wb: Workbench, name: str) -> RunRanker | None:
     return None if file is None else RunRanker(file, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class RunMatch:
-    """What an uploaded run has of a set's questions. `missing`: those of which it has no candidate; of the others'
-    `all_candidates` it has `candidates`. `example`: a question's and a candidate's id in it."""
-
-    questions: int
-    missing: tuple[Question, ...]
-    candidates: int
-    all_candidates: int
-    example: tuple[str, str]
-
-
 def count_matches(wb: Workbench, name: str, questions: Sequence[Question]) -> RunMatch:
     """Raises UnknownRanker where it was deleted, UnreadableFile."""
     if (file := find_run(wb, name)) is None:
         raise UnknownRanker(f"the ranking {name} no longer exists: choose another ranker, or upload it again")
-    run = qrels.read_run_scores(file)
-    matches = {q.qid: sum(c.id in run.get(q.qid, {}) for c in q.candidates) for q in questions}
-    missing = tuple(q for q in questions if q.candidates and not matches[q.qid])
-    gaps = {q.qid for q in missing}
-    return RunMatch(
-        questions=len(questions),
-        missing=missing,
-        candidates=sum(matches.values()),
-        all_candidates=sum(len(q.candidates) for q in questions if q.qid not in gaps),
-        example=next((qid, docid) for qid, row in run.items() for docid in row),
-    )
+    return match_run(file, questions)
 
 
 def _check_content(name: str, content: bytes) -> None:
@@ -121,26 +97,18 @@ def _check_content(name: str, content: bytes) -> None:
                 f"{name} has {len(text) / 1e6:,.0f} MB of text, and {MAX_RUN_BYTES / 1e6:,.0f} are taken: keep the "
                 "first 100 candidates of each question"
             )
-        run, problem = qrels.read_run_scores(text), ""
+        run = read_run_scores(text)
     except UnreadableFile as error:
-        run, problem = {}, str(error).removeprefix("the data given").removeprefix(": ")
-    if not run:
-        raise UnreadableFile(f"{name}: {problem or 'it is empty'}. {_find_remedy(content)}")
-
-
-def _find_remedy(content: bytes) -> str:
-    with suppress(UnreadableFile):
-        if content.lstrip()[:1] == b"{":
-            return "Save the run as TREC; in ranx, run.save('name.run', kind='trec')"
-        if sniff(content) == "qrels":
-            return "These are qrels, which hold labels: import them on Data, and give the ranking here"
-    return f"Each line of a ranking is: {LINE}"
+        reason = str(error).removeprefix("the data given").removeprefix(": ")
+        raise UnreadableFile(f"{name}: {reason}") from error
+    if not any(run.values()):
+        raise UnreadableFile(f"{name}: it {'ranks no candidate' if text.strip() else 'is empty'}")
 
 
 def _tidy_name(file_name: str) -> str:
     """What a ranker can be called after a file: specs and addresses divide names by some characters."""
     name = re.split(r"[/\\]", file_name)[-1].removesuffix(".gz")
-    stem = re.sub(r"[^\w.-]+", "-", re.sub(r"\.(run|trec|txt|tsv|res|out)$", "", name))
+    stem = re.sub(r"[^\w.-]+", "-", re.sub(r"\.(run|trec|json|csv|txt|tsv|res|out)$", "", name))
     return f"{stem[:MAX_NAME_CHARS].strip('-.') or 'ranking'}{'.trec' if name.endswith('.trec') else '.run'}"
 
 

@@ -14,7 +14,7 @@ import typer
 from as2core.commands.options import JsonFlag, Seed, Titles
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.lookup import load_ranker, read_questions
+from as2core.lookup import keep_common_questions, load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, show_progress
 from as2core.types import Question
 
@@ -56,7 +56,7 @@ class Means:
 
 
 def decide(
-    a: Annotated[str, typer.Argument(metavar="A", help="A ranker, or the file of a trec_eval run (.run, .trec).")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A ranker, or the file of a run (TREC, JSON or a table).")],
     b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Questions with candidates, labelled or not.")],
     rule: Rule,
@@ -74,6 +74,9 @@ def decide(
         raise BadSetting("--labels is for your labels, and --simulate takes DATA's: leave one out")
     check_outputs([means.labels], [data, a, b])
     questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
+    questions, notes = keep_common_questions((a, b), questions)
+    for note in notes:
+        print_note(note)
     if means.simulate:
         _check_labels(questions, data)
     pairs = pair_up(questions, _score(a, questions), _score(b, questions), hide_labels=means.simulate)

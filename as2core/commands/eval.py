@@ -22,7 +22,13 @@ from as2core.commands.outputs import check_outputs
 from as2core.data.source import is_file
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.gate import check_gate, enforce, read_gate
-from as2core.lookup import describe_problems, load_ranker, note_trained_on, read_question_set
+from as2core.lookup import (
+    describe_problems,
+    keep_common_questions,
+    load_ranker,
+    note_trained_on,
+    read_question_set,
+)
 from as2core.run_evaluation import evaluate_run, find_run, is_qrels, read_qrels
 from as2core.terminal import print_json, print_note, show_progress
 from as2core.text import count
@@ -182,10 +188,11 @@ def eval_(
     requirements = read_gate(files.gate).requirements if files.gate else ()
     _check_options(rankers, data, files, reading, difference, ray)
     questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
+    questions, texts, gaps = _keep_common(rankers, data, questions, texts, is_complete=bool(requirements))
     slices = files.slice(questions)
     evaluations, failures = _evaluate_all(rankers, questions, data, reading.choose_setting(data), ray)
     results = {spec: result for spec, (result, _) in evaluations.items()}
-    notes = [note for _, own in evaluations.values() for note in own]
+    notes = [*gaps, *(note for _, own in evaluations.values() for note in own)]
     if not is_qrels(data):
         notes += _describe_data([*results], data, questions, texts)
     notes += [f"{spec} failed: {reason}" for spec, reason in failures.items()]
@@ -245,6 +252,20 @@ def _refuse_texts(rankers: Sequence[str], files: Files, reading: Reading, ray: s
         raise BadSetting(
             f"{', '.join(unfit)}: needs texts, which qrels do not hold; leave it out, or give a data set with texts"
         )
+
+
+def _keep_common(
+    rankers: Sequence[str], data: str, questions: Sequence[Question], texts: Sequence[str], *, is_complete: bool
+) -> tuple[list[Question], list[str], list[str]]:
+    """The questions, and their texts, that no run lacks, and a note on each run that lacks some; of qrels all count.
+    Raises BadSetting where no question is left, or one is left out though the data has to be complete."""
+    if is_qrels(data):
+        return [*questions], [*texts], []
+    common, notes = keep_common_questions(rankers, questions)
+    if notes and is_complete:
+        raise BadSetting(f"{' '.join(notes)} A gate is checked on all questions: rank them, or leave --gate out.")
+    qids = {q.qid for q in common}
+    return common, [text for q, text in zip(questions, texts, strict=True) if q.qid in qids], notes
 
 
 def _describe_data(rankers: Sequence[str], data: str, questions: Sequence[Question], texts: Sequence[str]) -> list[str]:

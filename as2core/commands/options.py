@@ -12,7 +12,7 @@ import typer
 RANKING, TRAINING = "Ranking and serving", "Training and data sets"  # headings of `as2 --help`
 RANKER_HELP = (
     "A ranker of `as2 rankers`, with settings as in cascade:drop_ratio=0.5; the name or directory of a version, or "
-    "active; the directory of a checkpoint; an ONNX file (onnx:model=DIR); a trec_eval run (FILE.run); a reranker "
+    "active; the directory of a checkpoint; an ONNX file (onnx:model=DIR); a run (FILE.run, .json, .csv); a reranker "
     "behind an address (http:url=URL)."
 )
 DATA_HELP = (

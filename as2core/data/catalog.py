@@ -23,6 +23,7 @@ from as2core.data import (
     qrels,
     quepid,
     question_table,
+    runs,
     selqa,
     squad,
     trecqa,
@@ -176,7 +177,8 @@ def stream_questions(
         raise UnreadableFile(f"{path.name}{_explain_unknown_format(path)}")
     if kind == "run":
         raise UnreadableFile(
-            f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels"
+            f"{path.name} is a run, which ranks: name it before the data, as in as2 eval {path.name} FILE.qrels. If it "
+            "has labels, save it as TREC: qrels.save('name.trec') in ranx"
         )
     if kind not in STREAMS:
         other = ", or measure runs on it with as2 eval" if kind == "qrels" else ""
@@ -229,8 +231,9 @@ def sniff(source: Source) -> str | None:
         raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     text = f"{line}\n{rest.decode('utf-8', 'replace')}"
     if line.startswith(("{", "[")):
-        return _sniff_json(line, text)
-    return _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+        return "run" if runs.is_run(source) else _sniff_json(line, text)
+    kind = _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+    return "run" if kind is None and runs.is_run(source) else kind
 
 
 def _sniff_json(line: str, text: str) -> str | None:
@@ -263,7 +266,7 @@ def _sniff_tool(text: str) -> str | None:
 
 
 def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
-    columns, fields = line.split(), [f.strip('"') for f in rows[0]]
+    fields = [f.strip('"') for f in rows[0]]
     if line.startswith("<QApairs"):
         return "trecqa"
     if fields[0] == wikiqa.COLUMNS[0]:
@@ -282,9 +285,7 @@ def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
             return "asnq"
         if set(labels) & set("01"):
             return "selqa-tsv" if "0" in labels else "asnq"
-    if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
-        return "qrels"
-    return "run" if len(columns) == 6 and columns[3].isdecimal() else None
+    return "qrels" if qrels.is_line(line) else None
 
 
 def select_writable(question: Question, fmt: str) -> Question | None:

@@ -20,6 +20,7 @@ from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.spreadsheet import DELIMITERS, find_header, names_delimiter
 from as2core.data.titles import choose_title
 from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
@@ -183,11 +184,13 @@ def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Docu
 
 def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalformed) -> Iterator[Document]:
     text = decode_text(content)
-    if delimiter is None:
-        head = text.partition("\n")[0]
-        delimiter = max(",;\t", key=head.count)
+    has_separator = names_delimiter(text.partition("\n")[0])
+    if delimiter is None or has_separator:
+        delimiter = max(DELIMITERS, key=find_header(text).count)
     csv.field_size_limit(1 << 27)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    if has_separator:
+        next(rows)
     columns = [c.strip().lower() for c in next(rows, ())]
     if not set(columns) & set(_TEXT_COLUMNS):
         first, *others = _TEXT_COLUMNS

@@ -18,6 +18,12 @@ def names_delimiter(line: str) -> bool:
     return _SEPARATOR.fullmatch(line) is not None
 
 
+def find_header(text: str) -> str:
+    """The line of a table that names its columns: the first, or the one after `sep=;`."""
+    first, _, rest = text.partition("\n")
+    return rest.partition("\n")[0] if names_delimiter(first) else first
+
+
 def defuse_formula(text: str) -> str:
     """With an apostrophe in front where a spreadsheet would take it for a formula."""
     return f"'{text}" if _FORMULA.match(text) else text

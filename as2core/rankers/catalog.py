@@ -29,8 +29,7 @@ from as2core.rankers.base import (
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.http import HTTP, find_host
 from as2core.rankers.onnx import is_onnx
-from as2core.rankers.run import ENDINGS as RUN_ENDINGS
-from as2core.rankers.run import is_run
+from as2core.rankers.run import RUN, has_ending, is_run
 from as2core.rankers.shipped import describe_recovery, locate_models
 from as2core.rankers.specs import (
     BuiltPart,
@@ -41,6 +40,7 @@ from as2core.rankers.specs import (
     read_parts,
     read_settings,
     replace_rankers,
+    split_outside_brackets,
     split_pairs,
 )
 from as2core.text import suggest_name
@@ -85,7 +85,7 @@ def get(
             return _place(_build_version(path, options, engine, load))
         if is_folder(path):
             raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
-        if path.suffix in RUN_ENDINGS:
+        if has_ending(path):
             raise UnknownRanker(f"there is no run file {path}")
         names = dict.fromkeys([*CATALOG, *directories])
         raise UnknownRanker(
@@ -97,7 +97,7 @@ def get(
 
 def find_kind_of_file(path: Path) -> str | None:
     """The catalog's name for what a path alone holds; None for a version or a checkpoint, or nothing."""
-    return "run" if is_run(path) else "onnx" if is_onnx(path) else None
+    return RUN if is_run(path) else "onnx" if is_onnx(path) else None
 
 
 def _set_required(name: str, path: Path, settings: str) -> str:
@@ -217,6 +217,20 @@ def split_spec(spec: str) -> tuple[str, str]:
     return (match[1], match[2]) if match and not is_folder(spec) else (spec, "")
 
 
+def split_specs(text: str) -> list[str]:
+    """`cascade,bm25:k1=1.5,b=0.6` as its specs: a setting after a comma belongs to the spec before it."""
+    switches = {name for entry in CATALOG.values() for name, value in entry.settings.items() if isinstance(value, bool)}
+    specs: list[str] = []
+    for piece in split_outside_brackets(text, ",")[0]:
+        name, equals, _ = piece.partition("=")
+        is_setting = ":" not in name if equals else piece in switches - CATALOG.keys()
+        if is_setting and specs and ":" in specs[-1]:
+            specs[-1] += f",{piece}"
+        elif piece:
+            specs.append(piece)
+    return specs
+
+
 def rename_spec(spec: str, old: str, new: str) -> str:
     """The spec with a version's new name wherever it has the old one, also inside itself; its other settings stay, and
     so does a spec that cannot be read."""
@@ -249,6 +263,16 @@ def list_destinations(spec: str) -> tuple[str, ...]:
     if name == HTTP:
         return (find_host(str(read_settings(CATALOG[name], text)["url"])),)
     return tuple(dict.fromkeys(host for part in list_parts(spec) for host in list_destinations(part.spec)))
+
+
+def list_run_files(spec: str) -> tuple[Path, ...]:
+    """The files of the runs that a spec names, itself or as a part. Raises BadSetting."""
+    name, _, text = spec.partition(":")
+    if name == RUN:
+        return (Path(str(read_settings(CATALOG[name], text)["file"])),)
+    if is_run(Path(spec)):
+        return (Path(spec),)
+    return tuple(dict.fromkeys(file for part in list_parts(spec) for file in list_run_files(part.spec)))
 
 
 def list_installed(spec: str) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""A ranking that another program made, as a ranker: the file of a TREC run, whatever wrote it.
+"""A ranking that another program made, as a ranker: a run in any form that `as2core.data.runs` reads.
 
 A run knows questions and candidates by their ids, a ranker by their texts; so it is bound to the questions before it
 scores. Candidates that it does not have come last, where trec_eval counts them as not retrieved. Scores are read as
-32-bit numbers, as trec_eval reads them; equal ones are told apart by the rank column, which trec_eval does not read (it
-goes by document id).
+32-bit numbers, as trec_eval reads them; equal ones are told apart by their rank in the run, which trec_eval does not
+read (it goes by document id).
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from as2core.data.qrels import read_run_and_ties
+from as2core.data.runs import read_run_and_ties
 from as2core.data.source import is_file
 from as2core.errors import BadSetting
 from as2core.rankers.base import NeedsQuestions
 from as2core.rankers.specs import Entry
 from as2core.types import Candidate, Question
 
-ENDINGS = (".run", ".trec")
+RUN = "run"  # its name in the catalog
+ENDINGS = (".run", ".trec", ".json", ".csv", ".tsv")  # of a path alone; also with .gz behind
 
 
 class RunRanker(NeedsQuestions):
@@ -45,7 +46,7 @@ class RunRanker(NeedsQuestions):
         self._scores, self.missing, self.ties = scores, missing, ties
 
     def describe_differences(self) -> list[str]:
-        text = f"{self.ties:,} tied scores are ordered by the rank column; trec_eval orders them by document id"
+        text = f"{self.ties:,} tied scores are ordered by their rank in the run; trec_eval orders them by document id"
         return super().describe_differences() + ([text] if self.ties else [])
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
@@ -70,14 +71,19 @@ def _find_last(scores: np.ndarray) -> np.float32:
 
 def is_run(path: Path) -> bool:
     """Whether a path alone is taken as a run."""
-    return path.suffix in ENDINGS and is_file(path)
+    return has_ending(path) and is_file(path)
+
+
+def has_ending(path: Path) -> bool:
+    """Whether its name is one of a run."""
+    return path.name.removesuffix(".gz").endswith(ENDINGS)
 
 
 def build(*, file: str = "") -> RunRanker:
     path = Path(file)
     if not is_file(path):
-        raise BadSetting(f"file={file}: there is no such file; give a run in trec_eval's format")
+        raise BadSetting(f"file={file}: there is no such file; give a run")
     return RunRanker(path)
 
 
-RANKER = Entry("run", "the file of a trec_eval run", "trec_eval", build, required="file")
+RANKER = Entry(RUN, "the file of a run (TREC, JSON or a table)", "trec_eval", build, required="file")

@@ -106,13 +106,13 @@ def read_settings(entry: Entry, text: str) -> dict[str, Setting]:
 
 def split_pairs(text: str) -> list[str]:
     """`first=[bm25:k1=1.5,b=0.6],keep=5` at the commas outside brackets. Raises BadSetting for half a pair of them."""
-    pieces, is_whole = _split_outside_brackets(text, ",")
+    pieces, is_whole = split_outside_brackets(text, ",")
     if not is_whole:
         raise BadSetting(f"{text!r} has a bracket without its other half: write setting=[SPEC],setting=value")
     return [piece for piece in pieces if piece]
 
 
-def _split_outside_brackets(text: str, divider: str) -> tuple[list[str], bool]:
+def split_outside_brackets(text: str, divider: str) -> tuple[list[str], bool]:
     """The pieces, and whether every bracket has its other half."""
     pieces, depth, least = [""], 0, 0
     for c in text:
@@ -169,7 +169,7 @@ class BuiltPart(Part):
 
 def read_parts(text: str) -> list[Part]:
     """`jaccard@100+[fusion:rankers=bm25+wo]@0.5+cascade` as its parts. Raises BadSetting."""
-    pieces, is_whole = _split_outside_brackets(text, "+")
+    pieces, is_whole = split_outside_brackets(text, "+")
     if not is_whole or not all(pieces):
         raise BadSetting(f"{text!r} is no list of rankers: write them as jaccard@100+cascade, brackets in pairs")
     parts = []

@@ -664,6 +664,16 @@ def test_a_table_gives_a_document_a_row():
     assert (second.id, second.text) == ("towns-4", 'A "new" one.')
 
 
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "SEP=;;;\n"])
+@pytest.mark.parametrize("name", ["towns.csv", "towns.tsv"])
+def test_the_line_for_excel_that_names_the_delimiter_is_no_row_of_a_table_and_counts_as_a_line(first, name):
+    content = f"\ufeff{first}Title;Text\nUlm;It is old, and large.\nUlm;\n".encode()
+    problems = []
+    [document] = read_documents(name, content, on_problem=problems.append)
+    assert (document.id, document.title, document.text) == ("towns-3", "Ulm", "It is old, and large.")
+    assert [str(p) for p in problems] == ["line 4: 'text' holds no text"]
+
+
 @pytest.mark.parametrize("name", ["Article", "subject", "Name", "question"])
 def test_a_table_s_title_may_have_another_name(name):
     document = one("faq.csv", f"{name};Body;Owner\nReturns;Keep the receipt.;Ann\n")

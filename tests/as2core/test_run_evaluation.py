@@ -12,6 +12,7 @@ import pytest
 import pytrec_eval
 
 from as2core.cli import main
+from as2core.data import qrels
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.run_evaluation import evaluate_run, find_run, read_qrels
 
@@ -98,9 +99,33 @@ def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys)
     ):
         assert main(["eval", *words]) == 1
         assert message in capsys.readouterr().err
+    (files / "labels.json").write_text('{"q1": {"d1": 1}}')  # as ranx writes qrels
+    assert main(["eval", a, str(files / "labels.json")]) == 1
+    assert "If it has labels, save it as TREC: qrels.save('name.trec') in ranx" in capsys.readouterr().err
     (files / "y.qrels").write_text("another 0 d1 1\n")
     with pytest.raises(BadSetting, match="has none of the 1 question of the qrels, such as 'another'"):
         evaluate_run(find_run(a), read_qrels(files / "y.qrels").questions)
     (files / "twice.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n")
     with pytest.raises(UnreadableFile, match=r"twice\.run: line 2"):
         evaluate_run(files / "twice.run", read_qrels(data).questions)
+
+
+def test_a_run_in_json_or_a_table_has_the_figures_of_the_same_run_of_trec(files, capsys):
+    run = {}
+    for qid, _, docid, _, score, _ in (line.split() for line in (files / "other").read_text().splitlines()):
+        run.setdefault(qid, {})[qrels.unescape_id(docid)] = float(score)
+    (files / "b.json").write_text(json.dumps(run))
+    rows = [{"qid": qid, "docno": docid, "score": score} for qid, row in run.items() for docid, score in row.items()]
+    with (files / "b.tsv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["qid", "docno", "score"], delimiter="\t")
+        writer.writeheader()
+        writer.writerows(rows)
+    names = [str(files / name) for name in ("other", "b.json", "b.tsv")]
+    assert main(["eval", *names, str(files / "x.qrels"), "--json"]) == 0
+    printed = capsys.readouterr()
+    trec, *others = json.loads(printed.out)["rankers"]
+    for measure in (*NAMES, "Judged@10"):
+        assert [other[measure] for other in others] == [trec[measure]] * 2
+    assert printed.err.count("questions that are not in the run and count 0: 1 of 30") == 3
+    assert main(["eval", str(files / "x.qrels"), str(files / "x.qrels")]) == 1
+    assert "x.qrels: line 1: it looks like qrels, which hold labels; give lines" in capsys.readouterr().err

@@ -121,8 +121,8 @@ def test_a_run_of_another_program_is_compared(as2, as2_json, labelled, tmp_path)
     [
         ("q0 Q0 0%200 1 high x", r"line 1: the score 'high' is not a number"),
         ("q0 Q0 0%200 1 nan x", r"not a finite number"),
-        ("q0 Q0 0%200 1 0.5 x", r"ranks no candidate of question 'q1'"),
-        ("q0 0 0%200 1", r"4 columns instead of 6"),
+        ("other Q0 0%200 1 0.5 x", r"ranks no candidate of question 'q0' \(40 of 40 questions are like that; its ids"),
+        ("q0 0 0%200 1", r"looks like qrels, which hold labels; give lines of qid Q0 docid rank score tag"),
     ],
 )
 def test_a_run_that_cannot_be_read_is_refused(as2, labelled, tmp_path, line, message):

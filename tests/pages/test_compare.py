@@ -92,7 +92,7 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
 def test_a_ranking_of_ones_own_is_uploaded_chosen_and_matched_and_a_bad_one_says_its_line(wb):
     at = open_page("compare", {"corpus": "things"})
     at = at.file_uploader(key="compare_own_file_0").set_value([("bad.run", b"q1 Q0 d1\n", "text/plain")]).run()
-    assert "bad.run: line 1: 3 columns instead of 6" in texts(at) and "bad.run" not in at.multiselect[0].value
+    assert "bad.run: line 1: no ranking begins with" in texts(at) and "bad.run" not in at.multiselect[0].value
     [choice] = [c for c in question_sets.list_datasets(wb) if c == "labels:things"]
     questions = question_sets.load_questions(wb, choice)
     content = "".join(f"{q.qid} Q0 {q.candidates[0].id} 1 1 t\n" for q in questions).encode()
@@ -179,7 +179,15 @@ def test_one_ranker_is_not_enough(wb):
 def test_a_word_that_is_no_ranker_is_refused_when_it_is_typed(wb):
     at = open_page("compare")
     at = at.multiselect(key="compare_rankers").set_value(["bm25", "bm52"]).run()
-    assert at.button(key="compare_start").disabled and "No ranker 'bm52'" in at.error[0].value.replace("\\", "")
+    assert at.button(key="compare_start").disabled
+    assert "No ranker 'bm52'; did you mean bm25?" in at.error[0].value.replace("\\", "")
+    assert at.multiselect(key="compare_rankers").value == ["bm25", "bm52"]  # and nothing is lost
+    at = at.multiselect(key="compare_rankers").set_value(["rr", "BM52:k1=2", "casc"]).run()
+    assert len(at.error) == 2
+    at = at.button(key="compare_use_BM52:k1=2_bm25:k1=2").click().run()
+    assert "compare_use_casc_rr" not in [b.key for b in at.button]
+    at = at.button(key="compare_use_casc_cascade").click().run()
+    assert at.multiselect(key="compare_rankers").value == ["rr", "bm25:k1=2", "cascade"] and not at.error
     at = at.multiselect(key="compare_rankers").set_value(["bm25:k1=2", "active:drop_ratio=0.5"]).run()
     assert not at.error and not at.button(key="compare_start").disabled
 
@@ -340,6 +348,19 @@ def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(wb, job):
     assert "Not shown" not in texts(at)
 
 
+def test_a_cost_that_no_two_rankers_of_the_comparison_have_is_neither_offered_nor_drawn(wb, job):
+    result = stored.jobs(wb)[1].result
+    rows = [{**row, "relative_cost": None if i else 1.0} for i, row in enumerate(result["rows"])]  # one has it
+    stored.change_job(wb, job, result={**result, "rows": rows})
+    at = open_comparison(job)
+    assert "compute" in table(at).columns and "compare_cost" not in [b.key for b in at.button_group]
+    assert "Accuracy against cost" in [h.value for h in at.header] and "The time is that of this machine" in texts(at)
+    rows = [{**row, "seconds_per_question": None, "relative_cost": None} for row in rows]
+    stored.change_job(wb, job, result={**result, "rows": rows})
+    at = open_comparison(job)
+    assert not {"compute", "ms"} & {*table(at).columns} and "Accuracy against cost" not in [h.value for h in at.header]
+
+
 def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("starter-2").run()  # whose fake ranks as the cascade does
@@ -483,11 +504,26 @@ def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
 
 
 def test_a_link_brings_the_rankers_to_compare(wb):
-    at = open_page("compare", {"corpus": "things", "rankers": "starter-2,gone,cascade"})
-    assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade"]
+    at = open_page("compare", {"corpus": "things", "rankers": "starter-2,gone,bm25:k1=2,b=0.5,cascade"})
+    assert at.multiselect(key="compare_rankers").value == ["starter-2", "gone", "bm25:k1=2,b=0.5", "cascade"]
+    assert "No ranker 'gone'" in at.error[0].value and at.button(key="compare_start").disabled
+    at = at.button(key="compare_remove_gone").click().run()
+    assert not at.error and at.query_params["rankers"] == "starter-2,bm25:k1=2,b=0.5,cascade"
     at = at.button(key="compare_start").click().run()
-    assert read_settings(wb)["rankers"] == ["starter-2", "cascade"]
+    assert read_settings(wb)["rankers"] == ["starter-2", "bm25:k1=2,b=0.5", "cascade"]
     assert "rankers" not in at.query_params
+
+
+def test_the_rankers_that_are_chosen_are_in_the_address_to_pass_on(wb):
+    at = open_page("compare", {"corpus": "things"})
+    assert "rankers" not in at.query_params
+    specs = ["cascade", "cosinet:listwise,context=birnn", "active:drop_ratio=0.5"]
+    at = at.multiselect(key="compare_rankers").set_value(specs).run()
+    link = at.query_params["rankers"]
+    assert open_page("compare", {"rankers": link}).multiselect(key="compare_rankers").value == specs
+    at.session_state["_as2_replaced"] = {}  # the browser has had the time to have the address
+    at.query_params["rankers"] = "rr,bm25"  # it goes back
+    assert at.run().multiselect(key="compare_rankers").value == ["rr", "bm25"]
 
 
 def is_form_open(at):

@@ -8,11 +8,13 @@ import streamlit as st
 
 from app.compare import exports, question_sets
 from app.ui import errors
+from app.ui.compare import ranker_choice
 from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.versions import uploaded_runs
-from app.versions.uploaded_runs import LINE, MAX_RUN_BYTES
+from app.versions.uploaded_runs import MAX_RUN_BYTES
 from app.workbench.workbench import Workbench
+from as2core.data.run_matching import describe_candidates, describe_match
 from as2core.data.spreadsheet import mark_utf_8
 from as2core.types import Question
 
@@ -31,11 +33,10 @@ class QuestionChoice:
     labels: tuple[int, int] | None = None
 
 
-def choose_upload(rankers_key: str) -> None:
+def choose_upload() -> None:
     """Choose the ranking that was uploaded in the run before; called before the choice is drawn."""
     if (name := st.session_state.pop(NEW_RUN, None)) is not None:
-        others = [r for r in st.session_state[rankers_key] if r != name]
-        st.session_state[rankers_key] = [*others, name]
+        ranker_choice.add_ranker(name)
 
 
 def draw(wb: Workbench, choice: QuestionChoice, *, by: int, refusal: str | None) -> None:
@@ -44,9 +45,12 @@ def draw(wb: Workbench, choice: QuestionChoice, *, by: int, refusal: str | None)
     turn = st.session_state.setdefault(TURN, 0)
     with st.popover(TITLE, icon=":material/upload_file:", type="tertiary", key=f"compare_own_{turn}"):
         st.markdown(
-            "The ranking of a search engine that you have, as a TREC run (as trec_eval, ranx and PyTerrier write it), "
-            f"gzipped or not. A line for each candidate:\n\n`{LINE}`\n\n"
-            "The ids are those of the labelled set. This file has them with their texts:"
+            "The ranking of a search engine that you have, in one of these forms, gzipped or not:\n\n"
+            "- a TREC run, as trec_eval and PyTerrier write it: `question-id Q0 candidate-id rank score name`\n"
+            "- JSON, as ranx writes it: `{question-id: {candidate-id: score}}`\n"
+            "- a table (CSV or TSV) with the columns `qid`, `docno` and `score`\n\n"
+            "The ids are those of the labelled set. This file has them with their texts; with a column `score` it is "
+            "such a table:"
         )
         st.download_button("Questions and candidates with their ids", partial(_make_ids, wb, choice), IDS_FILE,
                            "text/csv", key="compare_own_ids", icon=":material/download:", type="tertiary",
@@ -90,8 +94,7 @@ def _draw_list(wb: Workbench, by: int, refusal: str | None) -> None:
 @errors.guard
 def _delete(wb: Workbench, name: str, by: int) -> None:
     uploaded_runs.delete_run(wb, name, by=by)
-    if "compare_rankers" in st.session_state:
-        st.session_state["compare_rankers"] = [r for r in st.session_state["compare_rankers"] if r != name]
+    ranker_choice.set_ranker(name)
 
 
 def _make_ids(wb: Workbench, choice: QuestionChoice) -> bytes:
@@ -127,8 +130,6 @@ def _describe_match(_wb: Workbench, name: str, choice: QuestionChoice) -> tuple[
     if not questions:
         return True, True, ""
     match = uploaded_runs.count_matches(_wb, name, questions)
-    text = question_sets.describe_match(name, match, questions)
-    is_usable = len(match.missing) < len(questions)
-    if is_usable:
-        text += f" {question_sets.describe_candidates(match)}"
-    return is_usable, not match.missing, text
+    text = describe_match(name, match, questions)
+    text += f" {describe_candidates(match)}" if match.is_usable else f" Download them under “{TITLE}”."
+    return match.is_usable, not match.missing, text

@@ -25,7 +25,7 @@ from as2core.text import format_signed
 from as2core.training_record import merge_overlaps
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
-COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
+COSTS: dict[Cost, str] = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
 def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
@@ -64,7 +64,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
         with left_column:
             _draw_intervals(singles, metric)
         with right_column:
-            if sweeps and not is_costed(singles):  # the sweep is what shows a cost
+            if sweeps and not list_costs(singles):  # the sweep is what shows a cost
                 _draw_sweep(*sweeps.popitem(), metric, view.twins)
             else:
                 _draw_cost(singles, metric)
@@ -103,7 +103,8 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
         frame["with all labels"] = [_format_range(f.least, f.most) for f in figures]
     if is_timed(results):
         frame["ms"] = [None if r.seconds is None else 1000 * r.seconds for r in results]
-    frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
+    if any(r.relative_cost is not None for r in results):
+        frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn  # headings are at the left in any case
     config = {
         **{m: number(format="%.3f", alignment="left", help=meaning) for m, meaning in MEANINGS.items()},
@@ -124,9 +125,9 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_table", placeholder="–")
 
 
-def is_costed(results: Sequence[RankerResult]) -> bool:
-    """Whether there are costs of two or more to compare."""
-    return any(sum(getattr(r, cost) is not None for r in results) > 1 for cost in COSTS)
+def list_costs(results: Sequence[RankerResult]) -> list[Cost]:
+    """Those that two or more of the rankers have: one point compares nothing."""
+    return [cost for cost in COSTS if sum(getattr(r, cost) is not None for r in results) > 1]
 
 
 def is_timed(results: Sequence[RankerResult]) -> bool:
@@ -140,10 +141,10 @@ def _format_range(low: float | None, high: float | None) -> str:
 
 
 def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
+    """Nothing where there is no cost to compare."""
+    if not (options := list_costs(results)):
+        return
     st.header("Accuracy against cost", anchor=False)
-    options: tuple[Cost, ...] = ("relative_cost", "seconds") if is_timed(results) else ("relative_cost",)
-    if sum(r.relative_cost is not None for r in results) < 2:  # one point compares nothing
-        options = options[::-1]
     cost = options[0]
     if len(options) > 1:
         cost = st.segmented_control(
@@ -156,11 +157,7 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
             label_visibility="collapsed",
         )
     chart = build_tradeoff_chart(results, metric=metric, cost=cost)
-    names = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
-    if chart is None or len(names) < 2:
-        who = f"Of these rankers, only {names[0]}" if names else "None of these rankers"
-        other = f" Choose {COSTS[options[1 - options.index(cost)]].lower()} instead." if len(options) > 1 else ""
-        st.caption(f"{who} counts its compute.{other}")
+    if chart is None:
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
     st.altair_chart(chart, width="stretch", key="compare_tradeoff", alt=alt)

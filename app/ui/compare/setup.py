@@ -7,12 +7,12 @@ import streamlit as st
 from app.compare import comparison_job, question_sets
 from app.compare.comparison import ComparisonSettings
 from app.compare.question_sets import describe_short_lists
-from app.compare.rankers import describe_destinations, describe_rankers, find_mistake, list_choices, suggest_rankers
+from app.compare.rankers import describe_destinations, describe_rankers
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora.corpora import CORPUS_PREFIX
 from app.jobs.queue import JobView
 from app.ui import errors, navigation, url
-from app.ui.compare import own_ranking
+from app.ui.compare import own_ranking, ranker_choice
 from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
@@ -23,45 +23,30 @@ from app.ui.compare.names import (
     name_setting,
 )
 from app.ui.compare.own_ranking import QuestionChoice
+from app.ui.compare.ranker_choice import RANKERS
 from app.ui.data.reasons import draw_reasons
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.workbench.workbench import Workbench
 
-RANKERS = "compare_rankers"  # of the form
 STARTER_TEST = "starter-test"
 UNLABELLED = {False: "Leave out", True: "Count as incorrect"}
-
-
-def read_rankers() -> list[str]:
-    return [name for name in url.get("rankers").split(",") if name]
 
 
 def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> None:
     """The form; starting puts the job, which is `by`'s, into the address. `refusal`: why they may not upload a ranking;
     None if they may."""
-    all_rankers, sets = list_choices(wb), question_sets.list_datasets(wb)
+    sets = question_sets.list_datasets(wb)
     if not sets:
         _draw_absence()
         return
     own = f"{CORPUS_PREFIX}{corpus_name}"
     _follow_corpus(own, sets)
-    if RANKERS not in st.session_state:
-        st.session_state[RANKERS] = [n for n in read_rankers() or suggest_rankers(wb) if n in all_rankers]
-    own_ranking.choose_upload(RANKERS)
+    ranker_choice.follow_address(wb)
+    own_ranking.choose_upload()
     left_column, right_column = st.columns([1.3, 1], gap="large")
     with left_column:
-        rankers = st.multiselect(
-            "Rankers",
-            all_rankers,
-            key=RANKERS,
-            accept_new_options=True,
-            help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
-            "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`. Admins "
-            "can also type the directory that `as2 train` or `as2 versions export` wrote, `classifier:model=NAME` for "
-            "a model of the hub, `onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an "
-            "address.",
-        )
+        rankers = ranker_choice.draw(wb)
         with st.container(horizontal=True):
             own_place = st.container(width="content")
             with st.popover("Rankers and their settings", icon=":material/tune:", type="tertiary"):
@@ -69,8 +54,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         matches = st.container()
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
-        if mistake := find_mistake(wb, rankers):
-            errors.show(mistake)
+        are_known = ranker_choice.draw_mistakes(wb, rankers)
         sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy. The "
@@ -91,7 +75,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         can_match = own_ranking.draw_matches(wb, rankers, choice)
     enough = len(add_sweep(rankers, sweep)) >= 2
     st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start",
-              disabled=not enough or bool(mistake) or not can_match, on_click=_start, args=(wb, by))  # fmt: skip
+              disabled=not (enough and are_known and can_match), on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
 
@@ -164,7 +148,7 @@ def _start(wb: Workbench, by: int) -> None:
     form = st.session_state
     job = comparison_job.start_compare(
         wb,
-        add_sweep(form["compare_rankers"], form["compare_sweep"]),
+        add_sweep(form[RANKERS], form["compare_sweep"]),
         form["compare_data"],
         setting=form["compare_setting"],
         by=by,

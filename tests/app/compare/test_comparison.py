@@ -428,8 +428,17 @@ def test_a_run_that_another_program_wrote_is_compared_and_read_anew_when_it_chan
         view = run_comparison(wb, ["rr", str(file), f"sequential:stages={file}@1+rr"], data)
         assert [r.figures["P@1"].value for r in view.results] == [0.0, p1, p1]
     file.write_text("other Q0 tower-1 1 2.0 x\n")
-    [note] = [n for n in run_comparison(wb, ["rr", f"run:file={file}"], data).notes if "left out" in n]
-    assert "their.run ranks no candidate of question" in note
+    with pytest.raises(BadSetting, match=r"their\.run has no candidate of these 6 questions"):
+        comparison_job.start_compare(wb, ["rr", f"run:file={file}"], data)
+
+
+def test_questions_that_a_run_of_the_machine_lacks_are_left_out_for_all_as_those_of_an_uploaded_one(wb, data, tmp_path):
+    file = tmp_path / "their.run"
+    file.write_text(
+        "".join(f"{q.qid} Q0 {q.candidates[1].id} 1 1 t\n" for q in question_sets.load_questions(wb, data)[1:])
+    )
+    view = run_comparison(wb, ["rr", f"sequential:stages=run:file={file}@1+rr"], data)
+    assert view.questions == 5 and "their.run has no candidate of 1 of the 6 questions" in view.notes[0]
 
 
 def test_a_reranker_behind_an_address_is_asked_in_each_comparison_said_and_not_timed(wb, data):

@@ -1,6 +1,8 @@
 """Rankings that people upload, from the file to a comparison and a decision."""
 
+import csv
 import gzip
+import io
 import json
 import time
 from dataclasses import replace
@@ -19,6 +21,7 @@ from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
 from as2core.data import jsonl
+from as2core.data.run_matching import describe_candidates, describe_match
 from as2core.errors import BadSetting, UnknownRanker, UnreadableFile
 
 QUESTIONS = [replace(q, candidates=q.candidates[:3]) for q in thing_questions.QUESTIONS]
@@ -71,6 +74,22 @@ def test_an_annotator_uploads_a_ranking_and_it_is_compared_by_the_name_of_its_fi
         comparison_job.start_compare(wb, ["rr", name], data)
 
 
+def test_a_ranking_is_uploaded_as_the_json_of_ranx_and_as_the_set_s_own_table_with_scores(wb, data):
+    scores = {q.qid: {c.id: 9.0 - rank for rank, c in enumerate(q.candidates)} for q in QUESTIONS}
+    rows = list(csv.DictReader(io.StringIO(exports.export_candidates(QUESTIONS))))
+    table = io.StringIO()
+    writer = csv.DictWriter(table, [*rows[0], "score"])
+    writer.writeheader()
+    writer.writerows({**r, "score": scores[r["question_id"]][r["candidate_id"]]} for r in rows)
+    names = [
+        uploaded_runs.add_run(wb, "a.json.gz", gzip.compress(json.dumps(scores).encode())),
+        uploaded_runs.add_run(wb, "b.csv", table.getvalue().encode()),
+    ]
+    assert names == ["a.run", "b.run"]
+    view = compare(wb, ["rr", *names], data)
+    assert [r.figures["AP"].value for r in view.results] == [0.5] * 3 and view.questions == 6
+
+
 def test_questions_that_a_ranking_lacks_are_left_out_for_all_and_its_missing_candidates_come_last(wb, data):
     content = write_run(QUESTIONS[1:4]) + write_run(QUESTIONS[4:], order=(2, 0))
     name = uploaded_runs.add_run(wb, "theirs.run", content)
@@ -96,8 +115,8 @@ def test_what_a_ranking_has_of_the_questions_is_told_in_words(wb):
     texts = []
     for content in (write_run(QUESTIONS), write_run(QUESTIONS, order=(1,))):
         match = uploaded_runs.count_matches(wb, uploaded_runs.add_run(wb, "a.run", content), QUESTIONS)
-        texts.append(question_sets.describe_match("a.run", match, QUESTIONS))
-        texts.append(question_sets.describe_candidates(match))
+        texts.append(describe_match("a.run", match, QUESTIONS))
+        texts.append(describe_candidates(match))
     assert texts == [
         "a.run matches all 6 questions.",
         "It ranks all their 18 candidates.",
@@ -117,11 +136,17 @@ def test_the_ids_that_a_ranking_needs_are_a_file_without_labels():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2\n", r"x\.run: line 2: 4 columns instead of 6 .*Each line of a ranking is"),
+        (
+            b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2\n",
+            r"x\.run: line 2: 4 columns instead of 6 \(qid, Q0, docid, rank, score, tag\)$",
+        ),
         (b"q1 Q0 d1 1 high t\n", r"x\.run: line 1: the score 'high' is not a number"),
         (b"q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n", r"line 2: document 'd1' appears twice"),
-        (b"q1 0 d1 1\nq1 0 d2 0\n", r"line 1: 4 columns.*These are qrels"),
-        (b'{"q1": {"d1": 0.5}}', r"line 1.*in ranx, run\.save"),
+        (b"q1 0 d1 1\nq1 0 d2 0\n", r"line 1: it looks like qrels, which hold labels"),
+        (b'{"q1": {"d1": "high"}}', r"x\.run: question 'q1', candidate 'd1': the score \"high\" is not a number"),
+        (b"qid,docno,score\nq1,d1,high\n", r"x\.run: line 2: the score 'high' is not a number"),
+        (b"qid,docno,score\n", r"x\.run: it ranks no candidate$"),
+        (b"PAR1....", r"x\.run: it is Parquet: save it as JSON, in ranx with run\.save"),
         (b"\x1f\x8bno gzip", r"x\.run: cannot be read"),
         (b"", r"x\.run: it is empty"),
     ],
@@ -158,6 +183,12 @@ def test_a_viewer_uploads_and_deletes_nothing_and_no_name_leads_out_of_the_folde
         with pytest.raises(NotAllowed):
             act()
     assert uploaded_runs.list_runs(wb) == [name] and loading.load_ranker(wb, name).name == name
+
+
+@pytest.mark.parametrize("spec", ["run:file=pyproject.toml", "sequential:stages=run:file=pyproject.toml@1+rr"])
+def test_only_an_admin_names_a_run_of_the_machine_also_one_beside_the_program(wb, data, bob, spec):
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        comparison_job.start_compare(wb, ["rr", spec], data, by=bob.id)
 
 
 def test_a_decision_takes_an_uploaded_ranking_and_the_questions_that_it_has(wb, data, bob):

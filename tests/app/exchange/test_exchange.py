@@ -568,7 +568,7 @@ def test_pairs_are_the_judged_ones(wb):
         ("letter.txt", b"Dear Sir, this is a letter.", "unknown format"),
         ("mine.csv", b"question,label\nWho?,1\n", "query,docid,rating or question,sentence,label, not question,label"),
         ("mine.csv", b"\xef\xbb\xbfQuestion\r\nWho?\r\n", "paste them under Data, Questions"),
-        ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
+        ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels as TREC instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
         ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),

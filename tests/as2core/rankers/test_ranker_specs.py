@@ -3,7 +3,7 @@
 import pytest
 
 from as2core.errors import BadSetting, UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, get, split_spec
+from as2core.rankers.catalog import CATALOG, check, get, split_spec, split_specs
 from as2core.rankers.specs import Entry, Part, read_parts, read_settings, replace_rankers
 from as2core.rankers.versions import save_version
 
@@ -123,3 +123,21 @@ def test_a_version_is_set_up_and_refuses_what_its_kind_has_not(tiny, tmp_path):
 def test_a_name_that_no_system_takes_as_a_path_is_no_ranker(spec):
     with pytest.raises(UnknownRanker, match="no ranker"):
         get(f"cascade:{spec}" if "=" in spec else spec)
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        [],
+        ["cascade"],
+        ["starter-2", "bm25:k1=2,b=0.5", "cascade"],
+        ["cosinet:listwise,context=birnn", "cosinet:context=birnn,listwise", "bm25"],
+        [
+            "cascade:first=[bm25:k1=1.5,b=0.6],first_keep=20",
+            "sequential:stages=jaccard@100+bm25:k1=1.5,b=0.6@0.5+cascade",
+        ],
+        ["run:file=/a/b.run", "http:url=https://example.org/rerank,model=x", "active:drop_ratio=0.3/0.1"],
+    ],
+)
+def test_specs_in_one_line_are_divided_where_no_setting_follows_the_comma(specs):
+    assert split_specs(",".join(specs)) == specs

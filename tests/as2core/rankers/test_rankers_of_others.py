@@ -1,5 +1,6 @@
-"""What other programs wrote ranks here: ONNX files with their tokenizers, and the files of TREC runs."""
+"""What other programs wrote ranks here: ONNX files with their tokenizers, and the files of runs."""
 
+import gzip
 import json
 import shutil
 
@@ -8,11 +9,12 @@ import pytest
 from tiny_onnx import make_onnx
 from transformers import AutoTokenizer
 
+from as2core.cli import main
 from as2core.commands.train import _load_teacher
-from as2core.data import qrels
+from as2core.data import jsonl, qrels
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnreadableFile
 from as2core.evaluation import evaluate
-from as2core.rankers.catalog import check, get
+from as2core.rankers.catalog import check, get, list_run_files
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 
@@ -160,8 +162,6 @@ def test_a_run_teaches_by_its_scores_for_the_sentences_of_a_question(tiny, tmp_p
 
 
 def test_as2_eval_takes_each_of_them(tiny, tmp_path, capsys):
-    from as2core.cli import main
-    from as2core.data import jsonl
 
     data = tmp_path / "set.jsonl"
     data.write_text(jsonl.dumps(SET))
@@ -191,8 +191,6 @@ def test_equal_scores_of_a_run_are_ordered_by_its_rank_column_then_by_its_lines(
 
 
 def test_tied_scores_of_a_run_are_counted_and_told(tmp_path, capsys):
-    from as2core.cli import main
-    from as2core.data import jsonl
 
     data = tmp_path / "set.jsonl"
     data.write_text(jsonl.dumps(SET[:1]))
@@ -200,7 +198,7 @@ def test_tied_scores_of_a_run_are_counted_and_told(tmp_path, capsys):
     run = write_trec(tmp_path / "tie.run", rows)
     assert main(["eval", run, str(data), "--json"]) == 0
     printed = capsys.readouterr()
-    note = f"{run}: 2 tied scores are ordered by the rank column; trec_eval orders them by document id"
+    note = f"{run}: 2 tied scores are ordered by their rank in the run; trec_eval orders them by document id"
     assert note in printed.err and json.loads(printed.out)["notes"] == [note]
 
 
@@ -228,8 +226,6 @@ def test_a_document_that_a_run_has_twice_is_named_with_its_line(tmp_path):
 
 
 def test_as2_eval_says_how_many_candidates_a_run_lacks(tmp_path, capsys):
-    from as2core.cli import main
-    from as2core.data import jsonl
 
     data = tmp_path / "set.jsonl"
     data.write_text(jsonl.dumps(SET[:1]))
@@ -240,3 +236,63 @@ def test_as2_eval_says_how_many_candidates_a_run_lacks(tmp_path, capsys):
     assert f"{run}: {note}" in printed.err and "AP       0.333" in printed.out
     assert main(["eval", "bm25", str(data)]) == 0
     assert note not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["theirs.json", "theirs.csv", "theirs.tsv.gz", "theirs.run"])
+def test_a_run_in_any_form_is_a_ranker_by_its_path(tmp_path, name):
+    table = "qid,docno,score\n" + "".join(f"q 1,d{i},{score}\n" for i, score in enumerate([0.25, -3, 7.5, 1]))
+    content = '{"q 1": {"d0": 0.25, "d1": -3, "d2": 7.5, "d3": 1}}' if name.endswith((".json", ".run")) else table
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    scores = evaluate(get(tmp_path / name), SET[:1], setting="raw").scores["q 1"]
+    assert scores.tolist() == [0.25, -3, 7.5, 1] and list_run_files(str(tmp_path / name)) == (tmp_path / name,)
+
+
+def test_a_wrong_file_in_place_of_a_run_says_what_is_wrong_with_it(tmp_path):
+    (tmp_path / "a.csv").write_text("question,sentence\nx,y\n")
+    with pytest.raises(UnreadableFile, match=r"a\.csv: line 1: no ranking begins with 'question,sentence'; give"):
+        evaluate(get(tmp_path / "a.csv"), SET[:1])
+
+
+def test_the_runs_of_a_spec_are_found_in_its_parts(tmp_path):
+    file = write_run(tmp_path / "a.run", {q.qid: np.arange(len(q.candidates)) for q in SET})
+    spec = f"fusion:rankers=bm25+[sequential:stages=run:file={file}@2+jaccard]+{file}"
+    assert list_run_files(spec) == (file,) and list_run_files("cascade:drop_ratio=0.5") == ()
+
+
+@pytest.fixture
+def part_of_set(tmp_path):
+    """The two questions of the set, both with a correct and an incorrect candidate, and a run of the second."""
+    data = tmp_path / "set.jsonl"
+    data.write_text(jsonl.dumps(SET))
+    return write_trec(tmp_path / "part.run", [("q2", c.id, 1, 9 - i) for i, c in enumerate(SET[1].candidates)]), data
+
+
+def test_as2_eval_leaves_out_for_all_what_a_run_lacks_and_a_gate_takes_no_part_of_the_questions(
+    part_of_set, tmp_path, capsys
+):
+    run, data = part_of_set
+    assert main(["eval", "rr", run, f"sequential:stages={run}@1+rr", str(data), "--setting", "raw", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [r["questions"] for r in json.loads(printed.out)["rankers"]] == [1, 1, 1]
+    note = f"{run} has no candidate of 1 of the 2 questions, such as “{SET[0].text}”: it is left out for every ranker."
+    assert printed.err.count(note) == 1 and any(n.startswith(note) for n in json.loads(printed.out)["notes"])
+    gate = tmp_path / "gate.toml"
+    gate.write_text('[[require]]\nmeasure = "AP"\nat_least = 0.1\n')
+    assert main(["eval", run, str(data), "--setting", "raw", "--gate", str(gate)]) == 1
+    assert "A gate is checked on all questions: rank them, or leave --gate out" in capsys.readouterr().err
+
+
+def test_a_run_of_other_questions_fails_alone_in_as2_eval(part_of_set, tmp_path, capsys):
+    _, data = part_of_set
+    other = write_trec(tmp_path / "other.run", [("q7", "z", 1, 9)])
+    assert main(["eval", "rr", other, str(data), "--setting", "raw"]) == 1
+    printed = capsys.readouterr()
+    assert f"{other} failed: other.run ranks no candidate of question" in printed.err
+    assert "its ids are like 'q7' and 'z'" in printed.err and "2 questions" in printed.out
+
+
+def test_as2_decide_takes_the_questions_that_both_runs_have(part_of_set, capsys):
+    run, data = part_of_set
+    assert main(["decide", run, "rr", str(data), "--simulate", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "has no candidate of 1 of the 2 questions" in printed.err and json.loads(printed.out)["questions"] == 1
