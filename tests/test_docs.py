@@ -135,6 +135,14 @@ def test_the_rules_are_where_the_docs_say():
             assert name in top_level_names(ROOT / file), f"{file} has no {name}"
 
 
+def test_the_table_of_layers_has_every_module_of_the_library():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [layers] = [c["layers"] for c in contracts if c["id"] == "core"]
+    modules = set(re.findall(r"\w+", " ".join(layers)))
+    table = sections((ROOT / "docs/architecture.md").read_text())["Import rules"]
+    assert "metrics" in modules and not [m for m in modules if f"`{m}`" not in table]
+
+
 def test_what_a_list_prints_as_json_is_documented():
     from app.jobs.queue import JobView
     from app.upkeep.backup import BackupView
