@@ -169,7 +169,8 @@ def _lock_waiting(s: Session, proposal_id: int) -> Proposal:
 
 
 def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
-    """The background job. Proposals are stored one by one, so an interrupted job continues with other sentences."""
+    """The background job. Proposals are stored one by one and counted in the job's result, so an interrupted job
+    continues with other sentences, for as many as are missing."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"proposed": 0, "tried": 0}
@@ -183,14 +184,15 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     sentences = _select_short(pool)
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
-    proposals = attempts = 0
-    max_tries = MAX_TRIES_PER_QUESTION * total
+    proposals, earlier_attempts = (int(job.earlier_result.get(name, 0)) for name in ("proposed", "tried"))
+    attempts, max_tries = 0, MAX_TRIES_PER_QUESTION * (total - proposals)
     for number, row in enumerate(sentences):
         if proposals == total or attempts == max_tries:
             break
         questions = write([row.text], 1)[0]
         if not questions and number % SENTENCES_PER_CHECK:
             continue
+        job.publish({"proposed": proposals, "tried": earlier_attempts + attempts})
         job.step_back()
         job.progress(max(proposals / total, attempts / max_tries), f"{proposals} of {total} questions found")
         attempts += bool(questions)
@@ -211,7 +213,8 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
                 break
     # a run that ended before its last sentence does not know how many of them have a form that can be turned
     is_complete = proposals < total and attempts < max_tries
-    return {"proposed": proposals, "tried": attempts, **({"sentences": len(pool)} if is_complete else {})}
+    result = {"proposed": proposals, "tried": earlier_attempts + attempts}
+    return {**result, **({"sentences": len(pool)} if is_complete else {})}
 
 
 def _select_short(sentences: Sequence[Row]) -> list[Row]:

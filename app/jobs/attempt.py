@@ -45,6 +45,7 @@ class JobRun:
         self.wb, self.id, self.kind = wb, row.id, row.kind
         self.attempt, self.attempts = row.attempt, row.attempts  # this one, and how many the job has
         self.settings, self.corpus_id = dict(row.settings), row.corpus_id
+        self.earlier_result = dict(row.result)  # what attempts before it published
         self.cancelled = self.disowned = self.paused = self.gave_way = False
         self._is_stopping = is_stopping
         self._lock, self._over = threading.Lock(), threading.Event()

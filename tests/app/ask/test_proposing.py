@@ -8,7 +8,7 @@ from app.ask import proposals
 from app.ask.proposals import AlreadyDecided
 from app.corpora import corpora, documents
 from app.jobs import queue
-from app.jobs.attempt import JobRun, run_queued
+from app.jobs.attempt import JobRun, SteppedBack, run_queued
 from app.labels import annotation, consensus, guidelines, leasing
 from app.labels.leasing import Seat
 from app.ranking import scoring
@@ -50,6 +50,21 @@ def test_a_run_that_reads_all_sentences_knows_how_many_there_are(wb, towers):
     only_bread = propose(wb, towers, lambda passages, each: [[(p, -1.0)] if "yeast" in p else [] for p in passages])
     assert only_bread["sentences"] == towers.sentences > only_bread["tried"] == 1
     assert "sentences" not in propose(wb, towers, number=1)
+
+
+def test_a_run_that_is_interrupted_proposes_only_what_is_missing(wb, towers, monkeypatch):
+    job, step_back = proposals.start(wb, towers.id, number=4), JobRun.step_back
+
+    def interrupt_once(run):
+        if run.attempt == 1 and proposals.list_waiting(wb, towers.id).waiting == 2:
+            raise SteppedBack
+        step_back(run)
+
+    monkeypatch.setattr(JobRun, "step_back", interrupt_once)
+    run_queued(wb, {**RUNNERS, "propose": lambda run: proposals.run_propose(run, write_two)})
+    done = queue.load_job(wb, job.id)
+    assert (done.state, done.attempt) == ("done", 2)
+    assert done.result["proposed"] == proposals.list_waiting(wb, towers.id).waiting == 4
 
 
 def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(wb, towers):
