@@ -72,7 +72,8 @@ def test_a_list_of_rankers_with_a_hole_in_it_is_refused(text):
 def test_every_catalog_entry_tells_its_settings_with_their_defaults():
     for entry in CATALOG.values():
         assert entry.nested is None or entry.nested in entry.settings
-        assert all(isinstance(name, str) and name for name in (entry.name, entry.description, entry.paper))
+        empty = [field for field in ("name", "description", "paper") if not getattr(entry, field)]
+        assert not empty, f"{entry.name}: say its {' and '.join(empty)} in the catalog"
 
 
 @pytest.mark.parametrize(
