@@ -15,7 +15,6 @@ from db.models import Document, Score, Sentence
 
 QUESTION = "When was the Eiffel Tower finished?"
 SAME = "when was eiffel tower finished"
-NEAR = "When did they finish the Eiffel Tower?"
 
 
 @pytest.fixture
