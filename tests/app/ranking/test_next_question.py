@@ -228,7 +228,7 @@ def test_questions_are_ranked_in_the_order_in_which_the_queue_offers_them(wb, ba
     offered: list[int] = []
     while item := leasing.find_next_question(wb, seat, offered):
         offered.append(item.question_id)
-    assert ranked == offered and [i % 2 for i in offered] == [1, 1, 1, 0, 0, 0]  # ids from 1: the even ones are apart
+    assert ranked == offered and [i % 2 for i in offered] == [1, 1, 1, 0, 0, 0]  # ids from 1: the even are held out
 
 
 def test_a_question_with_a_label_needs_no_ranking_where_those_without_one_are_listed(wb, bakery, seat, ann):
