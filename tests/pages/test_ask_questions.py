@@ -6,7 +6,7 @@ from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
 from app.adapt.readiness import LabelCount, count_labels
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.labels import annotation
 from app.ui.ask.labelling import describe_label_count
 
@@ -20,7 +20,7 @@ def answered(question=QUESTION, corpus="Works"):
 
 
 def queued(wb, text=QUESTION, corpus=WORKS):
-    [view] = question_management.list_questions(wb, corpus, search=text, limit=2).page
+    [view] = stored_questions.list_questions(wb, corpus, search=text, limit=2).page
     return view.queued
 
 
