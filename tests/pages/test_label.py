@@ -721,11 +721,11 @@ def read_head(at):
 
 
 def rows(at):
-    return markup(at).count('data-testid="as2-row"')
+    return markup(at).count('data-testid="as2-candidate"')
 
 
 def read_rows(at):
-    return re.findall('<div class="as2-row.*?</div>.*?</div>', markup(at))
+    return re.findall('<div class="as2-candidate.*?</div>.*?</div>', markup(at))
 
 
 def opened_list(**query):
