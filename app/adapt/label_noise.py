@@ -145,7 +145,7 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
-    return queue.enqueue(wb, JobKind.DOUBT, {}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SECOND_LOOKS, {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:
@@ -154,7 +154,7 @@ def count_second_looks(wb: Workbench, corpus_id: int) -> int:
         return reviews.count_suspicions(s, corpus_id)
 
 
-def run_doubt(job: JobRun) -> dict[str, Json]:
+def run_second_looks(job: JobRun) -> dict[str, Json]:
     """The background job. Raises TooFewLabels."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
