@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.adapt import schedule
-from app.adapt.label_noise import run_doubt
+from app.adapt.label_noise import run_second_looks
 from app.adapt.measuring import run_measure
 from app.adapt.retrain import run_retrain
 from app.ask.proposals import run_propose
@@ -47,7 +47,7 @@ RUNNERS: dict[str, Runner] = {
     JobKind.DECIDE: run_decision,
     JobKind.SCORE: run_score,
     JobKind.PROPOSE: run_propose,
-    JobKind.DOUBT: run_doubt,
+    JobKind.SECOND_LOOKS: run_second_looks,
     JobKind.EMBED: run_embed,
     JobKind.MEASURE: run_measure,
 }

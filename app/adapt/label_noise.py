@@ -73,9 +73,7 @@ class FilteredLabels:
     excluded_labels: tuple[tuple[Question, Candidate], ...] = ()
 
 
-def find_suspicious(
-    features: np.ndarray, labels: Sequence[int], questions: Sequence[int], *, seed: int = 0
-) -> list[tuple[int, float]]:
+def find_suspicious(features: np.ndarray, labels: Sequence[int], questions: Sequence[int]) -> list[tuple[int, float]]:
     """Positions of the labels that look wrong, the most suspicious first, with the probability of the other label.
 
     `features` (n, k), `labels` 1 or 0, `questions` the group of each. Raises TooFewLabels.
@@ -83,7 +81,7 @@ def find_suspicious(
     from cleanlab.filter import find_label_issues
 
     values = np.asarray(labels, dtype=int)
-    probability = cross_validate(features, values, questions, seed=seed)
+    probability = cross_validate(features, values, questions)
     wrong = estimate_other_probability(probability, values)
     issues = find_label_issues(
         values, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
@@ -147,7 +145,7 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
 
 def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue of second looks. `by`: who asks for it."""
-    return queue.enqueue(wb, JobKind.DOUBT, {}, corpus_id=corpus_id, by=by)
+    return queue.enqueue(wb, JobKind.SECOND_LOOKS, {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:
@@ -156,7 +154,7 @@ def count_second_looks(wb: Workbench, corpus_id: int) -> int:
         return reviews.count_suspicions(s, corpus_id)
 
 
-def run_doubt(job: JobRun) -> dict[str, Json]:
+def run_second_looks(job: JobRun) -> dict[str, Json]:
     """The background job. Raises TooFewLabels."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:

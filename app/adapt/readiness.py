@@ -16,7 +16,7 @@ from app.versions.registry import CASCADE
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
-from db.repositories.questions import KEPT_APART
+from db.repositories.questions import NON_TRAINING_SPLITS
 
 BOTH_KINDS = 2
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
@@ -115,7 +115,7 @@ class Readiness:
 class LabelCount:
     """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
     an incorrect one; `missing`: how many more labels make `needed` of them, one of which is held out. That many are
-    needed at most: `is_enough` says whether a retrain can start. `kept_apart`: labelled questions that are for
+    needed at most: `is_enough` says whether a retrain can start. `non_training`: labelled questions that are for
     validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is
     `missing`."""
 
@@ -123,7 +123,7 @@ class LabelCount:
     missing: int
     complete: int = 0
     is_enough: bool = False
-    kept_apart: int = 0
+    non_training: int = 0
     needed: int = advice.MIN_QUESTIONS
 
 
@@ -134,16 +134,16 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
         (outcomes, _), _ = progress.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
         )
-    rows = progress.count_outcomes_by_question(wb, corpus_id, KEPT_APART)
+    rows = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
     kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
-    complete, needed, kept_apart = kinds.count(BOTH_KINDS), advice.MIN_QUESTIONS, 0
+    complete, needed, non_training = kinds.count(BOTH_KINDS), advice.MIN_QUESTIONS, 0
     if complete < advice.MIN_QUESTIONS:
         everything = progress.count_outcomes_by_question(wb, corpus_id)
-        complete_apart = sum(bool(r.correct and r.incorrect) for r in everything) - complete
-        needed, kept_apart = max(1, advice.MIN_QUESTIONS - complete_apart), len(everything) - len(rows)
+        complete_non_training = sum(bool(r.correct and r.incorrect) for r in everything) - complete
+        needed, non_training = max(1, advice.MIN_QUESTIONS - complete_non_training), len(everything) - len(rows)
     missing = BOTH_KINDS * needed - sum(kinds[:needed])
     is_enough = _is_enough(wb, corpus_id, rows)
-    return LabelCount(sum(outcomes.values()), missing, complete, is_enough, kept_apart if missing else 0, needed)
+    return LabelCount(sum(outcomes.values()), missing, complete, is_enough, non_training if missing else 0, needed)
 
 
 def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
@@ -152,7 +152,7 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
     the counts allow a retrain and have changed, and a retrain that could start some minutes ago still can unless labels
     are gone."""
     correct = sum(bool(r.correct) for r in rows)
-    if not correct or correct + _count_correct_apart(wb, corpus_id, correct) < advice.MIN_QUESTIONS:
+    if not correct or correct + _count_correct_non_training(wb, corpus_id, correct) < advice.MIN_QUESTIONS:
         return False
     key = (corpus_id, registry.get_active(wb).name)
     counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
@@ -170,7 +170,7 @@ def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
     return is_enough
 
 
-def _count_correct_apart(wb: Workbench, corpus_id: int, correct: int) -> int:
+def _count_correct_non_training(wb: Workbench, corpus_id: int, correct: int) -> int:
     """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
     if correct >= advice.MIN_QUESTIONS:
         return 0

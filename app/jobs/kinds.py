@@ -8,7 +8,7 @@ class JobKind(StrEnum):
     COMPARE = "compare"
     DECIDE = "decide"
     PROMOTE = "promote"
-    DOUBT = "doubt"
+    SECOND_LOOKS = "doubt"
     PROPOSE = "propose"
     SCORE = "score"
     EMBED = "embed"

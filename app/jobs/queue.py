@@ -41,7 +41,7 @@ SLOTS: tuple[Mapping[str, int], ...] = (
     {JobKind.RETRAIN: 30},
     {JobKind.COMPARE: 20, JobKind.DECIDE: 25},
     {JobKind.PROMOTE: 40},
-    {JobKind.PROPOSE: 12, JobKind.EMBED: 11, JobKind.SCORE: 10, JobKind.DOUBT: 5, JobKind.MEASURE: -10},
+    {JobKind.PROPOSE: 12, JobKind.EMBED: 11, JobKind.SCORE: 10, JobKind.SECOND_LOOKS: 5, JobKind.MEASURE: -10},
 )
 PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
 SINGLE_KINDS = (JobKind.RETRAIN, JobKind.MEASURE)  # of a corpus one at a time waits or runs

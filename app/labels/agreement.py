@@ -122,7 +122,7 @@ class Measure(Generic[T]):
     of_sums: Callable[[np.ndarray], np.ndarray]
 
 
-def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
+def measure_agreement(wb: Workbench, corpus_id: int) -> AgreementView:
     """Over the pairs that two or more people judged."""
     units, days, kinds = [], [], []
     with wb.read() as s:
@@ -137,9 +137,9 @@ def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Agreem
     kappas = []
     for a, b in combinations(people, 2):
         if common := [u for u in units if a in u[1] and b in u[1]]:
-            kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
-    by_day, by_kind = _estimate_by(days, units, seed), _estimate_by(kinds, units, seed)
-    whole, gwet = _estimate(units, ALPHA, seed), _estimate(units, AC1, seed)
+            kappas.append((a, b, _estimate(common, _kappa_of(a, b))))
+    by_day, by_kind = _estimate_by(days, units), _estimate_by(kinds, units)
+    whole, gwet = _estimate(units, ALPHA), _estimate(units, AC1)
     alike = sum(len(set(votes.values())) == 1 for _, votes in units)
     return AgreementView(alike, whole, gwet, tuple(kappas), by_day, by_kind, tuple(people))
 
@@ -309,7 +309,7 @@ def _check_base(ruling: Row | None, base: int | None) -> None:
     raise EditConflict(f"the pair was {state} meanwhile: nothing was recorded")
 
 
-def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:
+def measure_anchoring(wb: Workbench, corpus_id: int) -> AnchoringView:
     """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
     which; the difference is what seeing does."""
     with wb.read() as s:
@@ -317,7 +317,7 @@ def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Anchor
     units = [(r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in rows]
     visible, blind = _split_arms(units)
     agree_visible, agree_blind = (float(np.mean(arm)) if arm else None for arm in (visible, blind))
-    return AnchoringView(len(visible), len(blind), agree_visible, agree_blind, _estimate(units, SHIFT, seed))
+    return AnchoringView(len(visible), len(blind), agree_visible, agree_blind, _estimate(units, SHIFT))
 
 
 def _split_arms(units: Sequence[tuple[int, tuple[bool, bool]]]) -> tuple[list[bool], list[bool]]:
@@ -351,14 +351,14 @@ def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
     return [list(group) for _, group in groupby(rows, key=read_pair)]
 
 
-def _estimate_by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
+def _estimate_by(names: Sequence[str], units: Sequence[Unit]) -> tuple[tuple[str, Estimate], ...]:
     by_name: dict[str, list[Unit]] = {}
     for name, unit in zip(names, units, strict=True):
         by_name.setdefault(name, []).append(unit)
-    return tuple((name, _estimate(by_name[name], ALPHA, seed)) for name in sorted(by_name))
+    return tuple((name, _estimate(by_name[name], ALPHA)) for name in sorted(by_name))
 
 
-def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) -> Estimate:
+def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T]) -> Estimate:
     """The measure with its percentile interval over resampled questions (the first of each unit)."""
     value = measure.of_units(units)
     if value is None:
@@ -366,7 +366,7 @@ def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) ->
     places = {question: i for i, question in enumerate(dict.fromkeys(question for question, _ in units))}
     of_questions = np.zeros((len(places), len(measure.parts(units[0][1]))))  # (questions, parts)
     np.add.at(of_questions, [places[question] for question, _ in units], [measure.parts(unit) for _, unit in units])
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(0)
     samples = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
     sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in samples])  # (resamples, parts)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -83,7 +83,7 @@ class RankedSentence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueItem(RankedSentence):
     """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys. `candidates`: how
-    many were ranked with it. `is_kept_apart`: no retrain learns from the question. `peers`: the others' (name, label),
+    many were ranked with it. `is_non_training`: no retrain learns from it. `peers`: the others' (name, label),
     empty until one's own label is in. `flags`: (name, note) that nobody cleared. `is_locked`: shown again without a
     label of one's own while somebody else, or another desk of one's own, has it."""
 
@@ -93,7 +93,7 @@ class QueueItem(RankedSentence):
     after: str
     assignment: Assignment
     candidates: int
-    is_kept_apart: bool
+    is_non_training: bool
     version: str
     token: str
     peers: tuple[tuple[str, str], ...]
@@ -124,7 +124,7 @@ class ListRow(RankedSentence):
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
     """A question with its whole list. Rows of a blind one come in random order. The row that was drawn at random is the
-    first, since lists are labelled from the top and seldom to the end. `is_kept_apart`: no retrain learns from it.
+    first, since lists are labelled from the top and seldom to the end. `is_non_training`: no retrain learns from it.
     `run_size`: how many candidates the ranks are among, those that were deleted since included; 0 where none is ranked.
     `labelled_by`: who labelled the rows that are closed because they have enough labels."""
 
@@ -133,7 +133,7 @@ class QuestionItem:
     rows: tuple[ListRow, ...]
     why: str
     assignment: Assignment
-    is_kept_apart: bool
+    is_non_training: bool
     version: str
     token: str
     run_size: int = 0
@@ -163,7 +163,7 @@ def build_item(
         after=after,
         assignment=assignment,
         candidates=count,
-        is_kept_apart=row.split in question_rows.KEPT_APART,
+        is_non_training=row.split in question_rows.NON_TRAINING_SPLITS,
         version=find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),

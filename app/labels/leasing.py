@@ -45,7 +45,7 @@ from db.repositories import labels as rows
 from db.repositories import leases, queues
 from db.repositories.leases import Holder, Lease
 from db.repositories.pairs import Pair, read_pair
-from db.repositories.questions import KEPT_APART
+from db.repositories.questions import NON_TRAINING_SPLITS
 
 RETRIEVAL = "retrieval"
 LEASE = timedelta(minutes=10)
@@ -225,7 +225,7 @@ def open_question(
         tuple(items),
         why,
         assignment,
-        question.split in KEPT_APART,
+        question.split in NON_TRAINING_SPLITS,
         version,
         token,
         run_size,

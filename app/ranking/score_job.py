@@ -21,6 +21,7 @@ from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
 from as2core.retrieval.index import DamagedIndex
 from as2core.types import Json
+from db.models import Question
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 
@@ -64,20 +65,10 @@ def run_score(job: JobRun) -> dict[str, Json]:
     except DamagedModel as e:
         generative = None
         job.event({"kind": "note", "message": f"without generative scores: {e}"})
-    limit = int(job.settings.get("limit", MAX_JOB_QUESTIONS))
     is_again = job.settings.get("again")
     if is_again:
         _restore_cuts(job, corpus_id, model)
-    only = job.settings.get("questions")
-    with wb.read() as s:
-        if is_again and only:
-            questions = [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
-        elif is_again:
-            questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
-        elif only is None or only:
-            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit, only=only or ())
-        else:
-            questions = []
+    questions = _list_questions(job, corpus_id, model.id)
     began, total, ranked_count = job.seconds(), len(questions), 0
     for done, question in enumerate(questions):
         job.step_back()
@@ -92,6 +83,19 @@ def run_score(job: JobRun) -> dict[str, Json]:
         ranked_count += 1
     wb.analyze()
     return {"questions": ranked_count}
+
+
+def _list_questions(job: JobRun, corpus_id: int, version_id: int) -> list[Question]:
+    """Those to rank: with "again" some of the open ones, or all that another version ranked."""
+    limit, only = int(job.settings.get("limit", MAX_JOB_QUESTIONS)), job.settings.get("questions")
+    with job.wb.read() as s:
+        if job.settings.get("again"):
+            if only:
+                return [q for q in version_rows.list_open_questions(s, corpus_id) if q.id in only]
+            return version_rows.list_ranked_by_others(s, version_id, corpus_id)[:limit]
+        if only is not None and not only:
+            return []
+        return rows.list_unranked_questions(s, corpus_id, version_id, limit, only=only or ())
 
 
 def _is_unranked(wb: Workbench, corpus_id: int, version_id: int, question_id: int) -> bool:

@@ -26,7 +26,7 @@ JOB_KINDS: dict[str, str] = {
     JobKind.RETRAIN: "Retrain",
     JobKind.SCORE: "Ranking for the queues",
     JobKind.EMBED: "Vectors of the sentences",
-    JobKind.DOUBT: "Second looks",
+    JobKind.SECOND_LOOKS: "Second looks",
     JobKind.MEASURE: "Measuring ahead of a retrain",
     JobKind.PROPOSE: "Proposing questions",
     JobKind.DECIDE: "Ranking for a decision",

@@ -40,20 +40,9 @@ def word_blocks(content: bytes) -> tuple[str, list[Block]]:
 
     Raises UnreadableFile when it is damaged, needs a password, or is of another format.
     """
-    import mammoth
     from lxml import html
 
-    if content.startswith(_OLD_FORMAT):
-        raise UnreadableFile("it is of an old version of Word or locked with a password; save it as .docx without one")
-    try:
-        _require_bounded_size(content)
-        markup = mammoth.convert_to_html(io.BytesIO(content), style_map=_STYLES, convert_image=lambda image: []).value
-    except (TooLarge, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # mammoth raises whatever it meets in a damaged file
-        reason = str(error) or type(error).__name__
-        raise UnreadableFile(f"not a Word document that can be read ({reason}); save it as .docx anew") from error
-    page = html.fragment_fromstring(markup, create_parent="div")
+    page = html.fragment_fromstring(_convert_to_html(content), create_parent="div")
     for mark in page.xpath(f"{_NOTE_MARKS} | {_BACK_LINKS}"):
         mark.drop_tree()
     for paragraph in page.iterchildren("p"):
@@ -69,6 +58,22 @@ def word_blocks(content: bytes) -> tuple[str, list[Block]]:
     blocks = page_blocks(page)
     title = next(filter(None, titles), blocks[0].text if blocks and blocks[0].kind is BlockKind.HEADING else "")
     return title, drop_title(title, blocks)
+
+
+def _convert_to_html(content: bytes) -> str:
+    """The document as HTML. Raises UnreadableFile, TooLarge."""
+    import mammoth
+
+    if content.startswith(_OLD_FORMAT):
+        raise UnreadableFile("it is of an old version of Word or locked with a password; save it as .docx without one")
+    try:
+        _require_bounded_size(content)
+        return mammoth.convert_to_html(io.BytesIO(content), style_map=_STYLES, convert_image=lambda image: []).value
+    except (TooLarge, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # mammoth raises whatever it meets in a damaged file
+        reason = str(error) or type(error).__name__
+        raise UnreadableFile(f"not a Word document that can be read ({reason}); save it as .docx anew") from error
 
 
 def _require_bounded_size(content: bytes) -> None:

@@ -13,7 +13,7 @@ from as2core.types import CORRECT, INCORRECT
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
-from db.repositories.questions import IMPORTED, KEPT_APART, find_search_change
+from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, find_search_change
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
@@ -327,9 +327,9 @@ def list_one_sided_questions(session: Session, corpus_id: int, kind: str) -> lis
     outcomes = _select_outcomes(corpus_id)
     correct, incorrect = (func.sum(case((outcomes.outcome == kind, 1), else_=0)) for kind in (CORRECT, INCORRECT))
     questions = select(outcomes.question_id).join(Question, Question.id == outcomes.question_id)
-    questions = questions.where(Question.queued, Question.split.not_in(KEPT_APART)).group_by(outcomes.question_id)
+    questions = questions.where(Question.queued, Question.split.not_in(NON_TRAINING_SPLITS))
     present, absent = (correct, incorrect) if kind == CORRECT else (incorrect, correct)
-    return list(session.scalars(questions.having(absent == 0, present > 0)))
+    return list(session.scalars(questions.group_by(outcomes.question_id).having(absent == 0, present > 0)))
 
 
 def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[str]) -> list[Row]:

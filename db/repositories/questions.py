@@ -44,7 +44,7 @@ from db.repositories.statements import add_row, split_batches, upsert, upsert_in
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
 LISTED, PROPOSED = "listed", "proposed"
-KEPT_APART = ("test", "dev")  # splits of questions that no retrain learns from
+NON_TRAINING_SPLITS = ("test", "dev")  # splits of questions that no retrain learns from
 WRITTEN_HERE = (ASKED, LISTED)  # origins of questions that came without a sentence
 
 
@@ -130,14 +130,14 @@ def list_unranked_questions(
 ) -> list[Question]:
     """Those that are not `is_ranked_by` this version, or are `is_outdated`: of the queues, or of `only` if any are
     given, without those whose ids `but` selects and those that are `busy`. By default first those that a retrain may
-    learn from, newest first, then those kept apart."""
+    learn from, newest first, then the others."""
     needs_ranking = or_(~is_ranked_by(version_id), is_outdated(find_search_change(session, corpus_id)))
     unranked = select(Question).where(Question.corpus_id == corpus_id, is_offered(only), needs_ranking)
     if but is not None:
         unranked = unranked.where(Question.id.not_in(but))
     if busy:
         unranked = unranked.where(Question.id.not_in(busy))
-    newest_first = Question.split.in_(KEPT_APART), Question.id.desc()
+    newest_first = Question.split.in_(NON_TRAINING_SPLITS), Question.id.desc()
     return list(session.scalars(unranked.order_by(*order or newest_first).limit(limit)))
 
 

@@ -42,7 +42,7 @@ from db.models import (
 )
 from db.repositories.leases import Holder, is_leased
 from db.repositories.pairs import Pair, is_on, is_same_pair
-from db.repositories.questions import KEPT_APART, is_offered
+from db.repositories.questions import NON_TRAINING_SPLITS, is_offered
 from db.repositories.reviews import label_stands
 
 if TYPE_CHECKING:
@@ -255,8 +255,8 @@ def pooled_rank(pool: tuple[tuple[int, int], ...]) -> SQLColumnExpression[int]:
 
 def sort_questions() -> tuple[SQLColumnExpression, ...]:
     """The order of questions in the queue of those without a label, ranked or not: shuffled, and those that a retrain
-    may learn from before those kept apart."""
-    return Question.split.in_(KEPT_APART), shuffle(Question.id), Question.id
+    may learn from before the others."""
+    return Question.split.in_(NON_TRAINING_SPLITS), shuffle(Question.id), Question.id
 
 
 def shuffle(key: SQLColumnExpression[int]) -> ColumnElement[int]:

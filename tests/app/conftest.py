@@ -13,7 +13,7 @@ from fake_models import FakeModels, write_version
 from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import bootstrap
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.corpora import corpora, ingestion
 from app.labels import annotation, progress, rules
 from app.labels.annotation import Presentation
@@ -136,7 +136,7 @@ def asked(wb, towers):
 @pytest.fixture
 def scored(wb, towers):
     """The corpus with all QUESTIONS ranked by both models, and in the label queues."""
-    if not question_management.count_queued(wb, towers.id):
+    if not stored_questions.count_queued(wb, towers.id):
         score_questions(wb, towers.id)
     return towers
 

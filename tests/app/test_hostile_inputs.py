@@ -20,7 +20,7 @@ from starlette.testclient import TestClient as StarletteClient
 from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import bootstrap
-from app.ask import asking, proposals, question_management, questions, same_question
+from app.ask import asking, proposals, questions, same_question, stored_questions
 from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import exports, imports
@@ -291,12 +291,12 @@ def test_questions(wb, times):
         lambda text, i, j: same_question.find_same_questions(wb, i, text),
         lambda text, i, j: questions.add_questions(wb, 1, text.split("\n"), by=1),
         lambda text, i, j: questions.add_questions(wb, i, [text], by=j),
-        lambda text, i, j: question_management.list_questions(wb, i, limit=j % 50),
-        lambda text, i, j: question_management.list_recent(wb, i, j),
-        lambda text, i, j: question_management.is_queued(wb, i),
-        lambda text, i, j: question_management.set_queued(wb, [i, j], queued=True, by=j),
-        lambda text, i, j: question_management.preview_deletion(wb, i, by=j),
-        lambda text, i, j: question_management.delete_question(wb, i, labels=j, by=1),
+        lambda text, i, j: stored_questions.list_questions(wb, i, limit=j % 50),
+        lambda text, i, j: stored_questions.list_recent(wb, i, j),
+        lambda text, i, j: stored_questions.is_queued(wb, i),
+        lambda text, i, j: stored_questions.set_queued(wb, [i, j], queued=True, by=j),
+        lambda text, i, j: stored_questions.preview_deletion(wb, i, by=j),
+        lambda text, i, j: stored_questions.delete_question(wb, i, labels=j, by=1),
         lambda text, i, j: proposals.accept(wb, i, annotator_id=j, text=text),
         lambda text, i, j: proposals.reject(wb, i, annotator_id=j),
         lambda text, i, j: proposals.start(wb, i, number=j),

@@ -31,7 +31,7 @@ COLOURS = 256
 FILM_SECONDS, FILM_COLOURS = 4.5, 64
 LONG = 900_000  # milliseconds: a retrain on a machine with other things to do
 LISTS = 5  # questions that both people judge
-ITEM, ROW, STATE = '[data-testid="as2-item"]', '[data-testid="as2-row"]', "data-test-script-state"
+ITEM, ROW, STATE = '[data-testid="as2-item"]', '[data-testid="as2-candidate"]', "data-test-script-state"
 
 Take = Callable[..., None]
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 ITEM = '[data-testid="as2-item"]'
-ROW = '[data-testid="as2-row"]'
+ROW = '[data-testid="as2-candidate"]'
 ACT = '[data-testid="as2-act"]'
 
 
@@ -238,9 +238,9 @@ def test_keys_behind_one_that_leaves_the_list_are_not_taken(page, queue, small):
     assert [label for label, _ in events(small.home, "Leaver")] == ["incorrect", "incorrect"]
 
 
-SIZES = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-as2-row-"]')].map((row) => [
-  row.querySelector('[data-testid="as2-row"]').innerText,
-  [...row.querySelectorAll('[data-testid="as2-row"], button')].filter((e) => e.checkVisibility()).map((e) => {
+SIZES = """() => Object.fromEntries([...document.querySelectorAll('[class*="st-key-as2-candidate-"]')].map((row) => [
+  row.querySelector('[data-testid="as2-candidate"]').innerText,
+  [...row.querySelectorAll('[data-testid="as2-candidate"], button')].filter((e) => e.checkVisibility()).map((e) => {
     const { x, width, height } = e.getBoundingClientRect();
     return [x, width, height].map(Math.round);
   })]))"""
@@ -308,7 +308,7 @@ def test_enter_on_a_row_s_button_goes_on_at_the_row_in_front_which_is_read_out(p
     page.keyboard.press("Enter")
     expect(page.locator(ACT)).to_have_count(1)
     wait_until_idle(page)
-    front = page.locator('[class*="st-key-as2-row-"]').filter(has=page.locator(f'{ROW}[aria-current="true"]'))
+    front = page.locator('[class*="st-key-as2-candidate-"]').filter(has=page.locator(f'{ROW}[aria-current="true"]'))
     button = front.get_by_role("button", name="Incorrect")
     expect(button).to_be_focused()
     place = re.search(r"candidate (\d+)", button.inner_text())[1]

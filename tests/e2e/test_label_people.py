@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-ITEM, ROW, ACT = ('[data-testid="as2-item"]', '[data-testid="as2-row"]', '[data-testid="as2-act"]')
+ITEM, ROW, ACT = ('[data-testid="as2-item"]', '[data-testid="as2-candidate"]', '[data-testid="as2-act"]')
 CONFLICT = '[data-testid="as2-conflict"]'
 
 

@@ -97,15 +97,15 @@ def test_a_wide_page_keeps_its_side_bar(small_page, small):
 def test_the_buttons_of_a_row_are_wide_enough_under_its_text_and_tell_which_is_chosen(small_page, small, small_worker):
     page = small_page
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    open_queue(page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-row"]')
+    open_queue(page, f"{small.url}/label?queue=tops&mode=list", '[data-testid="as2-candidate"]')
     wait_until_idle(page)
-    rows = page.locator('[class*="st-key-as2-row-"]')
+    rows = page.locator('[class*="st-key-as2-candidate-"]')
     buttons = page.locator('[class*="st-key-label_row_"] button:visible')
     expect(buttons).to_have_count(len(LABELS) * rows.count())
     end = 0
     for place in range(rows.count()):
         row = rows.nth(place)
-        text = row.get_by_test_id("as2-row").bounding_box()
+        text = row.get_by_test_id("as2-candidate").bounding_box()
         boxes = [button.bounding_box() for button in row.get_by_role("button").all()]
         assert text["y"] >= end
         assert all(box["width"] >= MIN_TOUCH and box["x"] >= text["x"] for box in boxes)

@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import local_script_runner
 
 from app import bootstrap
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.compare import comparison_job
 from app.corpora import corpora, ingestion
 from app.jobs.attempt import run_queued
@@ -112,7 +112,7 @@ def prepared(tmp_path_factory, migrated_file):
     for question in QUESTIONS:
         view = asking.ask(wb, TOWERS, question, as_typed=True)
         asking.score_generative(wb, view)
-        question_management.set_queued(wb, [view.question_id], queued=True, by=me.id)
+        stored_questions.set_queued(wb, [view.question_id], queued=True, by=me.id)
     for name, state in (("starter-2", "former"), ("starter-3", "candidate")):
         clock.advance(days=1)
         put_version(wb, name, state=state, note="first labels", metrics={"AP": 0.72})

@@ -22,7 +22,6 @@ from db.models import Annotator, Job
 
 QUESTION = "When was the hall finished?"
 ANSWER = 11  # its sentence
-RAINED = "When the mill was finished, it rained."
 
 
 def open_ask():

@@ -12,7 +12,6 @@ from as2core.cascade.schedule import DropSchedule
 
 QUESTION = "When was the mill finished?"  # the shorter of its two answers is second by the cascade
 LONG = "The mill was finished on 31 March 1889, after two years of work of the finest smiths in the country."
-SHORT = "When the mill was finished, it rained."
 
 
 def open_ask(**query):

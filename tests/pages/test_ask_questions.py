@@ -6,7 +6,7 @@ from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
 from app.adapt.readiness import LabelCount, count_labels
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.labels import annotation
 from app.ui.ask.labelling import describe_label_count
 
@@ -20,7 +20,7 @@ def answered(question=QUESTION, corpus="Works"):
 
 
 def queued(wb, text=QUESTION, corpus=WORKS):
-    [view] = question_management.list_questions(wb, corpus, search=text, limit=2).page
+    [view] = stored_questions.list_questions(wb, corpus, search=text, limit=2).page
     return view.queued
 
 
@@ -99,11 +99,11 @@ def test_every_label_brings_a_retrain_one_nearer_only_where_it_adds_a_kind(wb, m
     assert label(2, 3, "correct") == (5, 5)  # changed, not added
 
 
-def test_a_label_on_a_question_that_is_kept_apart_brings_no_retrain_nearer(wb, me):
+def test_a_label_on_a_question_that_no_retrain_learns_from_brings_no_retrain_nearer(wb, me):
     for question, part in ((1, "dev"), (2, "test")):
         stored.set_split(wb, question, part)
         annotation.give_label(wb, question_id=question, sentence_id=1, annotator_id=me.id, label="correct")
-    assert count_labels(wb, TOWERS) == LabelCount(2, 8, kept_apart=2)
+    assert count_labels(wb, TOWERS) == LabelCount(2, 8, non_training=2)
 
 
 def test_the_line_speaks_of_one_and_of_many():

@@ -5,7 +5,7 @@ import stored
 from app_pages import open_page, texts
 from stored import TOWERS
 
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.labels import annotation
 from app.ui.data.question_list import describe
 from app.ui.data.questions import split_list
@@ -71,7 +71,7 @@ def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, m
     label(wb, me)
     clock.advance(minutes=5)
     asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
-    views = {q.text: describe(q) for q in question_management.list_questions(wb, TOWERS, limit=9).page}
+    views = {q.text: describe(q) for q in stored_questions.list_questions(wb, TOWERS, limit=9).page}
     shown = texts(at.run())
     for text, description in views.items():
         assert text in shown and description.replace("\\", "") in shown
@@ -100,10 +100,10 @@ def test_a_link_opens_the_question_on_ask(at):
 
 def test_a_question_leaves_the_queue_and_enters_it_again(wb, at):
     at = at.button(key="data_question_1_queue").click().run()
-    assert not question_management.is_queued(wb, 1)
+    assert not stored_questions.is_queued(wb, 1)
     assert at.button(key="data_question_1_queue").label == "Add to the queue"
     at.button(key="data_question_1_queue").click().run()
-    assert question_management.is_queued(wb, 1)
+    assert stored_questions.is_queued(wb, 1)
 
 
 def test_a_question_without_labels_is_deleted_after_a_confirmation(wb, at):
@@ -163,7 +163,7 @@ def test_what_was_typed_and_never_labelled_is_deleted_at_once_after_a_confirmati
     at = at.button(key="data_question_leftovers_cancel").click().run()
     assert len(stored.questions(wb, TOWERS)) == 6
     at = at.button(key="data_question_leftovers").click().run()
-    [saw] = question_management.list_questions(wb, TOWERS, search="saw", limit=9).page
+    [saw] = stored_questions.list_questions(wb, TOWERS, search="saw", limit=9).page
     label(wb, me, saw.id)  # meanwhile
     at = at.button(key="data_question_leftovers_confirm").click().run()
     assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who saw it?"]
@@ -183,7 +183,7 @@ def test_what_was_typed_and_never_labelled_is_queued_at_once(wb, at):
     for text in ("Who built it?", "Who paid it?"):
         asking.ask(wb, TOWERS, text, as_typed=True)
     at = at.run().button(key="data_question_leftovers_queue").click().run()
-    queued = question_management.list_questions(wb, TOWERS, state="queued", limit=9).page
+    queued = stored_questions.list_questions(wb, TOWERS, state="queued", limit=9).page
     assert {"Who built it?", "Who paid it?"} <= {q.text for q in queued}
     assert [t.value for t in at.toast] == ["2 questions were added to the queue."]
 
@@ -222,7 +222,7 @@ def test_twenty_questions_make_a_page(wb, at):
 
 def test_questions_are_found_by_words_in_any_order_and_by_their_state(wb, me):
     label(wb, me)
-    question_management.set_queued(wb, [2], queued=False, by=me.id)
+    stored_questions.set_queued(wb, [2], queued=False, by=me.id)
     backwards = " ".join(reversed(TOWER.rstrip("?").upper().split()))
     assert list_questions(open_questions(find=backwards)) == [TOWER]
     assert list_questions(open_questions(state="removed")) == [COSTS]
@@ -236,5 +236,5 @@ def test_a_page_whose_questions_were_deleted_gives_way_to_the_last_one_there_is(
         asking.ask(wb, TOWERS, f"Who built tower number {i}?", as_typed=True)
     at = at.run().button(key="data_question_older").click().run()
     for question_id in (1, 2, 3):
-        question_management.delete_question(wb, question_id, labels=0, by=me.id)
+        stored_questions.delete_question(wb, question_id, labels=0, by=me.id)
     assert "number 19" in texts(at.run())

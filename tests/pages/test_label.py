@@ -13,7 +13,7 @@ from app_pages import button, find_place, markup, open_page, texts
 from sqlalchemy import delete, select
 
 from app.adapt import advice, readiness
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.corpora import corpora, documents, ingestion
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
@@ -254,7 +254,7 @@ def test_undo_after_a_removal_brings_the_question_back_and_leaves_the_labels_bef
     assert "Removed from the queue" in markup(at)  # first of the last actions, which Undo takes back
     at = press(at, "undo")
     assert [t.value for t in at.toast] == ["Took back: removed from the queue, “Who designed the Forth Bridge?”."]
-    assert question_management.is_queued(wb, BRIDGE) and front(at)[0] == BRIDGE
+    assert stored_questions.is_queued(wb, BRIDGE) and front(at)[0] == BRIDGE
     assert stored.labels(wb) == {FIRST: "incorrect"}
     press(at, "undo")
     assert stored.labels(wb) == {}
@@ -289,7 +289,7 @@ def test_a_removal_is_not_undone_in_another_corpus(wb):
     assert "label_undo" not in [b.key for b in at.button]
     at.query_params["corpus"] = "Towers"
     press(at.run(), "undo")
-    assert question_management.is_queued(wb, BRIDGE)
+    assert stored_questions.is_queued(wb, BRIDGE)
 
 
 def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
@@ -669,7 +669,7 @@ def test_what_a_job_has_ranked_comes_to_the_desk_that_waits_for_it(wb, ann):
     at = open_label()
     assert front(at) is None
     question = asking.ask(wb, stored.TOWERS, "When was the bridge opened?").question_id
-    question_management.set_queued(wb, [question], queued=True, by=ann.id)
+    stored_questions.set_queued(wb, [question], queued=True, by=ann.id)
     assert front(at.run())[0] == question
 
 
@@ -721,11 +721,11 @@ def read_head(at):
 
 
 def rows(at):
-    return markup(at).count('data-testid="as2-row"')
+    return markup(at).count('data-testid="as2-candidate"')
 
 
 def read_rows(at):
-    return re.findall('<div class="as2-row.*?</div>.*?</div>', markup(at))
+    return re.findall('<div class="as2-candidate.*?</div>.*?</div>', markup(at))
 
 
 def opened_list(**query):
@@ -928,7 +928,7 @@ def test_only_a_question_that_the_queue_may_offer_is_opened_again(wb, me):
     assert leasing.reopen_question(wb, seat, BRIDGE).question_id == BRIDGE
     assert leasing.reopen_question(wb, replace(seat, questions=(1,)), BRIDGE) is None
     assert leasing.reopen_question(wb, replace(seat, corpus_id=stored.WORKS), BRIDGE) is None
-    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    stored_questions.set_queued(wb, [BRIDGE], queued=False, by=me.id)
     assert leasing.reopen_question(wb, seat, BRIDGE) is None
 
 
@@ -1051,7 +1051,7 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
 
 
 def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):
-    question_management.set_queued(wb, [BRIDGE], queued=False, by=me.id)
+    stored_questions.set_queued(wb, [BRIDGE], queued=False, by=me.id)
     at = press(open_label({"only": str(BRIDGE)}), "flag")
     at = button(at, "Flag").click().run()
     told = "Flagged. It is now in the queue Flagged. Its question is in the label queues again."
@@ -1061,7 +1061,7 @@ def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_the
     )
     assert item is not None and (item.question_id, item.sentence_id) == FIRST
     press(at, "undo")
-    assert not question_management.is_queued(wb, BRIDGE)
+    assert not stored_questions.is_queued(wb, BRIDGE)
 
 
 def flag_the_first(at):
@@ -1313,7 +1313,7 @@ def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
     at = press(open_label(), "remove")
     assert front(at)[0] != BRIDGE
     assert "Removed from the queue" in at.toast[0].value
-    assert not question_management.is_queued(wb, BRIDGE)
+    assert not stored_questions.is_queued(wb, BRIDGE)
     met, skips = set(), []
     while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
         met.add(item.question_id)
@@ -1324,7 +1324,7 @@ def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
 def test_a_question_is_removed_from_its_list_too(wb):
     at = press(open_label({"mode": "list"}), "remove")
     assert front(at)[0] != BRIDGE
-    assert not question_management.is_queued(wb, BRIDGE)
+    assert not stored_questions.is_queued(wb, BRIDGE)
     assert "label_skip" not in [b.key for b in at.button]  # here Skip skips questions
 
 
@@ -1336,7 +1336,7 @@ def test_a_viewer_skips_questions_and_removes_none(wb):
 
 
 def test_where_nothing_is_queued_one_press_adds_what_was_asked(wb, me):
-    question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
+    stored_questions.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
     at = open_label()
     assert "Add the 3 questions asked on Ask, type or paste your own" in markup(at)
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
@@ -1344,11 +1344,11 @@ def test_where_nothing_is_queued_one_press_adds_what_was_asked(wb, me):
     assert "data?view=labels" not in links.values()  # an import takes no questions without sentences
     at = at.button(key="label_add_asked").click().run()
     assert "3 questions were added to the queue" in at.toast[0].value
-    assert front(at)[0] == BRIDGE and question_management.is_queued(wb, BRIDGE)
+    assert front(at)[0] == BRIDGE and stored_questions.is_queued(wb, BRIDGE)
 
 
 def test_where_all_that_is_queued_is_labelled_one_press_adds_what_was_asked(wb, me, ann):
-    question_management.set_queued(wb, [1], queued=False, by=me.id)
+    stored_questions.set_queued(wb, [1], queued=False, by=me.id)
     while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
         label(wb, ann, (item.question_id, item.sentence_id))
     at = open_page("label")

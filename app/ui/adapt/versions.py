@@ -217,26 +217,29 @@ def _draw_version(
             if version.state != "active" and not version.problem:
                 st.button(name_promotion(version, active), key=f"adapt_use_{version.id}", on_click=_open_dialog,
                           args=("use", version.name), disabled=bool(why), help=why)  # fmt: skip
-        parts = [format_time(version.created)]
-        if version.parent:
-            parts.append(f"from {version.parent}")
-        figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
-        parts += [f"{CLAIM}: {', '.join(figures)}"] if version.is_imported and figures else figures
-        if version.note:
-            parts.append(version.note)
-        outcome = ""
-        if version.change:
-            claim = f"{CLAIM}: " if version.is_imported else ""
-            outcome = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
-        elif version.is_unmeasured:
-            outcome = f"{UNMEASURED} · "
-        st.caption(outcome + plain(" · ".join(parts)))
+        st.caption(_describe_version(version))
         if rejection := describe_rejection(version):
             st.caption(plain(rejection))
         if version.promotions:
             st.caption(plain(describe_promotion(version, version.promotions[-1])))
         if version.problem:
             st.caption(f":orange[{plain(version.problem)}]")
+
+
+def _describe_version(version: VersionView) -> str:
+    """As Markdown: whether it is better than its parent, when it was made and from what, figures, and the note."""
+    claim = f"{CLAIM}: " if version.is_imported else ""
+    outcome = f"{UNMEASURED} · " if version.is_unmeasured else ""
+    if version.change:
+        outcome = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
+    parts = [format_time(version.created)]
+    if version.parent:
+        parts.append(f"from {version.parent}")
+    figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+    parts += [f"{claim}{', '.join(figures)}"] if version.is_imported and figures else figures
+    if version.note:
+        parts.append(version.note)
+    return outcome + plain(" · ".join(parts))
 
 
 def name_promotion(version: VersionView, active: VersionView | None) -> str:

@@ -136,7 +136,7 @@ def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
         "A model of all the other labels finds labels that look wrong. Review them in the queue Second look: "
         f"{count(waiting, 'label')} now."
     )
-    job = queue.find_newest(wb, JobKind.DOUBT, corpus_id)
+    job = queue.find_newest(wb, JobKind.SECOND_LOOKS, corpus_id)
     if job is not None and job.error:
         st.warning(plain(job.error), icon=":material/info:")
     is_running = job is not None and job.is_active

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from app.ask import question_management
+from app.ask import stored_questions
 from app.ui.ask import result
 from app.ui.page import Frame
 from app.ui.text import plain, shorten
@@ -15,7 +15,7 @@ MAX_CHARS = 90  # of a question in the list
 def draw_history(frame: Frame, besides: Collection[str]) -> None:
     """Nothing before the first question, and none of those that the page shows already, `besides` these. The keys are
     those of the place: a list that grew replays no old click."""
-    questions = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
+    questions = stored_questions.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
     recent = [question for question in questions if question.text not in besides]
     if not recent:
         return

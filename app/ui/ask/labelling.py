@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.adapt import readiness
-from app.ask import question_management
+from app.ask import stored_questions
 from app.ask.asking import Answer, AskView
 from app.labels import consensus
 from app.ui import errors, navigation
@@ -30,7 +30,7 @@ def draw_labels(
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:
     """Whether the label queues offer the question, and the way in or out."""
-    is_queued, why = question_management.is_queued(frame.wb, question_id), frame.explain_refusal()
+    is_queued, why = stored_questions.is_queued(frame.wb, question_id), frame.explain_refusal()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-queue", width="content"):
         if is_queued:
             st.caption(":material/playlist_add_check: In the label queue", width="content")
@@ -48,7 +48,7 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
 
 @errors.guard
 def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
-    question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
+    stored_questions.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
 
 
 def draw_label_count(frame: Frame, question_id: int) -> None:

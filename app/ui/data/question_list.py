@@ -5,8 +5,8 @@ from functools import partial
 
 import streamlit as st
 
-from app.ask import question_management
-from app.ask.question_management import DeletionView, QuestionsView, QuestionView
+from app.ask import stored_questions
+from app.ask.stored_questions import DeletionView, QuestionsView, QuestionView
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import pages
@@ -66,7 +66,7 @@ def draw(frame: Frame) -> None:
 
 
 def _list_from(frame: Frame, search: str, origin: str, state: str, offset: int) -> QuestionsView:
-    return question_management.list_questions(
+    return stored_questions.list_questions(
         frame.wb, frame.corpus.id, search=search, origin=origin, state=state, limit=PAGE_QUESTIONS, offset=offset
     )
 
@@ -109,7 +109,7 @@ def describe(question: QuestionView) -> str:
 
 
 def _draw_leftovers(frame: Frame) -> None:
-    leftovers = question_management.list_leftovers(frame.wb, frame.corpus.id)
+    leftovers = stored_questions.list_leftovers(frame.wb, frame.corpus.id)
     why = frame.explain_refusal("change questions")
     if leftovers:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -124,14 +124,14 @@ def _draw_leftovers(frame: Frame) -> None:
 
 @guard
 def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
-    question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
+    stored_questions.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
 
 
 @guard
 def add_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
     """Those that the button counted, without what was deleted or added since."""
-    ids = set(leftovers).intersection(question_management.list_leftovers(frame.wb, frame.corpus.id))
-    question_management.set_queued(frame.wb, ids, queued=True, by=frame.annotator.id)
+    ids = set(leftovers).intersection(stored_questions.list_leftovers(frame.wb, frame.corpus.id))
+    stored_questions.set_queued(frame.wb, ids, queued=True, by=frame.annotator.id)
     announce(f"{count(len(ids), 'question was', 'questions were')} added to the queue.")
 
 
@@ -168,7 +168,7 @@ def _confirm_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
 def _delete_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
     """Those of which the dialog told; what has a label by now stays."""
     by = frame.annotator.id
-    ids = question_management.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
+    ids = stored_questions.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
     _close()
     for question_id in ids:
         result.close(question_id)
@@ -182,7 +182,7 @@ def _confirm(frame: Frame, question_id: int) -> None:
         st.rerun()
     show_pending()
     try:
-        view = question_management.preview_deletion(frame.wb, question_id, by=frame.annotator.id)
+        view = stored_questions.preview_deletion(frame.wb, question_id, by=frame.annotator.id)
     except Gone as error:  # somebody else deleted it
         st.info(plain(str(error)), icon=":material/info:")
         return
@@ -199,7 +199,7 @@ def _confirm(frame: Frame, question_id: int) -> None:
 @guard
 def _delete(frame: Frame, view: DeletionView) -> None:
     """With the labels that the dialog told of: a callback gets what the click was made on."""
-    question_management.delete_question(frame.wb, view.id, labels=view.labels, by=frame.annotator.id)
+    stored_questions.delete_question(frame.wb, view.id, labels=view.labels, by=frame.annotator.id)
     _close()
     result.close(view.id)
     announce("The question was deleted.")

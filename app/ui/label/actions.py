@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.ask import question_management
+from app.ask import stored_questions
 from app.labels import annotation, leasing
 from app.labels.queues import UNLABELLED
 from app.ranking.next_question import find_search_change, is_list_outdated, rank_next_question, renew_list
@@ -162,7 +162,7 @@ def _take_action(page: LabelPage, name: str, desk: Desk | ListDesk) -> Desk | Li
         undo.remember(wb, desk, undo.SKIP)
         return desk.skip_question(wb)
     elif name == "remove" and desk.item is not None:
-        question_management.set_queued(wb, [desk.item.question_id], queued=False, by=page.frame.annotator.id)
+        stored_questions.set_queued(wb, [desk.item.question_id], queued=False, by=page.frame.annotator.id)
         undo.remember(wb, desk, undo.REMOVAL)
         message = "Removed from the queue. Undo, or Data, Questions, brings it back."
         st.toast(message, icon=":material/playlist_remove:")

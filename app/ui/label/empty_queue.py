@@ -10,7 +10,7 @@ from html import escape
 import streamlit as st
 
 from app.adapt import readiness
-from app.ask import question_management
+from app.ask import stored_questions
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
@@ -40,7 +40,7 @@ MESSAGE = '[data-testid="as2-finished"]'  # as a CSS selector
 
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     wb, corpus = frame.wb, frame.corpus
-    if not question_management.count_queued(wb, corpus.id):
+    if not stored_questions.count_queued(wb, corpus.id):
         _draw_without_questions(frame)
         return
     if not corpus.sentences:
@@ -97,7 +97,7 @@ def _draw_without_questions(frame: Frame) -> None:
             navigation.to("data", "Add documents", view="corpora")
             navigation.to("data", "Add questions", view="questions")
         return
-    _draw_ways(frame, question_management.list_leftovers(frame.wb, corpus.id))
+    _draw_ways(frame, stored_questions.list_leftovers(frame.wb, corpus.id))
 
 
 def _draw_ways(frame: Frame, leftovers: tuple[int, ...]) -> None:
@@ -176,7 +176,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
     is_over = is_complete and not others
     is_all_labelled = is_over and queue_kind.name == UNLABELLED
     gaps = _list_gaps(frame, desk) if is_all_labelled else ()
-    leftovers = question_management.list_leftovers(frame.wb, frame.corpus.id) if is_all_labelled else ()
+    leftovers = stored_questions.list_leftovers(frame.wb, frame.corpus.id) if is_all_labelled else ()
     if job is None and not is_complete:
         _draw_message("Rank the questions first", f"{RANK_FIRST}{_describe_skips(desk)}")
     else:

@@ -30,7 +30,7 @@ def show_context(source: str, before: str, text: str, after: str) -> str:
 
 def note_held_out(item: QueueItem | QuestionItem) -> str:
     """HTML, "" for a question that a retrain learns from."""
-    if not item.is_kept_apart:
+    if not item.is_non_training:
         return ""
     return '<p class="source">Held out: a retrain does not learn from this question.</p>'
 

@@ -60,7 +60,7 @@ def _advise(page: LabelPage, desk: Desk | ListDesk, about: DeltaGenerator) -> No
     if not isinstance(desk, ListDesk):
         return
     queue = QUEUES[desk.seat.queue]
-    if not (queue.is_review or queue.is_for_evaluation or (desk.item is not None and desk.item.is_kept_apart)):
+    if not (queue.is_review or queue.is_for_evaluation or (desk.item is not None and desk.item.is_non_training)):
         about.caption(f"{page.description} {ADVICE}")
 
 

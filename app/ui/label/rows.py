@@ -19,7 +19,7 @@ from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, escape, name_document, shorten
 from as2core.types import LABELS
 
-CURRENT = '[data-testid="as2-row"][aria-current="true"]'  # the row in front, as a CSS selector
+CURRENT = '[data-testid="as2-candidate"][aria-current="true"]'  # the row in front, as a CSS selector
 
 SOURCES = {"starter": "shipped with the corpus"}  # whose labels came how, where not by an import
 
@@ -60,7 +60,7 @@ def draw(
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):
         row = item.rows[place]
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-candidate-{slot}"):
             is_flagged = row.sentence_id in flagged_ids
             st.html(_row(desk, item, place, scores=scores, is_flagged=is_flagged), width="stretch")
             for label in LABELS:
@@ -130,6 +130,7 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
     kind = " here" if here else "" if row.is_open else " locked"
     current = ' aria-current="true"' if here else ""
     return (
-        f'<div class="as2-row{kind}" data-testid="as2-row"{current}><div dir="auto">{escape(row.text)}</div>{flag}'
+        f'<div class="as2-candidate{kind}" data-testid="as2-candidate"{current}>'
+        f'<div dir="auto">{escape(row.text)}</div>{flag}'
         f"<small>{escape(name_document(row.title, row.heading))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -64,8 +64,8 @@ def draw_retrain(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
         if counts.missing and not counts.is_enough:
             done = f"{counts.complete} of {counts.needed} needed for a retrain"
-            apart = count(counts.kept_apart, "question is", "questions are") if counts.kept_apart else ""
-            note = f" ({apart} held out or for validation)" if apart else ""
+            others = count(counts.non_training, "question is", "questions are") if counts.non_training else ""
+            note = f" ({others} held out or for validation)" if others else ""
             st.markdown(f"Questions with a correct and an incorrect label: {done}{note}")
         else:
             st.markdown(ENOUGH if counts.is_enough else NOT_YET, width="content")

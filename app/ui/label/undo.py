@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from app.ask import question_management
+from app.ask import stored_questions
 from app.labels import annotation, flags
 from app.labels.annotation import ActView
 from app.labels.flags import FlagView
@@ -77,7 +77,7 @@ def _undo_session_act(wb: Workbench, desk: Desk | ListDesk, act: SessionAct) -> 
         flags.withdraw_flag(wb, act.flag, pair[0], act.annotator_id)
         return desk if desk.pair == pair else desk.reopen_pair(wb, pair)
     if act.view.label == REMOVAL:
-        question_management.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
+        stored_questions.set_queued(wb, [pair[0]], queued=True, by=act.annotator_id)
     skips = tuple(question_id for question_id in desk.question_skips if question_id != pair[0])
     return replace(desk, question_skips=skips).reopen_pair(wb, pair)
 

@@ -5,7 +5,7 @@ import pytest
 from label_files import import_labels
 from sqlalchemy import event, select
 
-from app.ask import asking, pins, question_management
+from app.ask import asking, pins, stored_questions
 from app.ask.same_question import find_same_questions
 from app.corpora import documents, ingestion
 from app.labels import annotation
@@ -15,7 +15,6 @@ from db.models import Document, Score, Sentence
 
 QUESTION = "When was the Eiffel Tower finished?"
 SAME = "when was eiffel tower finished"
-NEAR = "When did they finish the Eiffel Tower?"
 
 
 @pytest.fixture
@@ -175,7 +174,7 @@ def test_where_all_that_reached_the_end_are_labelled_incorrect_there_is_no_answe
 def test_a_deleted_question_brings_no_label_back(wb, towers, label, ann):
     view = ask(wb, towers, QUESTION)
     label(view, "Its lifts")
-    question_management.delete_question(wb, view.question_id, by=ann.id, labels=1)
+    stored_questions.delete_question(wb, view.question_id, by=ann.id, labels=1)
     again = ask(wb, towers, SAME)
     assert pins.find_pins(wb, towers.id, again) == {}
 

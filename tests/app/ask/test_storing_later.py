@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, event, select
 
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.corpora import corpora
 from app.labels import annotation
 from app.workbench.workbench import DatabaseTrouble
@@ -75,7 +75,7 @@ def test_a_label_given_at_once_finds_the_candidate_of_its_run(later, towers, ann
 
 def test_a_question_deleted_at_once_leaves_nothing_of_its_run(later, towers, ann, caplog):
     view = asking.ask(later, towers.id, QUESTION, store_later=True)
-    question_management.delete_question(later, view.question_id, labels=0, by=ann.id)
+    stored_questions.delete_question(later, view.question_id, labels=0, by=ann.id)
     later.later.finish()
     assert list_rows(later, Question) == list_rows(later, Run) == list_rows(later, Candidate) == []
     assert "failed" not in caplog.text
@@ -104,7 +104,7 @@ sys.path[:0] = ["tests"]
 from pathlib import Path
 from fake_models import FakeModels
 from app import bootstrap
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.corpora import corpora
 from app.workbench.settings import Settings
 home, models, database, question = sys.argv[1:]

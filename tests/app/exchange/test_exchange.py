@@ -10,7 +10,7 @@ import pytrec_eval
 from label_files import import_labels
 
 from app.adapt import label_selection
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports, imports, sentence_matching, storage
@@ -132,7 +132,7 @@ def test_an_imported_question_without_a_label_leaves_no_more_once_it_is_out_of_t
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     for x in consensus.load_questions(wb, corpus):
         if x.question.qid in ("q-1", "q-4"):
-            question_management.set_queued(wb, [x.id], queued=False, by=ann.id)
+            stored_questions.set_queued(wb, [x.id], queued=False, by=ann.id)
     exported = exports.load_labelled_questions(wb, corpus)
     assert exported == QUESTIONS[:3]  # q-1 has labels
 

@@ -95,7 +95,7 @@ def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give_sig
 def test_a_few_questions_that_all_say_the_same_give_no_interval():
     def measure(questions: int):
         same = [(q, {"a": left, "b": right}) for q in range(questions) for left, right in ((0, 1), (1, 0), (0, 0))]
-        return agreement._estimate(same, agreement.ALPHA, 0)
+        return agreement._estimate(same, agreement.ALPHA)
 
     assert measure(5).value is not None and measure(5).low is measure(5).high is None
     assert measure(6).low == measure(6).high == pytest.approx(measure(6).value)
@@ -272,7 +272,7 @@ def resample(units, measure, seed=0):
     ids=["alpha", "alpha, few", "kappa", "kappa, few", "shift"],
 )
 def test_an_interval_from_sums_is_the_one_from_resampled_units(units, measure, told):
-    found = agreement._estimate(units, told, 0)
+    found = agreement._estimate(units, told)
     sums = np.array([[told.parts(unit) for _, unit in units]]).sum(axis=1)
     assert told.of_sums(sums)[0] == pytest.approx(found.value, abs=1e-9)
     assert (found.value, found.n) == (measure(units), len(units))
@@ -283,7 +283,7 @@ def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatc
     calls = []
     library = krippendorff.alpha
     monkeypatch.setattr(krippendorff, "alpha", lambda **k: calls.append(1) or library(**k))
-    agreement._estimate_by(["May", "June"] * 30, make_units(), 0)
+    agreement._estimate_by(["May", "June"] * 30, make_units())
     assert len(calls) == 2
 
 

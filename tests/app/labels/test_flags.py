@@ -3,7 +3,7 @@
 import pytest
 from tower_texts import QUESTIONS
 
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.labels import agreement, annotation, flags, leasing
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.labels.leasing import Seat
@@ -25,9 +25,9 @@ def list_queue_changes(wb):
 
 def test_a_flag_that_is_taken_back_takes_its_question_out_of_the_queues_again(wb, pair, ann):
     flag = flags.add_flag(wb, **pair, annotator_id=ann.id, note="")
-    assert flag.brings_back and question_management.is_queued(wb, pair["question_id"])
+    assert flag.brings_back and stored_questions.is_queued(wb, pair["question_id"])
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
-    assert not question_management.is_queued(wb, pair["question_id"])
+    assert not stored_questions.is_queued(wb, pair["question_id"])
     assert list_queue_changes(wb) == [
         "taken out of the label queues: its flag was taken back", "put in the label queues by a flag"
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_a_label_given_since_keeps_its_question_in_the_queues(wb, pair, ann, bob
     flag = flags.add_flag(wb, **pair, annotator_id=ann.id, note="")
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
-    assert question_management.is_queued(wb, pair["question_id"])
+    assert stored_questions.is_queued(wb, pair["question_id"])
 
 
 @pytest.mark.parametrize("act", [flags.add_flag, lambda *a, **k: agreement.adjudicate(*a, **k, label="correct")])

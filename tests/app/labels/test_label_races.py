@@ -11,7 +11,7 @@ import pytest
 from label_files import import_labels
 from sqlalchemy import text
 
-from app.ask import asking, question_management
+from app.ask import asking, stored_questions
 from app.exchange import storage
 from app.labels import agreement, annotation, flags, label_list
 from app.labels.guidelines import EditConflict
@@ -108,7 +108,7 @@ def test_a_flag_that_is_set_while_another_is_taken_back_keeps_its_question_in_th
     flag = flags.add_flag(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=ann.id, note="")
     come_first(question_lists, "lock_question", lambda s: reviews.add_flag(s, pair, bob.id, "1889?", wb.clock()))
     flags.withdraw_flag(wb, flag, pair[0], ann.id)
-    assert question_management.is_queued(wb, pair[0])
+    assert stored_questions.is_queued(wb, pair[0])
 
 
 @pytest.mark.parametrize("act", ["withdraw", "undo"])

@@ -304,17 +304,17 @@ def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_w
             question.split = part
     score_job.start_scoring(wb, towers.id, limit=1)
     run_queued(wb, RUNNERS)
-    [first] = {(i.question, i.is_kept_apart) for i in iterate(wb, Seat(towers.id, ann.id, "tops"))}
+    [first] = {(i.question, i.is_non_training) for i in iterate(wb, Seat(towers.id, ann.id, "tops"))}
     assert first == (QUESTIONS[0], False)
     score_job.start_scoring(wb, towers.id, limit=2)
     run_queued(wb, RUNNERS)
-    apart = {i.question for i in iterate(wb, Seat(towers.id, ann.id, "tops")) if i.is_kept_apart}
-    assert apart == set(QUESTIONS[1:3])
+    excluded = {i.question for i in iterate(wb, Seat(towers.id, ann.id, "tops")) if i.is_non_training}
+    assert excluded == set(QUESTIONS[1:3])
     seat = Seat(towers.id, ann.id, "tops")
-    [kept] = [i for i in apart if i == QUESTIONS[2]]
+    [held_out] = [i for i in excluded if i == QUESTIONS[2]]
     with wb.read() as s:
-        question = rows.find_question(s, towers.id, kept)
-    assert leasing.open_question(wb, seat, question.id).is_kept_apart
+        question = rows.find_question(s, towers.id, held_out)
+    assert leasing.open_question(wb, seat, question.id).is_non_training
 
 
 def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers, ann):

@@ -6,7 +6,7 @@ from label_files import import_labels
 from sqlalchemy import select
 
 from app.ask import asking, pair
-from app.ask.question_management import set_queued
+from app.ask.stored_questions import set_queued
 from app.compare import comparison, comparison_job, deciding
 from app.corpora.synonyms import read_prepared, read_synonyms
 from app.jobs import queue

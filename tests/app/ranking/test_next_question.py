@@ -10,7 +10,7 @@ from fake_clock import Clock
 from label_files import import_labels
 from tower_texts import QUESTIONS
 
-from app.ask import asking, question_management, questions
+from app.ask import asking, questions, stored_questions
 from app.corpora import corpora, documents, indexing, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
@@ -228,7 +228,7 @@ def test_questions_are_ranked_in_the_order_in_which_the_queue_offers_them(wb, ba
     offered: list[int] = []
     while item := leasing.find_next_question(wb, seat, offered):
         offered.append(item.question_id)
-    assert ranked == offered and [i % 2 for i in offered] == [1, 1, 1, 0, 0, 0]  # ids from 1: the even ones are apart
+    assert ranked == offered and [i % 2 for i in offered] == [1, 1, 1, 0, 0, 0]  # ids from 1: the even are held out
 
 
 def test_a_question_with_a_label_needs_no_ranking_where_those_without_one_are_listed(wb, bakery, seat, ann):
@@ -249,5 +249,5 @@ def test_a_question_that_is_put_back_in_the_queues_and_is_ranked_starts_no_job(w
     with wb.read() as s:
         [question] = rows.list_questions(s, bakery.id)
     before = len(jobs.list_jobs(wb))
-    question_management.set_queued(wb, [question.id], queued=True, by=ann.id)
+    stored_questions.set_queued(wb, [question.id], queued=True, by=ann.id)
     assert len(jobs.list_jobs(wb)) == before

@@ -1,7 +1,7 @@
 import pytest
 from label_files import import_labels
 
-from app.ask import question_management
+from app.ask import stored_questions
 from app.corpora import corpora, ingestion
 from app.corpora.synonyms import read_synonyms
 from app.labels import agreement, annotation
@@ -92,7 +92,7 @@ def test_they_are_made_again_only_after_something_has_changed(wb, machines, ann,
     assert count_calls() == 1
     write_synonyms(wb, machines, "whale => VX-90", by=ann.id)
     assert count_calls() == 1
-    question_management.delete_question(wb, pair.question_id, labels=len(PARTS), by=ann.id)
+    stored_questions.delete_question(wb, pair.question_id, labels=len(PARTS), by=ann.id)
     assert count_calls() == 1
     dismiss_proposals(wb, machines, ["clerk"], by=ann.id)
     assert count_calls() == 0 and "clerk" not in propose(wb, machines)

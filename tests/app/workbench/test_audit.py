@@ -10,7 +10,7 @@ from label_files import import_labels
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.ask import proposals, question_management, questions
+from app.ask import proposals, questions, stored_questions
 from app.compare import comparison_job
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import STARTER
@@ -61,7 +61,7 @@ def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, as
     made = import_labels(wb, None, "set.jsonl", SET, by=ann.id)
     document = documents.list_documents(wb, towers.id)[0]
     documents.delete_document(wb, document.id, by=ann.id)
-    question_management.delete_question(wb, asked.question_id, labels=1, by=ann.id)
+    stored_questions.delete_question(wb, asked.question_id, labels=1, by=ann.id)
     corpora.delete_corpus(wb, made.corpus_id, by=None)
     assert read(wb)[::-1] == [
         ("ann", "become the first admin", "ann", "done"),
@@ -121,7 +121,7 @@ def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothin
         synonyms.write_synonyms(wb, towers.id, "NYC => New York", **by)
         retrain_rule.set_rule(wb, towers.id, after=100, at_night=True, **by)
         questions.add_questions(wb, towers.id, ["Who built the bridge?"], **by)
-        question_management.set_queued(wb, [asked.question_id], queued=False, **by)
+        stored_questions.set_queued(wb, [asked.question_id], queued=False, **by)
     synonyms.write_synonyms(wb, towers.id, "LA => Los Angeles", **by)
     retrain_rule.set_rule(wb, towers.id, after=None, at_night=False, **by)
     for verdict in ("incorrect", None):
@@ -163,9 +163,9 @@ def test_what_is_made_of_proposals_is_recorded(wb, towers, asked, ann):
 
 def test_many_questions_put_in_the_queues_at_once_are_one_act(wb, towers, asked, ann):
     questions.add_questions(wb, towers.id, ["Who built it?", "When was it built?"], by=ann.id)
-    ids = [q.id for q in question_management.list_questions(wb, towers.id, limit=9).page if q.text != asked.question]
+    ids = [q.id for q in stored_questions.list_questions(wb, towers.id, limit=9).page if q.text != asked.question]
     for _ in range(2):  # the second changes nothing
-        question_management.set_queued(wb, ids, queued=False, by=ann.id)
+        stored_questions.set_queued(wb, ids, queued=False, by=ann.id)
     [event] = audit_log.list_events(wb, by=None, act="queues")
     assert (event.target, event.detail) == (
         "towers",

@@ -1,4 +1,4 @@
-"""The questions of a corpus, looked up and cared for: whether the label queues offer them, and deleting one.
+"""The questions that a corpus has: finding them, whether the label queues offer them, and deleting them.
 
 A question typed on Ask is stored with its candidates, and is in no label queue until somebody labels one of them on Ask
 or adds it. `db.models.Question.queued` holds that; the queues, their counts and the scoring job read it. A question

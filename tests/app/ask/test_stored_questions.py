@@ -7,9 +7,9 @@ from label_files import import_labels
 from sqlalchemy import func, select
 from tower_texts import QUESTIONS
 
-from app.ask import asking, proposals, question_management, questions
+from app.ask import asking, proposals, questions, stored_questions
 from app.ask.asking import count_whole_words
-from app.ask.question_management import LabelsChanged
+from app.ask.stored_questions import LabelsChanged
 from app.exchange import exports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -50,7 +50,7 @@ def label(wb, view, who, label="correct", position=None, **shown):
 
 
 def list_rows(wb, corpus, **which):
-    view = question_management.list_questions(wb, corpus.id, limit=50, **which)
+    view = stored_questions.list_questions(wb, corpus.id, limit=50, **which)
     return [(q.text, q.origin, q.labels, q.queued) for q in view.page]
 
 
@@ -88,19 +88,19 @@ def test_a_question_from_ask_is_no_label_work_until_one_of_its_candidates_is_lab
 
 def test_a_label_from_a_queue_does_not_bring_back_what_was_removed(wb, towers, ask_queued, ann):
     view = ask_queued(towers.id, TOWER)
-    question_management.set_queued(wb, [view.question_id], queued=False, by=ann.id)
+    stored_questions.set_queued(wb, [view.question_id], queued=False, by=ann.id)
     label(wb, view, ann, queue="tops")
-    assert not question_management.is_queued(wb, view.question_id)
+    assert not stored_questions.is_queued(wb, view.question_id)
     label(wb, view, ann, "unsure", position=0, queue="ask")
-    assert question_management.is_queued(wb, view.question_id)
+    assert stored_questions.is_queued(wb, view.question_id)
 
 
 def test_a_question_is_added_and_taken_back_and_its_labels_stay(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
-    question_management.set_queued(wb, [view.question_id], queued=True, by=ann.id)
+    stored_questions.set_queued(wb, [view.question_id], queued=True, by=ann.id)
     assert list_offers(wb, towers, ann) == {TOWER}
     label(wb, view, ann, queue="tops")
-    question_management.set_queued(wb, [view.question_id], queued=False, by=ann.id)
+    stored_questions.set_queued(wb, [view.question_id], queued=False, by=ann.id)
     assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "own") == set()
     [exported] = exports.load_labelled_questions(wb, towers.id)
     assert [c.label for c in exported.candidates] == [1]
@@ -109,7 +109,7 @@ def test_a_question_is_added_and_taken_back_and_its_labels_stay(wb, towers, ann)
 def test_an_added_question_that_the_active_version_ranked_is_not_ranked_again(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
     run_queued(wb, RUNNERS)
-    question_management.set_queued(wb, [view.question_id], queued=True, by=ann.id)
+    stored_questions.set_queued(wb, [view.question_id], queued=True, by=ann.id)
     run_queued(wb, RUNNERS)
     assert queue.find_newest(wb, "score", towers.id) is None
     assert count(wb, Run) == 1
@@ -163,10 +163,10 @@ def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_an
     assert [q[0] for q in list_rows(wb, towers, search="FORTH")] == [BRIDGE]
     assert list_rows(wb, towers, search="100 %_") == []
     assert [q[0] for q in list_rows(wb, towers, origin="imported")] == [TOWER]
-    view = question_management.list_questions(wb, towers.id, limit=1, offset=1)
+    view = stored_questions.list_questions(wb, towers.id, limit=1, offset=1)
     assert (len(view.page), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
     run_queued(wb, RUNNERS)  # ranked by a job is not asked
-    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).page}
+    asked = {q.text: q.asked_at for q in stored_questions.list_questions(wb, towers.id, limit=9).page}
     assert asked == {BREAD: None, TOWER: None, BRIDGE: clock.now}
 
 
@@ -174,9 +174,9 @@ def test_everyone_has_their_own_recent_questions_newest_first_and_each_once(wb, 
     for person, text in ((ann, TOWER), (ann, BRIDGE), (bob, BREAD), (ann, TOWER), (None, BREAD)):
         clock.advance(minutes=1)
         asking.ask(wb, towers.id, text, by=person and person.id)
-    assert [r.text for r in question_management.list_recent(wb, towers.id, ann.id)] == [TOWER, BRIDGE]
-    assert [r.text for r in question_management.list_recent(wb, towers.id, bob.id)] == [BREAD]
-    assert [r.text for r in question_management.list_recent(wb, towers.id, ann.id, 1)] == [TOWER]
+    assert [r.text for r in stored_questions.list_recent(wb, towers.id, ann.id)] == [TOWER, BRIDGE]
+    assert [r.text for r in stored_questions.list_recent(wb, towers.id, bob.id)] == [BREAD]
+    assert [r.text for r in stored_questions.list_recent(wb, towers.id, ann.id, 1)] == [TOWER]
 
 
 def test_a_deleted_question_goes_with_all_that_belongs_to_it(wb, towers, ann, bob):
@@ -189,9 +189,9 @@ def test_a_deleted_question_goes_with_all_that_belongs_to_it(wb, towers, ann, bo
     label(wb, view, ann, queue="ask")
     sentence = view.candidates[view.best].sentence_id
     agreement.adjudicate(wb, question_id=view.question_id, sentence_id=sentence, annotator_id=ann.id, label="correct")
-    preview = question_management.preview_deletion(wb, view.question_id, by=ann.id)
+    preview = stored_questions.preview_deletion(wb, view.question_id, by=ann.id)
     assert (preview.text, preview.by_name, preview.labels) == (TOWER, (("ann", 1), ("bob", 1)), 2)
-    question_management.delete_question(wb, view.question_id, labels=2, by=ann.id)
+    stored_questions.delete_question(wb, view.question_id, labels=2, by=ann.id)
     with wb.read() as s:
         assert s.scalars(select(Question.text)).all() == [BRIDGE]
         for table in (Candidate, Run, LabelEvent):
@@ -201,15 +201,15 @@ def test_a_deleted_question_goes_with_all_that_belongs_to_it(wb, towers, ann, bo
         assert set(s.scalars(select(Score.candidate_id))) == ids
     assert TOWER not in exports.export_labels(wb, towers.id, "jsonl").decode()
     with pytest.raises(Gone, match="no longer exists"):
-        question_management.delete_question(wb, view.question_id, labels=2, by=ann.id)
+        stored_questions.delete_question(wb, view.question_id, labels=2, by=ann.id)
 
 
 def test_labels_are_never_deleted_without_having_been_told(wb, towers, ann, bob):
     view = asking.ask(wb, towers.id, TOWER)
-    told = question_management.preview_deletion(wb, view.question_id, by=ann.id).labels
+    told = stored_questions.preview_deletion(wb, view.question_id, by=ann.id).labels
     label(wb, view, bob, queue="ask")
     with pytest.raises(LabelsChanged, match="1 label now, not 0"):
-        question_management.delete_question(wb, view.question_id, labels=told, by=ann.id)
+        stored_questions.delete_question(wb, view.question_id, labels=told, by=ann.id)
     assert count(wb, LabelEvent) == 1
 
 
@@ -217,31 +217,31 @@ def test_viewers_delete_nothing_and_annotators_nothing_that_others_labelled(wb, 
     view = asking.ask(wb, towers.id, TOWER)
     label(wb, view, ann, queue="ask")
     with pytest.raises(NotAllowed, match="only an admin can delete a question that others labelled, here ann"):
-        question_management.delete_question(wb, view.question_id, labels=1, by=bob.id)
+        stored_questions.delete_question(wb, view.question_id, labels=1, by=bob.id)
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     mine = asking.ask(wb, towers.id, BRIDGE, by=bob.id)
     with pytest.raises(NotAllowed, match="viewer"):
-        question_management.delete_question(wb, mine.question_id, labels=0, by=bob.id)
+        stored_questions.delete_question(wb, mine.question_id, labels=0, by=bob.id)
     with pytest.raises(NotAllowed, match="viewer"):
-        question_management.set_queued(wb, [mine.question_id], queued=True, by=bob.id)
+        stored_questions.set_queued(wb, [mine.question_id], queued=True, by=bob.id)
     assert len(list_rows(wb, towers)) == 2
 
 
 def test_leftovers_are_what_was_typed_on_ask_and_neither_labelled_nor_queued(wb, towers, ann, bob):
     asked = [asking.ask(wb, towers.id, text, as_typed=True).question_id for text in QUESTIONS]
     questions.add_questions(wb, towers.id, ["Who paid for the bread?"], by=ann.id)
-    question_management.set_queued(wb, asked[:1], queued=True, by=ann.id)
-    assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
+    stored_questions.set_queued(wb, asked[:1], queued=True, by=ann.id)
+    assert stored_questions.list_leftovers(wb, towers.id) == tuple(asked[1:])
     flagged = asking.ask(wb, towers.id, "Is this one odd?", as_typed=True)
     sentence_id = flagged.candidates[0].sentence_id
     wb.later.finish()
     flags.add_flag(wb, question_id=flagged.question_id, sentence_id=sentence_id, annotator_id=ann.id, note="look")
-    assert question_management.list_leftovers(wb, towers.id) == tuple(asked[1:])
+    assert stored_questions.list_leftovers(wb, towers.id) == tuple(asked[1:])
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(NotAllowed):
-        question_management.delete_leftovers(wb, towers.id, asked, by=bob.id)
-    assert question_management.delete_leftovers(wb, towers.id, asked[:2], by=ann.id) == (asked[1],)
-    [event] = audit_log.list_events(wb, by=None, act=question_management.DELETE_LEFTOVERS, actor="ann")
+        stored_questions.delete_leftovers(wb, towers.id, asked, by=bob.id)
+    assert stored_questions.delete_leftovers(wb, towers.id, asked[:2], by=ann.id) == (asked[1],)
+    [event] = audit_log.list_events(wb, by=None, act=stored_questions.DELETE_LEFTOVERS, actor="ann")
     assert (event.target, event.detail) == ("towers", "typed on Ask: 1")
 
 
