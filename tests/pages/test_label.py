@@ -899,7 +899,7 @@ def test_only_where_a_retrain_learns_from_the_labels_the_page_says_what_helps_it
     at.selectbox(key="label_queue").set_value("unlabelled").run()
     stored.set_split(wb, BRIDGE, "test")
     at = open_page("label", {"mode": "list", "queue": "uncertain", "question": str(BRIDGE)})
-    assert "Held out: a retrain" in markup(at) and advice not in texts(at)
+    assert "Held out or for validation: a retrain" in markup(at) and advice not in texts(at)
 
 
 def test_a_reload_opens_the_list_that_was_left_also_where_its_queue_offers_it_no_more(wb):

@@ -28,11 +28,11 @@ def show_context(source: str, before: str, text: str, after: str) -> str:
     return f'{line}<p class="context" dir="auto">{near[0]} <mark>{escape(text)}</mark> {near[1]}</p>'
 
 
-def note_held_out(item: QueueItem | QuestionItem) -> str:
+def note_non_training(item: QueueItem | QuestionItem) -> str:
     """HTML, "" for a question that a retrain learns from."""
     if not item.is_non_training:
         return ""
-    return '<p class="source">Held out: a retrain does not learn from this question.</p>'
+    return '<p class="source">Held out or for validation: a retrain does not learn from this question.</p>'
 
 
 def goes_by_probability(item: QueueItem | QuestionItem) -> bool:
@@ -60,7 +60,7 @@ def draw(item: QueueItem, *, scores_visible: bool, description: str) -> None:
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(why, description)}</span> {own}</p>
-        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_held_out(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_non_training(item)}
         {show_context(name_document(item.title, item.heading), item.before, item.text, item.after)}
         {scores}{peers}</div>"""
     )

@@ -13,7 +13,7 @@ from app.ui.label.item import (
     draw_long_question,
     explain_choice,
     goes_by_probability,
-    note_held_out,
+    note_non_training,
 )
 from app.ui.label.list_desk import ListDesk
 from app.ui.text import count, escape, name_document, shorten
@@ -50,7 +50,7 @@ def draw(
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span>{explain_choice(item.why, QUEUES[desk.seat.queue].description)}</span></p>
-        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_held_out(item)}
+        <h2 class="asked" dir="auto">{escape(shorten(item.question, MAX_QUESTION_CHARS))}</h2>{note_non_training(item)}
         <p class="source">{_describe_extent(item)}</p></div>"""
     )
     draw_long_question(item)
