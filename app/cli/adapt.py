@@ -125,7 +125,7 @@ def start(wb: "Workbench", corpus_id: int, settings: "RetrainSettings") -> "JobV
         supervisor.attend(wb)  # or a job whose worker is gone would wait for ever where nothing else runs
         if (job := retrain_job.find_same_retrain(wb, corpus_id, settings)) is None:
             raise
-        print_note(f"job {job.id} is this retrain and not over: going on with it")
+        print_note(f"job {job.id} already does this retrain: following it to its end")
         return job
 
 

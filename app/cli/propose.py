@@ -24,7 +24,7 @@ def propose(
         source = find_corpus(wb, corpus)
         job = proposals.find_same_job(wb, source.id, number=number, seed=seed)  # a command before may have been killed
         if job is not None:
-            print_note(f"job {job.id} is this and not over: going on with it")
+            print_note(f"job {job.id} already does this: following it to its end")
         job = follow(wb, job or proposals.start(wb, source.id, number=number, seed=seed))
         view = proposals.list_waiting(wb, source.id)
     if as_json:

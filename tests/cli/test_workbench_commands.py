@@ -736,7 +736,7 @@ def test_propose_goes_on_with_the_job_of_a_command_that_was_killed(as2, home, tm
     monkeypatch.setattr(command, "follow", die)
     as2("propose", "--corpus", "towers")
     said = as2("propose", "--corpus", "towers")[2]
-    assert f"job {ids[0]} is this and not over: going on with it" in said
+    assert f"job {ids[0]} already does this: following it to its end" in said
     as2("propose", "--corpus", "towers", "--number", "3")
     as2("propose", "--corpus", "towers", "--seed", "7")
     with contextlib.closing(bootstrap.open()) as wb:

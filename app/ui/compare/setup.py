@@ -54,7 +54,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         matches = st.container()
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
-        are_known = ranker_choice.draw_mistakes(wb, rankers)
+        can_compare = ranker_choice.draw_mistakes(wb, rankers)
         sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy. The "
@@ -75,7 +75,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         can_match = own_ranking.draw_matches(wb, rankers, choice)
     enough = len(add_sweep(rankers, sweep)) >= 2
     st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start",
-              disabled=not (enough and are_known and can_match), on_click=_start, args=(wb, by))  # fmt: skip
+              disabled=not (enough and can_compare and can_match), on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
 

@@ -33,7 +33,7 @@ def test_it_goes_on_with_its_own_retrain_and_has_one_whose_worker_is_gone_run_ag
     assert queue.load_job(wb, first.id).state == "running"
     again = adapt.start(wb, corpus_id, RetrainSettings(epochs=2))
     assert (again.id, again.state) == (first.id, "queued")
-    assert f"job {first.id} is this retrain" in capsys.readouterr().err
+    assert f"job {first.id} already does this retrain" in capsys.readouterr().err
     events = audit_log.list_events(wb, by=None, act="start a retrain")
     assert [(e.actor, e.target) for e in events] == [("command line", f"job {first.id}")]
 
