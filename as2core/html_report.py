@@ -15,6 +15,7 @@ from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
 MAX_OUTCOMES = 5  # pairs that are told of in words; of more, those of the ranker with the highest AP
+COMMAND = "command"  # the fact that is a command line
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#1d2430}
 h1,p,li,dd,code{overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}dd{margin:0}
 .table{overflow-x:auto;margin:0 0 2em}table{border-collapse:collapse}
@@ -32,13 +33,13 @@ Tests = Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]  # of each pai
 
 @dataclass(frozen=True, slots=True)
 class ReportContents:
-    """`facts`: a name and a value each, of the data and of how the report was made. `rankers` and `tests` are named as
-    in `as2 eval --json`; what a ranker's record lacks has no column. `unranked`: the means of the order in the data.
-    `difference`: what the tests' sample sizes are for. `outcomes`: the pairs of which the outcome is told, in words and
-    under each measure; all where there are none. The others are at the end."""
+    """`facts`: a name and a value each, of the data and of how the report was made; that of COMMAND is code. `rankers`
+    and `tests` are named as in `as2 eval --json`; what a ranker's record lacks has no column. `unranked`: the means of
+    the order in the data. `difference`: what the tests' sample sizes are for. `outcomes`: the pairs whose outcome is
+    told, in words and under each measure; all where there are none. The others are at the end."""
 
     title: str
-    facts: Sequence[tuple[str, object]]
+    facts: Sequence[tuple[str, str]]
     rankers: Sequence[Mapping[str, Any]]
     tests: Tests
     unranked: Mapping[str, float]
@@ -53,7 +54,7 @@ def write_report(contents: ReportContents) -> str:
     """The whole file. Every name is escaped."""
     tests, rankers = contents.tests, contents.rankers
     pairs, in_words = _order_pairs(contents)
-    facts = "".join(f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in contents.facts)
+    facts = "".join(f"<dt>{name}</dt><dd>{_format_fact(name, value)}</dd>" for name, value in contents.facts)
     parts = [f"<h1>{escape(contents.title)}</h1>", f"<dl>{facts}</dl>"]
     parts += [f'<p class="missed">{escape(note)}</p>' for note in merge_overlaps(contents.notes)]
     if tests:
@@ -81,6 +82,11 @@ def write_report(contents: ReportContents) -> str:
     return f'<!doctype html><html lang="en">{head}<main>{"".join(parts)}</main></html>\n'
 
 
+def find_corrected_p(values: Mapping[str, Any]) -> float:
+    """The p of a test's record, corrected for the other pairs where there are some."""
+    return values["p"] if values["holm"] is None else values["holm"]
+
+
 def _order_pairs(contents: ReportContents) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The pairs of which the outcome is told, first those of the ranker with the highest AP; and which of them are told
     of in words."""
@@ -91,6 +97,10 @@ def _order_pairs(contents: ReportContents) -> tuple[list[tuple[str, str]], list[
     return pairs, pairs if len(pairs) <= MAX_OUTCOMES else [pair for pair in pairs if best in pair]
 
 
+def _format_fact(name: str, value: str) -> str:
+    return f"<code>{escape(value)}</code>" if name == COMMAND else escape(value)
+
+
 class Markup(str):
     """HTML that is not escaped again."""
 
@@ -98,12 +108,12 @@ class Markup(str):
 def _describe_pair(pair: tuple[str, str], values: Mapping[str, Any], measure: str, pairs: int) -> str:
     """Which is better, by how much, and whether that is more than chance. `pairs`: of the report, which p is corrected
     for unless the record has a family of its own."""
-    test = PairedTest(**{name: values[name] for name in PairedTest.__dataclass_fields__})
+    test = PairedTest.from_record(values)
     a, b = pair
     counts = f"{a} is better on {count(test.wins, 'question')}, {b} on {test.losses:,}, {test.ties:,} are the same."
     if not test.changes:
         return f"{a} and {b} do not differ in {measure}: all {test.ties:,} questions are the same."
-    corrected_p = values["p"] if values["holm"] is None else values["holm"]
+    corrected_p = find_corrected_p(values)
     p = f"p = {format_p(corrected_p)}".replace("= <", "< ").replace(" ", "\u00a0")
     family = values.get("family_size", pairs)
     corrected = f", corrected for {family} pairs" if family > 1 else ""

@@ -10,10 +10,10 @@ the same scores give the same figures in trec_eval.
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -237,6 +237,11 @@ class PairedTest:
     wins: int
     losses: int
     ties: int
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Of a record with these names among others, as in the JSON of `as2 eval`."""
+        return cls(**{f.name: record[f.name] for f in fields(cls)})
 
     @property
     def questions(self) -> int:

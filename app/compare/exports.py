@@ -1,5 +1,5 @@
-"""A comparison as files: its table and its values by question as CSV, and all but these values as JSON. They are made
-of what is stored; nothing is computed again but the tests of an older comparison.
+"""A comparison as files: its table and its values by question as CSV, all but these values as JSON, a report as HTML,
+and a table for LaTeX. They are made of what is stored; nothing is computed again but the tests of an older comparison.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from as2core.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from as2core.html_report import ReportContents
 
 ORDERS = {RETRIEVAL: "the order of retrieval", WORDS: "BM25's order", "": "the order in the data"}
 
@@ -81,7 +83,20 @@ def export_json(view: ComparisonView) -> str:
 def export_html(view: ComparisonView, *, headline: str = "") -> str:
     """A report to pass on or to print: the outcome in words, means with their intervals, tests, and costs. `headline`:
     that of the page."""
-    from as2core.html_report import ReportContents, write_report
+    from as2core.html_report import write_report
+
+    return write_report(_describe_contents(view, headline))
+
+
+def export_latex(view: ComparisonView) -> str:
+    """The means as a table for publications, with what is clearly better than what."""
+    from as2core.latex_table import write_latex
+
+    return write_latex(_describe_contents(view))
+
+
+def _describe_contents(view: ComparisonView, headline: str = "") -> ReportContents:
+    from as2core.html_report import ReportContents
 
     metrics = _list_metrics(view)
     facts = [("questions", f"{view.questions:,} of {view.data}, {SETTINGS[view.setting]} ({view.setting})")]
@@ -96,7 +111,7 @@ def export_html(view: ComparisonView, *, headline: str = "") -> str:
     tests = {(c["a"], c["b"]): {m: c[m] for m in metrics} for c in _list_comparisons(view, metrics)}
     title = f"{count(len(rankers), 'ranker')} on {view.data}"
     outcomes = [pair for pair in tests if not any(map(parse_ratio, pair))]  # and not only of a sweep
-    contents = ReportContents(
+    return ReportContents(
         title,
         facts,
         rankers,
@@ -107,7 +122,6 @@ def export_html(view: ComparisonView, *, headline: str = "") -> str:
         outcomes=outcomes,
         headline=headline,
     )
-    return write_report(contents)
 
 
 def _list_metrics(view: ComparisonView) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
@@ -97,7 +97,7 @@ def _read_pairs(family: _Family) -> tuple[PairedResult, ...]:
     metric, pairs = family.metric, []
     records = family.records or compare_pairs({name: {metric: v} for name, v in family.values.items()}, metric)
     sides = [(str(r["a"]), str(r["b"])) for r in records]
-    tests = [PairedTest(**{f.name: r[f.name] for f in fields(PairedTest)}) for r in records]
+    tests = [PairedTest.from_record(r) for r in records]
     holm_values, families = adjust_p_values(sides, [test.p for test in tests]), split_families(sides)
     sizes = Counter(families)
     for (a, b), test, holm, in_sweep in zip(sides, tests, holm_values, families, strict=True):

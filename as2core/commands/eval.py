@@ -58,6 +58,7 @@ class Files:
         Path | None, typer.Option(metavar="FILE", help="Write each question's measures as CSV.")
     ] = None
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it all as one HTML file.")] = None
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the means as a table for LaTeX.")] = None
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the first ranker has to meet (TOML); else exit code 3.")
     ] = None
@@ -68,7 +69,7 @@ class Files:
 
     def check(self, *inputs: str | Path | None) -> None:
         """Raises BadSetting for a file that cannot be written, or that is one of these inputs."""
-        outputs = (self.run, self.qrels, self.per_question, self.report)
+        outputs = (self.run, self.qrels, self.per_question, self.report, self.latex)
         check_outputs(outputs, (*inputs, self.gate, self.slice_file))
 
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
@@ -213,8 +214,8 @@ def eval_(
         failures,
     )
     _write_files(files, questions, results)
-    if files.report:
-        _write_report(files.report, result, _format_command(rankers, data, files, reading, difference, ray))
+    if files.report or files.latex:
+        _write_reports(files, result, _format_command(rankers, data, files, reading, difference, ray))
     print_json(result.to_json()) if as_json else print_result(result)
     enforce(result.checks)
     if failures:
@@ -278,12 +279,16 @@ def _describe_data(rankers: Sequence[str], data: str, questions: Sequence[Questi
     return notes
 
 
-def _write_report(file: Path, result: EvalResult, command: str) -> None:
+def _write_reports(files: Files, result: EvalResult, command: str) -> None:
     from as2core.commands.eval_report import describe_result
     from as2core.data.source import write_text
     from as2core.html_report import write_report
+    from as2core.latex_table import write_latex
 
-    write_text(write_report(describe_result(result, command, datetime.now(UTC))), file)
+    contents = describe_result(result, command, datetime.now(UTC))
+    for file, write in ((files.report, write_report), (files.latex, write_latex)):
+        if file:
+            write_text(write(contents), file)
 
 
 def _format_command(

@@ -1,12 +1,11 @@
-"""What a report of `as2 eval` says (as2core.html_report)."""
+"""What a report and a LaTeX table of `as2 eval` say (as2core.html_report, as2core.latex_table)."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from html import escape
 
 from as2core.commands.eval_result import EvalResult, Source, count_measured_questions
-from as2core.html_report import Markup, ReportContents
+from as2core.html_report import COMMAND, ReportContents
 from as2core.text import count
 from as2core.version import __version__
 
@@ -25,11 +24,11 @@ def describe_result(result: EvalResult, command: str, now: datetime) -> ReportCo
     )
 
 
-def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tuple[str, object]]:
+def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tuple[str, str]]:
     from as2core.data.catalog import SETTINGS
 
     source = result.source
-    rows: list[tuple[str, object]] = [
+    rows: list[tuple[str, str]] = [
         ("questions", f"{_count_questions(result)} of {source.data}, {SETTINGS[source.setting]} ({source.setting})"),
         _describe_reading(source),
     ]
@@ -42,7 +41,7 @@ def _describe_source(result: EvalResult, command: str, now: datetime) -> list[tu
     rows += [
         ("date", now.strftime("%Y-%m-%d %H:%M UTC")),
         ("program", f"as2core {__version__}"),
-        ("command", Markup(f"<code>{escape(command)}</code>")),
+        (COMMAND, command),
     ]
     return rows
 

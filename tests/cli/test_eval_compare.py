@@ -256,6 +256,13 @@ def test_a_report_is_one_file_that_needs_nothing_else(as2, data, tmp_path):
     assert not [x for x in ("http", "<script", "src=", "url(") if x in html]
 
 
+def test_the_table_for_latex_has_the_means_and_how_to_make_it_again(as2, data, tmp_path):
+    code, _, _ = as2("eval", "jaccard", "rr", data, "--latex", tmp_path / "t.tex")
+    table = (tmp_path / "t.tex").read_text()
+    assert code == 0 and f"% command: as2 eval jaccard rr {data} --latex {tmp_path / 't.tex'}\n" in table
+    assert r"a & jaccard & \textbf{0.889} &" in table and table.endswith("\\end{table}\n")
+
+
 def test_a_report_says_what_it_is_of_what_came_out_and_how_to_make_it_again(as2, data, tmp_path):
     """Five of six won, so p = 2 / 2**5, and too few changed to tell."""
     code, _, _ = as2(

@@ -723,8 +723,8 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     at = open_comparison(job)
     assert f" · {format_time(view.finished)}" in texts(at)  # a saved page and an old result say when they were made
     assert [b.proto.label for b in at.get("download_button")] == [
-        "Questions and candidates with their ids",
-        "Table as CSV", "Values by question as CSV", "Report as HTML", "All results as JSON"]  # fmt: skip
+        "Questions and candidates with their ids", "Table as CSV", "Values by question as CSV", "Report as HTML",
+        "Table for LaTeX", "All results as JSON"]  # fmt: skip
 
 
 def test_the_csv_files_of_a_comparison_have_the_mark_of_utf_8(wb, job):

@@ -24,6 +24,8 @@ FILES = (  # title, what makes it, file name, type, what it holds
      "A row a question and ranker, with every metric"),
     ("Report as HTML", _export_html, "comparison.html", "text/html",
      "One file to pass on or to print: which ranker is better, means with their intervals, and tests"),
+    ("Table for LaTeX", exports.export_latex, "comparison.tex", "text/x-tex",
+     "A row a ranker, as in publications: the best means in bold, and letters for what is clearly better than what"),
     ("All results as JSON", exports.export_json, "comparison.json", "application/json",
      "Means, intervals, paired tests of every metric, dropped candidates and notes, named as in as2 eval with --json"),
 )  # fmt: skip
