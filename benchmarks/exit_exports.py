@@ -1,10 +1,11 @@
 """The exits of the shipped cascade as models of their own, for browsers and phones: how good, how large, how fast.
 
-    python benchmarks/exit_exports.py             prints the table and writes it to docs/models.md: three minutes
+    python benchmarks/exit_exports.py             prints the table and writes it to docs/models.md: five minutes
     python benchmarks/exit_exports.py --limit 10  a quick check; writes nothing
 
-Each exit is exported as `as2 versions export cascade DIR --to onnx --exit LAYER` does, one float32 file, and run by
-ONNX Runtime on the CPU. The time is that of 100 SQuAD sentences to one question, the median of rounds in turns.
+Each exit is exported as `as2 versions export cascade DIR --exit LAYER` does with `--to onnx`, in float32, and with
+`--to onnx-int8`. The files are run by ONNX Runtime on the CPU. The time is that of 100 SQuAD sentences to one question,
+the median of rounds in turns.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from as2core.types import Candidate
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 QUESTION = "When did the university open its first library?"
 SENTENCES, ROUNDS = 100, 7
+FORMATS = {"float32": "onnx", "int8": "onnx-int8"}  # of an export, by its weights
+Form = tuple[int, str]  # layers, and weights
 
 
 def main() -> None:
@@ -41,12 +44,14 @@ def main() -> None:
     cascade = get("cascade:drop_ratio=0,engine=torch")
     assert isinstance(cascade, CascadeRanker)
     with tempfile.TemporaryDirectory() as folder:
-        files = {depth: Path(folder) / str(depth) / "model.onnx" for depth in cascade.exits}
-        for depth, file in files.items():
-            export_ranker(cascade, "onnx", file.parent, card={}, depth=depth)
-        rankers = {depth: get(str(file)) for depth, file in files.items()}
-        sizes = {depth: file.stat().st_size / 1e6 for depth, file in files.items()}
-        text = table("", ("layers", "file", "100 sentences", *JUDGES), make_rows(rankers, sizes, limit)).strip()
+        forms = [(depth, weights) for depth in cascade.exits for weights in FORMATS]
+        files = {form: Path(folder) / "-".join(map(str, form)) / "model.onnx" for form in forms}
+        for (depth, weights), file in files.items():
+            export_ranker(cascade, FORMATS[weights], file.parent, card={}, depth=depth)
+        rankers = {form: get(str(file)) for form, file in files.items()}
+        sizes = {form: file.stat().st_size / 1e6 for form, file in files.items()}
+        heads = ("layers", "weights", "file", "100 sentences", *JUDGES)
+        text = table("", heads, make_rows(rankers, sizes, limit)).strip()
     text += f"\n\nP@1 in brackets; {count_cores()} cores."
     print(text)
     if limit is None:
@@ -54,26 +59,26 @@ def main() -> None:
 
 
 def make_rows(
-    rankers: Mapping[int, Ranker], sizes: Mapping[int, float], limit: int | None
+    rankers: Mapping[Form, Ranker], sizes: Mapping[Form, float], limit: int | None
 ) -> Iterator[tuple[str, ...]]:
     seconds = measure_seconds(rankers)
     sets = {name: load_questions(data).questions[:limit] for name, data in JUDGES.items()}
-    for depth, ranker in rankers.items():
+    for form, ranker in rankers.items():
         figures = [evaluate(ranker, questions).metrics for questions in sets.values()]
         quality = [f"{m['AP']:.3f} ({m['P@1']:.3f})" for m in figures]
-        yield f"{depth}", f"{sizes[depth]:.0f} MB", f"{seconds[depth] * 1000:.0f} ms", *quality
+        yield f"{form[0]}", form[1], f"{sizes[form]:.0f} MB", f"{seconds[form] * 1000:.0f} ms", *quality
 
 
-def measure_seconds(rankers: Mapping[int, Ranker]) -> dict[int, float]:
+def measure_seconds(rankers: Mapping[Form, Ranker]) -> dict[Form, float]:
     candidates = [Candidate(str(i), text) for i, text in enumerate(sentences(SENTENCES))]
-    times: dict[int, list[float]] = {depth: [] for depth in rankers}
+    times: dict[Form, list[float]] = {form: [] for form in rankers}
     for round_ in range(ROUNDS + 1):
-        for depth, ranker in rankers.items():
+        for form, ranker in rankers.items():
             start = time.perf_counter()
             ranker.score(QUESTION, candidates)
             if round_:  # the first warms up
-                times[depth].append(time.perf_counter() - start)
-    return {depth: median(values) for depth, values in times.items()}
+                times[form].append(time.perf_counter() - start)
+    return {form: median(values) for form, values in times.items()}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.compare.gates import Report
 
 versions = Typer(help="List versions, and change the active one.", invoke_without_command=True)
-ExportFormat = Literal["hf", "cross-encoder", "onnx", "as2"]
+ExportFormat = Literal["hf", "cross-encoder", "onnx", "onnx-int8", "as2"]
 Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 
 

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from as2core.cascade.engine import Run
-from as2core.nn.backbone import Backbone, micro_batches
+from as2core.nn.backbone import Backbone
+from as2core.nn.micro_batches import split_by_length
 
 CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
 
@@ -73,7 +74,7 @@ class _TorchRun:
         device = next(e.backbone.parameters()).device.type
         is_half = e.is_half_on(device)
         budget = e.budget or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)
-        rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)
+        rows = split_by_length(self.lengths[members].tolist(), max_tokens=budget)
         for i in range(first, last):
             start = time.perf_counter() if i else self._began  # the first exit's time holds the tokenising
             below = e.exits[i - 1] if i else 0

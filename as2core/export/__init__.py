@@ -20,6 +20,7 @@ FORMATS = {
     "hf": "a Hugging Face directory (AutoModelForSequenceClassification, trust_remote_code=True)",
     "cross-encoder": "a directory for sentence-transformers' CrossEncoder (trust_remote_code=True)",
     "onnx": "one ONNX file with its tokenizer",
+    "onnx-int8": "the same with weights in int8, for browsers and phones; it cannot be imported again",
     "as2": "a version's directory as the workbench keeps it: all exits, any trainable ranker",
 }
 ORIGIN = (  # of a card
@@ -77,7 +78,7 @@ def _cut(ranker: Ranker, to: str, depth: int, card: Card) -> tuple[Ranker, Card]
 
 
 def _write(ranker: Ranker, to: str, folder: Path, card: Card, version: Path | None) -> None:
-    from as2core.export import cross_encoder, hugging_face, onnx_file
+    from as2core.export import cross_encoder, hugging_face, onnx_file, onnx_int8
     from as2core.rankers.cascade import CascadeRanker
     from as2core.rankers.cross_encoder import CrossEncoderRanker
     from as2core.rankers.versions import find_weights, save_version
@@ -90,7 +91,8 @@ def _write(ranker: Ranker, to: str, folder: Path, card: Card, version: Path | No
     if isinstance(ranker, CrossEncoderRanker) and ranker.pool == "cls":
         raise BadSetting(f"{ranker.name} reads the [CLS] token, which {to} cannot hold here: export it as as2")
     folder.mkdir()
-    {"hf": hugging_face.write, "cross-encoder": cross_encoder.write, "onnx": onnx_file.write}[to](ranker, folder, card)
+    writers = {"hf": hugging_face, "cross-encoder": cross_encoder, "onnx": onnx_file, "onnx-int8": onnx_int8}
+    writers[to].write(ranker, folder, card)
 
 
 def import_ranker(folder: Path) -> tuple[HasWeights, Card]:

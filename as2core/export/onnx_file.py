@@ -11,6 +11,7 @@ import json
 import logging
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +23,9 @@ from as2core.nn.cascade import CascadeModule
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.versions import Card
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 FILE, KEY = "model.onnx", "as2"
 
@@ -79,7 +83,9 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
 
     try:
         graph = onnx.load(folder / FILE, load_external_data=False)  # ours has none
-        metadata = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
+        metadata = read_metadata(graph)
+        if "tensors" not in metadata:
+            raise DamagedModel(f"{folder / FILE} has weights in int8, which cannot be trained: import another export")
         weights = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
         places = metadata["tensors"].items()
         tensors = {name: weights[at].T if transposed else weights[at] for name, (at, transposed) in places}
@@ -96,9 +102,15 @@ def read_backbone(file: Path) -> str:
 
     try:
         graph = onnx.load(file, load_external_data=False)
-        return str(json.loads({p.key: p.value for p in graph.metadata_props}[KEY])["settings"]["backbone"])
+        return str(read_metadata(graph)["settings"]["backbone"])
     except (OSError, ValueError, KeyError, TypeError, DecodeError) as e:
         raise DamagedModel(f"{file} is no file that as2 exported ({e}): export it again") from e
+
+
+def read_metadata(model: "ModelProto") -> dict:
+    """What this module wrote into a file: `settings`, and `tensors` and `left_out` where the weights are as they were.
+    Raises KeyError and ValueError for another program's file."""
+    return json.loads({p.key: p.value for p in model.metadata_props}[KEY])
 
 
 def _add_metadata(file: Path, ranker: CascadeRanker) -> None:

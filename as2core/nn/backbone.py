@@ -220,17 +220,6 @@ def _truncate(ids: list[int], limit: int, suffix: int = 1) -> list[int]:
     return ids if len(ids) <= limit else ids[: limit - suffix] + ids[len(ids) - suffix :]
 
 
-def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[int]]:
-    """Positions sorted by length and cut so that each batch, padded, holds at most `max_tokens` tokens."""
-    batches: list[list[int]] = []
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batches and lengths[i] * (len(batches[-1]) + 1) <= max_tokens:
-            batches[-1].append(i)
-        else:
-            batches.append([i])
-    return batches
-
-
 def load_backbone(name: str | None = None, *, segments: bool | None = None) -> Backbone:
     """A backbone by directory or hub name; the default one if none is given. `segments` as `Backbone` takes it.
 

@@ -82,12 +82,12 @@ class BiEncoderRanker(CountsFlops, HasNetwork):
         """Unit vectors, float32 `(n, hidden)`."""
         import torch
 
-        from as2core.nn.backbone import micro_batches
+        from as2core.nn.micro_batches import split_by_length
 
         packed = self.backbone.encode(list(texts), max_length=self.max_length)
         out = np.zeros((len(texts), self.backbone.hidden), dtype=np.float32)
         done = 0
-        for rows in micro_batches(packed.lengths, max_tokens=4096):
+        for rows in split_by_length(packed.lengths, max_tokens=4096):
             pause(len(rows))
             with torch.inference_mode():
                 out[rows] = self._embed_rows(packed, rows)

@@ -59,14 +59,14 @@ class ClassifierRanker(HasWeights, TakesSettings):
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         import torch
 
-        from as2core.nn.backbone import micro_batches
+        from as2core.nn.micro_batches import split_by_length
 
         scores = np.zeros(len(candidates), dtype=np.float32)
         if not candidates:
             return scores
         pairs = self.module.encode([question] * len(candidates), [c.titled_text for c in candidates])
         with torch.inference_mode():
-            for rows in micro_batches([len(ids) for ids, _ in pairs], max_tokens=MAX_BATCH_TOKENS):
+            for rows in split_by_length([len(ids) for ids, _ in pairs], max_tokens=MAX_BATCH_TOKENS):
                 pause(len(rows))
                 scores[rows] = self.module(**self.module.pad([pairs[r] for r in rows])).cpu().numpy()
         return activate(scores, self.activation)

@@ -146,21 +146,21 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         """The same from passages read before; the others are read now and cached."""
         import torch
 
-        from as2core.nn.backbone import micro_batches
         from as2core.nn.kept_passages import question_ids, read_passages, resume_reading
+        from as2core.nn.micro_batches import split_by_length
 
         module, model = self.module, self._hash_weights()
         device = next(module.parameters()).device
         with torch.inference_mode(), self._precision():
             states = {t: state.to(device) for t, state in cache.get(model, texts).items()}
             new = [t for t in dict.fromkeys(texts) if t not in states]
-            for rows in micro_batches([len(t) for t in new], max_tokens=BATCH_TOKENS):
+            for rows in split_by_length([len(t) for t in new], max_tokens=BATCH_TOKENS):
                 states.update(zip([new[r] for r in rows], read_passages(module, [new[r] for r in rows]), strict=True))
             if new:
                 cache.put(model, {t: states[t] for t in new})
             ids = torch.tensor(question_ids(module, question), device=device)
             scores = np.zeros(len(texts), dtype=np.float32)
-            for rows in micro_batches([states[t].length for t in texts], max_tokens=BATCH_TOKENS):
+            for rows in split_by_length([states[t].length for t in texts], max_tokens=BATCH_TOKENS):
                 reading = resume_reading(module, [states[texts[r]] for r in rows])
                 hidden = [reading.start()]
                 if len(ids) > 1:
@@ -217,13 +217,13 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         """The log-probability of every token that is generated, one array a pair; `exact`: in float32 also if fast."""
         import torch
 
-        from as2core.nn.backbone import micro_batches
+        from as2core.nn.micro_batches import split_by_length
 
         encode = self.module.encode if explain else lambda t, q: self.encode(q, t)
         lengths = [len(t) + len(q) for t, q in zip(texts, questions, strict=True)]  # characters stand in for tokens
         device = next(self.module.parameters()).device
         out: dict[int, np.ndarray] = {}
-        for rows in micro_batches(lengths, max_tokens=BATCH_TOKENS):
+        for rows in split_by_length(lengths, max_tokens=BATCH_TOKENS):
             batch = encode([texts[r] for r in rows], [questions[r] for r in rows])
             with torch.inference_mode(), nullcontext() if exact else self._precision():
                 log_p, valid = self.module(**{k: v.to(device) for k, v in batch.items()})

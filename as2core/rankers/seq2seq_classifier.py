@@ -35,11 +35,11 @@ class Seq2SeqClassifierRanker(HasWeights):
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         import torch
 
-        from as2core.nn.backbone import micro_batches
+        from as2core.nn.micro_batches import split_by_length
 
         out = np.zeros(len(candidates), dtype=np.float32)
         with torch.inference_mode():
-            for rows in micro_batches([len(c.titled_text) + 1 for c in candidates], max_tokens=8192):
+            for rows in split_by_length([len(c.titled_text) + 1 for c in candidates], max_tokens=8192):
                 pause(len(rows))
                 batch = self.module.encode([question] * len(rows), [candidates[r].titled_text for r in rows])
                 out[rows] = self.module(**batch).float().cpu().numpy()

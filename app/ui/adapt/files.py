@@ -12,7 +12,13 @@ from app.versions.management import MAX_NAME_CHARS
 from app.versions.registry import VersionView
 
 EXPORT_KEY = "_adapt_export"  # version, format, exit and content of the last zip: one a session, since it is large
-FORMATS = {"as2": "This workbench", "hf": "Hugging Face", "cross-encoder": "sentence-transformers", "onnx": "ONNX"}
+FORMATS = {
+    "as2": "This workbench",
+    "hf": "Hugging Face",
+    "cross-encoder": "sentence-transformers",
+    "onnx": "ONNX",
+    "onnx-int8": "ONNX, int8",
+}
 
 
 def draw_export(frame: Frame, version: VersionView) -> None:

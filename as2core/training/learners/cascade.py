@@ -11,7 +11,8 @@ import torch
 
 from as2core.errors import BadSetting
 from as2core.losses.listwise import contrast, listwise, soften
-from as2core.nn.backbone import Packed, micro_batches
+from as2core.nn.backbone import Packed
+from as2core.nn.micro_batches import split_by_length
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
 from as2core.training.batches import Group, PlannedBatch
@@ -97,7 +98,7 @@ class CascadeLearner(Learner[CascadeRanker]):
     def collate(self, batch: PlannedBatch) -> dict:
         packed = self._encode(batch)
         device = next(self.parameters()).device.type
-        parts = micro_batches(packed.lengths, max_tokens=PART_TOKENS[device == "cuda"])  # of like lengths
+        parts = split_by_length(packed.lengths, max_tokens=PART_TOKENS[device == "cuda"])  # of like lengths
         out = {
             "parts": [self.ranker.backbone.pad(packed, rows) for rows in parts],
             "rows": torch.tensor([r for rows in parts for r in rows]),

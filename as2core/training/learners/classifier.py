@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from as2core.errors import BadSetting
-from as2core.nn.backbone import micro_batches
+from as2core.nn.micro_batches import split_by_length
 from as2core.rankers.classifier import ClassifierRanker
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.learners.base import Learner, Term, drop_aliases, label_tensors
@@ -44,7 +44,7 @@ class ClassifierLearner(Learner[ClassifierRanker]):
 
     def collate(self, batch: PlannedBatch) -> dict:
         pairs = self.ranker.module.encode(batch.questions, batch.readings)
-        parts = micro_batches([len(ids) for ids, _ in pairs], max_tokens=1024)  # of like lengths, so little padding
+        parts = split_by_length([len(ids) for ids, _ in pairs], max_tokens=1024)  # of like lengths, so little padding
         return {
             "parts": [self.ranker.module.pad([pairs[r] for r in rows]) for rows in parts],
             "rows": torch.tensor([r for rows in parts for r in rows]),

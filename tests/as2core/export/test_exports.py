@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from as2core.errors import BadSetting, DamagedModel
-from as2core.export import export_ranker, import_ranker
+from as2core.export import export_ranker, import_ranker, onnx_int8
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
@@ -115,6 +116,36 @@ def test_an_earlier_exit_is_exported_without_the_layers_above_it(kind, to, earli
     parts = [backbone.embeddings, *filter(None, [backbone.project]), *backbone.blocks[:2], cascade.module.heads[1]]
     needed, layer = (sum(p.numel() for m in ms for p in m.parameters()) for ms in (parts, backbone.blocks[:1]))
     assert needed - layer < count_weights(folder) < needed + layer
+
+
+def test_a_file_in_int8_scores_nearly_the_same_and_no_large_weight_is_float(earlier_exit, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_int8, "MIN_TABLE_ROWS", 64)  # the tiny backbone has few words
+    cascade, folder = earlier_exit("bert", "onnx")
+    shutil.copytree(folder, tmp_path / "small")
+    onnx_int8.quantise(tmp_path / "small" / "model.onnx")
+    expected = cascade.trace(QUESTION, CANDIDATES).exits[1].scores
+    scores = load_onnx(tmp_path / "small").score(QUESTION, CANDIDATES)
+    assert 0 < np.abs(scores - expected).max() < 0.05 * np.ptp(expected)
+    assert count_weights(tmp_path / "small") < 0.3 * count_weights(folder)
+
+
+def test_quantising_a_file_leaves_the_program_s_log_as_it_was(earlier_exit, tmp_path):
+    shutil.copytree(earlier_exit("bert", "onnx")[1], tmp_path / "small")
+    program = (
+        "import logging, pathlib\nfrom as2core.export.onnx_int8 import quantise\n"
+        f"quantise(pathlib.Path({str(tmp_path / 'small' / 'model.onnx')!r}))\n"
+        "print(len(logging.getLogger().handlers), logging.getLogger().level)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["0", "30"], "")
+
+
+def test_a_file_in_int8_ranks_by_its_directory_and_is_refused_as_a_version(earlier_exit):
+    cascade, folder = earlier_exit("bert", "onnx-int8")
+    best = Reranker(str(folder)).rank(QUESTION, TEXTS, top_k=1)
+    assert best[0]["corpus_id"] == np.argmax(cascade.trace(QUESTION, CANDIDATES).exits[1].scores)
+    with pytest.raises(DamagedModel, match="weights in int8, which cannot be trained: import another export"):
+        import_ranker(folder)
 
 
 def test_an_exit_that_is_not_there_is_refused_with_those_that_are(cascade, tmp_path):
@@ -221,7 +252,7 @@ def test_what_a_format_cannot_hold_is_refused_with_the_one_that_can(tmp_path):
 
 
 def test_an_unknown_format_and_a_full_folder_are_refused(backbone, tmp_path):
-    with pytest.raises(BadSetting, match="known: hf, cross-encoder, onnx, as2"):
+    with pytest.raises(BadSetting, match="known: hf, cross-encoder, onnx, onnx-int8, as2"):
         export_ranker(shaken(backbone), "gguf", tmp_path / "out", card={})
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
@@ -241,7 +272,7 @@ def test_an_onnx_file_of_another_program_is_said_to_be_none_of_ours(tmp_path, co
         import_ranker(tmp_path)
 
 
-@pytest.mark.parametrize("to", ["hf", "cross-encoder", "onnx"])
+@pytest.mark.parametrize("to", ["hf", "cross-encoder", "onnx", "onnx-int8"])
 def test_a_classifier_over_cls_is_exported_as_as2_alone(to, backbone, tmp_path):
     twin = CrossEncoderRanker(backbone, pool="cls")
     with pytest.raises(BadSetting, match="export it as as2"):
@@ -269,6 +300,17 @@ def test_an_export_ranks_by_its_directory_alone(earlier_exit, to):
     best = Reranker(str(folder)).rank(QUESTION, TEXTS)
     exit_2 = cascade.trace(QUESTION, CANDIDATES).exits[1].scores
     assert [r["corpus_id"] for r in best] == np.argsort(-exit_2).tolist()
+
+
+def test_an_onnx_file_ranks_without_importing_torch_or_transformers(earlier_exit):
+    _, folder = earlier_exit("bert", "onnx")
+    program = (
+        "import sys, as2core\n"
+        f"as2core.Reranker({str(folder)!r}).rank({QUESTION!r}, {TEXTS!r})\n"
+        "print(*{'torch', 'transformers', 'onnxruntime'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["onnxruntime"]
 
 
 def test_an_export_with_settings_or_as_a_part_says_how_it_becomes_a_version(earlier_exit):
