@@ -5,12 +5,15 @@
 
 Each exit is exported as `as2 versions export cascade DIR --exit LAYER` does with `--to onnx`, in float32, and with
 `--to onnx-int8`. The files are run by ONNX Runtime on the CPU. The time is that of 100 SQuAD sentences to one question,
-the median of rounds in turns.
+the median of rounds in turns. A second table has how soon, and in how much memory, the whole cascade and its exports
+give their first answer in a fresh process.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -31,7 +34,12 @@ from as2core.types import Candidate
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 QUESTION = "When did the university open its first library?"
-SENTENCES, ROUNDS = 100, 7
+SENTENCES, ROUNDS, STARTS = 100, 7, 5
+FIRST_ANSWER = """
+import resource, sys, as2core
+as2core.Reranker(sys.argv[1]).rank(sys.argv[2], ["It opened in 1889.", "It rains."])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 FORMATS = {"float32": "onnx", "int8": "onnx-int8"}  # of an export, by its weights
 Form = tuple[int, str]  # layers, and weights
 
@@ -52,10 +60,14 @@ def main() -> None:
         sizes = {form: file.stat().st_size / 1e6 for form, file in files.items()}
         heads = ("layers", "weights", "file", "100 sentences", *JUDGES)
         text = table("", heads, make_rows(rankers, sizes, limit)).strip()
+        wholes = {f"`--to {FORMATS[weights]}`": str(files[cascade.exits[-1], weights].parent) for weights in FORMATS}
+        starts = list_starts({"`cascade`": "cascade", **wholes})
     text += f"\n\nP@1 in brackets; {count_cores()} cores."
-    print(text)
+    start = table("", ("`as2core.Reranker` of", "first answer after", "memory then"), starts).strip()
+    print(text, start, sep="\n\n")
     if limit is None:
         write_section(PAGE, "exits", text)
+        write_section(PAGE, "export-starts", start)
 
 
 def make_rows(
@@ -79,6 +91,20 @@ def measure_seconds(rankers: Mapping[Form, Ranker]) -> dict[Form, float]:
             if round_:  # the first warms up
                 times[form].append(time.perf_counter() - start)
     return {form: median(values) for form, values in times.items()}
+
+
+def list_starts(specs: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Each in a fresh process, in turns: the median seconds to its first answer, and the largest memory until then."""
+    runs: dict[str, list[tuple[float, float]]] = {name: [] for name in specs}
+    for _ in range(STARTS):
+        for name, spec in specs.items():
+            start = time.perf_counter()
+            done = subprocess.run(
+                [sys.executable, "-c", FIRST_ANSWER, spec, QUESTION], capture_output=True, text=True, check=True
+            )
+            runs[name].append((time.perf_counter() - start, int(done.stdout) / 1024))
+    medians = {name: [median(values) for values in zip(*of, strict=True)] for name, of in runs.items()}
+    return [(name, f"{seconds:.1f} s", f"{mb:.0f} MB") for name, (seconds, mb) in medians.items()]
 
 
 if __name__ == "__main__":
