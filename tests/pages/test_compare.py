@@ -23,7 +23,7 @@ from app.compare.comparison import ComparisonView, Figure, RankerResult
 from app.compare.pairs import PairedResult
 from app.compare.rankers import find_twins
 from app.compare.short_names import shorten_paths
-from app.compare.sweeps import make_spec
+from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora import corpora
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -168,6 +168,27 @@ def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they
 def test_rankers_are_listed_with_their_settings(wb):
     shown = markup(open_page("compare"))
     assert "<td>bm25</td>" in shown and "<td>k1=1.2, b=0.75</td>" in shown
+
+
+def read_form(at):
+    keys = ("compare_data", "compare_setting", "compare_unlabelled", "compare_limit", "compare_sweep")
+    return at.session_state["compare_rankers"], *(at.session_state[key] for key in keys)
+
+
+def test_the_form_under_a_result_starts_with_what_was_compared_to_change_one_thing_in_it(wb, job):
+    at = open_comparison(job)
+    four = ["cascade", "starter-2", "bm25", "rr"]
+    assert read_form(at) == (four, "labels:things", "clean", False, 0, False) and not is_form_open(at)
+    rankers = ["bm25:k1=2", *(make_spec("cascade", ratio) for ratio in SWEEP_RATIOS)]
+    settings = {"rankers": rankers, "data": "labels:others", "setting": "raw", "limit": 5, "with_unlabelled": True}
+    other = put_job(wb, "compare", "failed", corpus_id=None, settings=settings)
+    at = at.run().button(key=f"compare_open_{other}").click().run()
+    assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 5, True) and not at.warning
+    at = at.number_input(key="compare_limit").set_value(7).run()
+    at = at.toggle(key="compare_sweep").set_value(False).run()
+    assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 7, False)  # what is changed stays
+    linked = open_page("compare", {"corpus": "things", "job": str(job), "rankers": "rr,bm25"})
+    assert read_form(linked)[0] == ["rr", "bm25"]
 
 
 def test_one_ranker_is_not_enough(wb):

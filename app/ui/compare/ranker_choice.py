@@ -1,7 +1,8 @@
 """The choice of rankers in the form of a new comparison: the address keeps it, and a spec that is none is answered with
 the nearest ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -20,11 +21,12 @@ def read_rankers() -> list[str]:
     return split_specs(url.get("rankers"))[:MAX_RANKERS]
 
 
-def follow_address(wb: Workbench) -> None:
-    """The form starts with the address's rankers, else with those of a first comparison, and takes others when the
-    address has others."""
+def follow_address(wb: Workbench, compared: Sequence[str]) -> None:
+    """The form starts with the address's rankers, else with those `compared` on the page, else with those of a first
+    comparison, and takes others when the address has others."""
     choices = list_choices(wb)
-    url.follow("rankers", RANKERS, lambda _: read_rankers() or [n for n in suggest_rankers(wb) if n in choices])
+    start = list(compared) or [name for name in suggest_rankers(wb) if name in choices]
+    url.follow("rankers", RANKERS, lambda _: read_rankers() or start)
 
 
 def draw(wb: Workbench) -> list[str]:
