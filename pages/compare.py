@@ -37,8 +37,7 @@ if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
 is_form_open = (job is None and not is_prepared_open) or bool(ranker_choice.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
-    refusal = frame.explain_refusal("upload a ranking")
-    setup.draw(wb, corpus_name=corpus.name, by=person.id, refusal=refusal, open_job=job)
+    setup.draw(frame, job)
 if job is None:
     setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
 if job is not None:

@@ -95,14 +95,20 @@ def check_ranker(wb: Workbench, name: str) -> None:
         )
 
 
-def find_mistakes(wb: Workbench, names: Collection[str]) -> dict[str, As2Error]:
+def find_mistakes(wb: Workbench, names: Collection[str], *, by_admin: bool = True) -> dict[str, As2Error]:
     """Why some of these cannot be compared, as far as their names tell: no file is opened for a path, which only an
     admin may name."""
     choices, mistakes = set(list_choices(wb)), dict[str, As2Error]()
     for name in names:
         try:
-            if name not in choices and not is_path(name):
+            if name in choices:
+                continue
+            if not is_path(name):
                 check_ranker(wb, name_active(wb, name))
+            elif not by_admin:
+                raise As2Error(
+                    f"{name} is not of this workbench, so only an admin can choose it: ask one to start this"
+                )
         except As2Error as e:
             mistakes[name] = e
     return mistakes

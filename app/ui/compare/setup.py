@@ -25,6 +25,7 @@ from app.ui.compare.names import (
 from app.ui.compare.own_ranking import QuestionChoice
 from app.ui.compare.ranker_choice import RANKERS
 from app.ui.data.reasons import draw_reasons
+from app.ui.page import Frame
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
 from app.versions import registry
@@ -34,9 +35,10 @@ STARTER_TEST = "starter-test"
 UNLABELLED = {False: "Leave out", True: "Count as incorrect"}
 
 
-def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None, open_job: JobView | None = None) -> None:
-    """The form; starting puts the job, which is `by`'s, into the address. `refusal`: why they may not upload a ranking;
-    None if they may. `open_job`: the comparison on the page, with whose rankers and questions the form starts."""
+def draw(frame: Frame, open_job: JobView | None) -> None:
+    """The form; starting puts the job into the address. `open_job`: the comparison on the page, with whose rankers and
+    questions the form starts."""
+    wb, corpus_name, by = frame.wb, frame.corpus.name, frame.annotator.id
     sets = question_sets.list_datasets(wb)
     if not sets:
         _draw_absence()
@@ -55,7 +57,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None, open_
         matches = st.container()
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
-        can_compare = ranker_choice.draw_mistakes(wb, rankers)
+        can_compare = ranker_choice.draw_mistakes(frame, rankers)
         sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy. The "
@@ -71,7 +73,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None, open_
         st.number_input("Maximum number of questions (0: all)", 0, 100_000, step=50, key="compare_limit",
                         help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     with own_place:
-        own_ranking.draw(wb, choice, by=by, refusal=refusal)
+        own_ranking.draw(wb, choice, by=by, refusal=frame.explain_refusal("upload a ranking"))
     with matches:
         can_match = own_ranking.draw_matches(wb, rankers, choice)
     enough = len(add_sweep(rankers, sweep)) >= 2
