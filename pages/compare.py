@@ -9,7 +9,7 @@ from app.compare.short_names import shorten_view
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.ui import url
-from app.ui.compare import downloads, findings, ranker_choice, results, setup, shipped
+from app.ui.compare import downloads, findings, ranker_choice, recipes, results, setup, shipped
 from app.ui.compare.job import draw_comparison
 from app.ui.job import draw_live, load_job_of_link
 from app.ui.page import open_page
@@ -26,8 +26,13 @@ is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
 def _draw_result(view: comparison.ComparisonView) -> None:
     short = shorten_view(view)
-    results.draw(short, partial(downloads.draw, view))
+    results.draw(short, partial(_draw_below_table, view))
     findings.draw(wb, short, corpus, by=person.id)
+
+
+def _draw_below_table(view: comparison.ComparisonView) -> None:
+    recipes.draw(wb, view)
+    downloads.draw(view)
 
 
 for other in elsewhere:

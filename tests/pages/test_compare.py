@@ -18,6 +18,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.adapt import label_selection
 from app.adapt.label_selection import LabelSelection
+from app.adapt.report import LabelCounts, RetrainReport
 from app.compare import comparison, comparison_job, exports, question_sets, shipped_comparison
 from app.compare.comparison import ComparisonView, Figure, RankerResult
 from app.compare.pairs import PairedResult
@@ -155,14 +156,17 @@ def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they
     run_queued(wb, RUNNERS)
     done = stored.jobs(wb)[-1].id
     at = open_page("compare", {"corpus": "Towers", "job": str(done)})
-    assert [w.value for w in at.warning] == [warning]
+    assert [w.value for w in at.warning] == [
+        warning,
+        warning,
+    ]  # of the form, which starts with the same, and the result
     comparison_job.start_compare(wb, ["rr", "bm25"], "labels:Towers", "raw", with_unlabelled=True)
     run_queued(wb, RUNNERS)
     at = open_page("compare", {"corpus": "Towers", "job": str(done + 1)})
     assert "candidates a question" not in " ".join(w.value for w in at.warning)
     assert "sentences without a label count as incorrect" in texts(at)
     done = queue.load_job(wb, done + 1)
-    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25")
+    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25 (all questions; ")
 
 
 def test_rankers_are_listed_with_their_settings(wb):
@@ -189,6 +193,24 @@ def test_the_form_under_a_result_starts_with_what_was_compared_to_change_one_thi
     assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 7, False)  # what is changed stays
     linked = open_page("compare", {"corpus": "things", "job": str(job), "rankers": "rr,bm25"})
     assert read_form(linked)[0] == ["rr", "bm25"]
+
+
+def test_two_versions_are_told_apart_by_how_they_were_made(wb, job):
+    title = "How these versions were made"
+    assert title not in [e.label for e in open_comparison(job).expander]  # one has no other to be taken for
+    paired = PairedTest(0.1, 0.02, 0.18, 0.01, 3, 1, 8)
+    for name, presumed in (("starter-2", 0), ("starter-3", 20)):
+        choice = LabelSelection(presumed=presumed)
+        labels = LabelCounts(questions=12, correct=12, incorrect=30 + presumed, presumed=presumed)
+        report = RetrainReport(name, {"AP": 0.5}, {"AP": 0.6}, paired, base="cascade", labels=labels, choice=choice)
+        stored.change_card(wb, name, **report.to_card())
+    done = comparison_job.start_compare(wb, ["starter-2", "starter-3:drop_ratio=0.5", "bm25"], "labels:things")
+    run_queued(wb, RUNNERS)
+    [recipes] = [e for e in open_comparison(done.id).expander if e.label == title]
+    table = recipes.get("html")[-1].proto.body
+    assert "Trained on 12 questions (12 correct and 30 incorrect labels)" in table
+    assert "12 correct and 30 incorrect labels, 20 unlabelled sentences counted as incorrect" in table
+    assert "first labels" in table and "drop_ratio" not in table and "bm25" not in table
 
 
 def test_one_ranker_is_not_enough(wb):
@@ -724,6 +746,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     view = comparison.load_comparison(wb, job)
     table = pd.read_csv(StringIO(exports.export_table(view)))
     assert table["ranker"].tolist() == ["cascade", "starter-2", "bm25", "rr"]
+    assert table.loc[0, ["data", "setting", "with_unlabelled"]].tolist() == ["labels:things", "clean", False]
     figure = view.results[0].figures["P@1"]
     assert table.loc[0, ["P@1", "P@1 low", "P@1 high", "P@1 most"]].tolist() == pytest.approx(
         [figure.value, figure.low, figure.high, figure.most]

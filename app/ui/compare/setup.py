@@ -17,6 +17,7 @@ from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
     RAW_SETTINGS,
+    describe_questions,
     describe_raw_names_of,
     name_comparison,
     name_dataset,
@@ -214,8 +215,9 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
 
 
 def name_job(job: JobView) -> str:
-    """`Labels of handbook: cascade, bm25 (failed)`."""
+    """`Labels of handbook: cascade, bm25 (all questions, at most 50; failed)`."""
     end = "" if job.state == "done" else job.state
     if job.state == "done" and job.started and job.finished:
         end = describe_seconds((job.finished - job.started).total_seconds())
-    return name_comparison(ComparisonSettings.of(job)) + (f" ({end})" if end else "")
+    settings = ComparisonSettings.of(job)
+    return f"{name_comparison(settings)} ({'; '.join(filter(None, (describe_questions(settings), end)))})"
