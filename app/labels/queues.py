@@ -18,6 +18,7 @@ from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
 UNLABELLED = "unlabelled"  # the default
+DISAGREE = "disagree"  # where one of two rankers is wrong
 OWN = "own"  # one's own labels, to look at them again
 RANDOM = "random"  # whose order is also that of what adaptive queues draw at random
 TOPS = "tops"  # what readers see first: where labels are wanted that do not wait for a queue of their own
@@ -252,7 +253,7 @@ QUEUES = {
             is_by_probability=True,
         ),
         Queue(
-            name="disagree",
+            name=DISAGREE,
             hint="where two rankers disagree most",
             description="The cascade and the generative ranker disagree most about the rank. One of them is wrong.",
             order=Order(_furthest_apart(GENERATIVE.rank), scores=(LAST, GENERATIVE)),

@@ -57,7 +57,7 @@ def describe_test(
     is then the p that is given."""
     counts = _count_questions(test, metric, sides)
     if test.changes == 0:
-        return f"{counts}." if sides else f"{counts}: the order of the correct sentences did not change."
+        return f"{counts}."
     p = format_p(test.p if holm is None else holm)
     interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
     text = f"{counts}. {_describe_difference(test, metric, sides)} ({interval})"
@@ -71,6 +71,8 @@ def describe_test(
 
 
 def _count_questions(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
+    if sides is None and test.changes == 0:
+        return f"No question became better or worse: {metric} is the same on each of {count(test.ties, 'question')}"
     if sides is None:
         return f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
     if test.changes == 0:
