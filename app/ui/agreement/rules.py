@@ -9,6 +9,7 @@ from app.labels import guidelines, rules
 from app.labels.guidelines import GuidelineView
 from app.labels.rules import Rules
 from app.ui.errors import guard
+from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_percent, plain
 from app.workbench import people
@@ -121,6 +122,7 @@ def _draw_editor(frame: Frame, versions: Sequence[GuidelineView]) -> Draft:
     if draft is None or any(v.version == draft.start and v.text.strip() == draft.text.strip() for v in versions):
         draft = state[slot] = Draft(newest.version, newest.version, newest.text)
     key = f"agreement_guidelines_{frame.corpus.id}_{draft.start}"
+    register_field(key, "Guidelines", saved=newest.text)
     st.text_area("Guidelines, in Markdown", draft.text, key=key, height=220, max_chars=guidelines.MAX_CHARS,
                  on_change=_keep, args=(slot, key))  # fmt: skip
     st.button("Save as a new version", key="agreement_guidelines_save", icon=":material/save:",
