@@ -24,10 +24,10 @@ UNRANKED = {  # order -> what it is
 }
 JOB_KINDS: dict[str, str] = {
     JobKind.RETRAIN: "Retrain",
-    JobKind.SCORE: "Ranking for the queues",
-    JobKind.EMBED: "Vectors of the sentences",
+    JobKind.SCORE: "Ranking for Label",
+    JobKind.EMBED: "Preparing search by meaning",
     JobKind.SECOND_LOOKS: "Second looks",
-    JobKind.MEASURE: "Measuring ahead of a retrain",
+    JobKind.MEASURE: "Preparing the next retrain",
     JobKind.PROPOSE: "Proposing questions",
     JobKind.DECIDE: "Ranking for a decision",
 }

@@ -143,7 +143,7 @@ def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb
 
 def test_warnings_do_not_block(wb):
     at = open_adapt()
-    assert "held out, too few to judge by. So 3 copies are trained to compare on more" in texts(at)
+    assert "held out, too few to judge by. So the result is checked on training questions, too" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
 
@@ -234,11 +234,11 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
 
 
 def test_a_retrain_that_only_copies_still_check_can_be_finished_without_them(wb):
-    job = put_retrain(wb, message="checking the result: copy 1 of 3")
+    job = put_retrain(wb, message="checking the result on training questions, part 1 of 3")
     at = open_adapt()
     assert not [b for b in at.button if b.key == "adapt_finish"]  # it is not trained yet
     with wb.write() as s:
-        job_rows.add_event(s, job, {"kind": COPIES, "message": "3 copies check the result"}, wb.clock())
+        job_rows.add_event(s, job, {"kind": COPIES, "message": "now checked on training questions, too"}, wb.clock())
     at = at.run()
     at = at.button(key="adapt_finish").click().run()
     assert not RetrainSettings.from_json(read_settings(wb)).copies
@@ -509,7 +509,7 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     assert "**Ranking for a decision: bm25 or wo_rr**, job" in texts(at)
     [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Open"]
     assert f"queue=decide&job={decision}" in link.query_string
-    assert f"**Ranking for the queues**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
+    assert f"**Ranking for Label**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
     assert f"job {other}," not in texts(at)
     at = at.button(key=f"adapt_jobs_again_{job}").click().run()
     assert stored.jobs(wb)[0].state == "queued"
@@ -666,7 +666,7 @@ def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_
     assert "With these 35 questions, a change of" in said
     assert said.count("On the 5 held-out questions only") == 2  # the exits and the calibration
     assert "Of 35 questions, **12** got a correct first sentence" in markup(at) + said
-    assert "5 held out, 30 of the training questions compared by copies." in markup(at)
+    assert "5 held out, 30 of the training questions compared, too." in markup(at)
 
 
 def test_with_few_changed_questions_the_card_says_so_once_and_names_no_change_that_would_have_been_seen(wb):
@@ -760,7 +760,7 @@ def put_gate(wb, at_least):
 def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a_reason(wb):
     put_gate(wb, 1.0)
     at = open_result(wb)
-    assert "Gates to pass first: release" in texts(at)
+    assert "Conditions to meet first (gates): release" in texts(at)
     assert not [c for c in at.checkbox if c.key == "adapt_ignore_gates"]
     at = at.button(key="adapt_promote").click().run()
     assert "You can leave this page" in texts(at) and not [b for b in at.button if b.key == "adapt_promote"]

@@ -62,7 +62,7 @@ def describe_baselines(report: RetrainReport) -> str:
         texts.append("Before is the shipped version.")
     elif is_same:
         texts.append("The shipped version has the same figures as before.")
-    return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
+    return " ".join(["In small print: the 95 % interval, from resampling the questions.", *texts])
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:

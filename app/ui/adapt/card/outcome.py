@@ -60,17 +60,17 @@ def describe_judges(report: RetrainReport) -> str:
     n = report.labels
     if report.is_check_skipped:
         return (
-            "The check by copies was left out, because somebody pressed Finish without the check. The comparison is "
-            f"on {count(n.held_out_questions, 'held-out question')} alone, which can say little. To have it checked, "
-            "retrain again."
+            "The check on training questions was left out, because somebody pressed Finish without the check. The "
+            f"comparison is on {count(n.held_out_questions, 'held-out question')} alone, which can say little. To have "
+            "it checked, retrain again."
         )
     if not n.cross_fitted_questions:
         return ""
     verb = "is" if n.cross_fitted_questions == 1 else "are"
     return (
         f"Only {count(n.held_out_questions, 'question')} held out would say little. Therefore "
-        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy that "
-        "was not trained on it. The copies learn from fewer questions than the version, so they show "
+        f"{count(n.cross_fitted_questions, 'training question')} {verb} compared as well, each ranked by a copy of "
+        "the ranker that was not trained on it. The copies learn from fewer questions than the version, so they show "
         "somewhat less than it gains."
     )
 
