@@ -22,11 +22,11 @@ def read_rankers() -> list[str]:
     return split_specs(url.get("rankers"))[:MAX_RANKERS]
 
 
-def follow_address(wb: Workbench, compared: Sequence[str]) -> None:
-    """The form starts with the address's rankers, else with those `compared` on the page, else with those of a first
-    comparison, and takes others when the address has others."""
+def follow_address(wb: Workbench, rankers: Sequence[str]) -> None:
+    """The form starts with the address's rankers, else with these, which the page has a comparison of, else with those
+    of a first comparison, and takes others when the address has others."""
     choices = list_choices(wb)
-    start = list(compared) or [name for name in suggest_rankers(wb) if name in choices]
+    start = list(rankers) or [name for name in suggest_rankers(wb) if name in choices]
     url.follow("rankers", RANKERS, lambda _: read_rankers() or start)
 
 
