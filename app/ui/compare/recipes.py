@@ -25,9 +25,9 @@ def draw(wb: Workbench, view: ComparisonView) -> None:
 def list_versions(wb: Workbench, view: ComparisonView) -> list[VersionView]:
     """Those that were made by a retrain or imported, in the order of the result. One that is newer than the result only
     has the name of what was compared."""
-    made = {v.name: v for v in registry.list_versions(wb, kind=None) if v.parent or v.is_imported}
+    by_name = {v.name: v for v in registry.list_versions(wb, kind=None) if v.parent or v.is_imported}
     names = dict.fromkeys(split_spec(r.ranker)[0] for r in view.distinct_results)
-    versions = [made[name] for name in names if name in made]
+    versions = [by_name[name] for name in names if name in by_name]
     return [v for v in versions if view.finished is None or v.created <= view.finished]
 
 
