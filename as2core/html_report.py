@@ -201,22 +201,39 @@ def _table_of_slices(rankers: Sequence[Mapping[str, Any]]) -> str:
 
 def _table_of_rankers(rankers: Sequence[Mapping[str, Any]]) -> str:
     """What each is, and what it cost: enough to find the same one again."""
-    columns: dict[str, Callable[[Mapping[str, Any]], object]] = {
-        "ranker": lambda r: r["ranker"],
-        "version": lambda r: r["version"],
-        "SHA-256 of its weights": lambda r: r["weights"] or "none",
-        "of the first ten are in the qrels": lambda r: _format(r["Judged@10"]),
-        "seconds": lambda r: f"{r['seconds']:.1f}",
-        "seconds a question": lambda r: "" if r["seconds_per_question"] is None else f"{r['seconds_per_question']:.4f}",
-        "compute, of the whole model's": lambda r: _format(r["relative_cost"]),
-        "dropped at": lambda r: "; ".join(
-            f"{c['stage']}: {c['dropped']:,}, {c['correct']:,} of them correct" for c in r["cuts"]
-        ),
-    }
-    keys = ("ranker", "version", "weights", "Judged@10", "seconds", "seconds_per_question", "relative_cost", "cuts")
-    present = [(head, make) for key, (head, make) in zip(keys, columns.items(), strict=True) if key in rankers[0]]
-    rows = [[make(r) for _, make in present] for r in rankers]
-    return _table([head for head, _ in present], rows, kind="rankers")
+    columns = [column for column in COLUMNS if column.key in rankers[0]]
+    rows = [[column.write(r) for column in columns] for r in rankers]
+    return _table([column.head for column in columns], rows, kind="rankers")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Of the table of rankers: what the `key` of a record says. A report whose records lack the key has no such
+    column."""
+
+    key: str
+    head: str
+    write: Callable[[Mapping[str, Any]], object]
+
+
+def _describe_cuts(ranker: Mapping[str, Any]) -> str:
+    return "; ".join(f"{c['stage']}: {c['dropped']:,}, {c['correct']:,} of them correct" for c in ranker["cuts"])
+
+
+def _format_seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.4f}"
+
+
+COLUMNS = (
+    _Column("ranker", "ranker", lambda r: r["ranker"]),
+    _Column("version", "version", lambda r: r["version"]),
+    _Column("weights", "SHA-256 of its weights", lambda r: r["weights"] or "none"),
+    _Column("Judged@10", "of the first ten are in the qrels", lambda r: _format(r["Judged@10"])),
+    _Column("seconds", "seconds", lambda r: f"{r['seconds']:.1f}"),
+    _Column("seconds_per_question", "seconds a question", lambda r: _format_seconds(r["seconds_per_question"])),
+    _Column("relative_cost", "compute, of the whole model's", lambda r: _format(r["relative_cost"])),
+    _Column("cuts", "dropped at", _describe_cuts),
+)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Row], *, kind: str = "short") -> str:

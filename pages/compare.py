@@ -9,7 +9,7 @@ from app.compare.short_names import shorten_view
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.ui import url
-from app.ui.compare import downloads, findings, ranker_choice, results, setup, shipped
+from app.ui.compare import downloads, findings, ranker_choice, recipes, results, setup, shipped
 from app.ui.compare.job import draw_comparison
 from app.ui.job import draw_live, load_job_of_link
 from app.ui.page import open_page
@@ -26,8 +26,13 @@ is_prepared_open = prepared is not None and shipped.is_open(corpus.name)
 
 def _draw_result(view: comparison.ComparisonView) -> None:
     short = shorten_view(view)
-    results.draw(short, partial(downloads.draw, view))
+    results.draw(short, partial(_draw_below_table, view))
     findings.draw(wb, short, corpus, by=person.id)
+
+
+def _draw_below_table(view: comparison.ComparisonView) -> None:
+    recipes.draw(wb, view)
+    downloads.draw(view)
 
 
 for other in elsewhere:
@@ -37,7 +42,7 @@ if job is None and not is_prepared_open:
     shipped.draw_absence(corpus.name, jobs, has_shipped=prepared is not None)
 is_form_open = (job is None and not is_prepared_open) or bool(ranker_choice.read_rankers())
 with st.expander("New comparison", icon=":material/add:", expanded=is_form_open):
-    setup.draw(wb, corpus_name=corpus.name, by=person.id, refusal=frame.explain_refusal("upload a ranking"))
+    setup.draw(frame, job)
 if job is None:
     setup.draw_earlier(jobs, None)  # above what came with the program: these are the reader's own
 if job is not None:

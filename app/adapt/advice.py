@@ -157,8 +157,10 @@ def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection
     copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
     if not copies:
         return f"{few}: before and after will be uncertain."
-    trained = "1 copy is" if copies == 1 else f"{copies} copies are"
-    return f"{few}, too few to judge by. So {trained} trained to compare on more, which takes most of the time."
+    return (
+        f"{few}, too few to judge by. So the result is checked on training questions, too, by copies of the ranker "
+        "that did not learn from them. This takes most of the time."
+    )
 
 
 def find_incomplete(parts: Split) -> tuple[LabelledQuestion, ...]:

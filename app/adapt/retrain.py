@@ -207,14 +207,14 @@ class _Retrain:
         self.is_check_skipped = bool(folds) and not self.settings.copies  # in an earlier attempt
         if not folds or self.is_check_skipped:
             return CrossFit()
-        self.job.event({"kind": COPIES, "message": f"trained and measured; {len(folds)} copies check the result"})
+        self.job.event({"kind": COPIES, "message": "trained and measured; now checked on training questions, too"})
         try:
             return self._train_copies(ranker, folds)
         except Cancelled:
             self.job.check()  # raises where the whole retrain is to end
         self.is_check_skipped = True
         self.reporter.pace.finish_early(FOLDS)
-        self.job.event({"kind": "note", "message": "finished without the check by copies"})
+        self.job.event({"kind": "note", "message": "finished without the check on training questions"})
         return CrossFit()
 
     def _is_ending_copies(self) -> bool:
@@ -229,7 +229,7 @@ class _Retrain:
                 raise Cancelled("cancelled")
 
         def measure_copy(fold: Fold, number: int) -> Evaluation:
-            message = f"checking the result: copy {number + 1} of {len(folds)}"
+            message = f"checking the result on training questions, part {number + 1} of {len(folds)}"
             control = self.reporter.control_copy(FOLDS, number / len(folds), (number + 1) / len(folds), message)
             control = replace(control, should_stop=self._is_ending_copies)
             snapshot = self.snapshot.prepare_training(fold.train)

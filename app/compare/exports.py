@@ -31,14 +31,21 @@ ORDERS = {RETRIEVAL: "the order of retrieval", WORDS: "BM25's order", "": "the o
 
 
 def export_table(view: ComparisonView) -> str:
-    """A row a ranker: questions and candidates, every metric with its interval and, where labels are missing, its
-    bounds; compute and seconds."""
+    """A row a ranker: of which questions and candidates, every metric with its interval and, where labels are missing,
+    its bounds; compute and seconds."""
     import pandas as pd
 
     candidates = sum(len(q.candidates) for q in view.by_id.values())
+    questions = {
+        "data": view.data,
+        "setting": view.setting,
+        "with_unlabelled": view.with_unlabelled,
+        "questions": view.questions,
+        "candidates": candidates,
+    }
     rows: list[dict[str, object]] = []
     for r in view.distinct_results:
-        row: dict[str, object] = {"ranker": r.ranker, "questions": view.questions, "candidates": candidates}
+        row: dict[str, object] = {"ranker": r.ranker, **questions}
         for metric, figure in r.figures.items():
             row |= {metric: figure.value, f"{metric} low": figure.low, f"{metric} high": figure.high}
             if figure.least is not None:

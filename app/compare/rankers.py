@@ -13,7 +13,7 @@ from app.versions.uploaded_runs import ENDINGS, find_run, list_runs
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
 from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, list_run_files
+from as2core.rankers.catalog import CATALOG, check, check_version, is_from_outside, list_destinations
 from as2core.rankers.classifier import check_checkpoint, is_classifier
 from as2core.rankers.versions import is_own_kind
 from as2core.training_record import describe_overlap
@@ -45,11 +45,12 @@ def suggest_rankers(wb: Workbench) -> tuple[str, ...]:
 
 
 def is_path(spec: str) -> bool:
-    """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
+    """Whether a spec may name a file, a directory, a model of the hub or an address, by itself or in a part. No version
+    and no ranker has such a name."""
     if is_folder(spec.partition(":")[0]) or {"/", "\\", "~"} & set(spec):
         return True
     with suppress(BadSetting):
-        return bool(list_run_files(spec))
+        return is_from_outside(spec)
     return False
 
 
@@ -94,14 +95,20 @@ def check_ranker(wb: Workbench, name: str) -> None:
         )
 
 
-def find_mistakes(wb: Workbench, names: Collection[str]) -> dict[str, As2Error]:
+def find_mistakes(wb: Workbench, names: Collection[str], *, by_admin: bool = True) -> dict[str, As2Error]:
     """Why some of these cannot be compared, as far as their names tell: no file is opened for a path, which only an
     admin may name."""
     choices, mistakes = set(list_choices(wb)), dict[str, As2Error]()
     for name in names:
         try:
-            if name not in choices and not is_path(name):
+            if name in choices:
+                continue
+            if not is_path(name):
                 check_ranker(wb, name_active(wb, name))
+            elif not by_admin:
+                raise As2Error(
+                    f"{name} is not of this workbench, so only an admin can choose it: ask one to start this"
+                )
         except As2Error as e:
             mistakes[name] = e
     return mistakes

@@ -18,6 +18,7 @@ from db.repositories.pairs import Pair
 from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
 UNLABELLED = "unlabelled"  # the default
+DISAGREE = "disagree"  # where one of two rankers is wrong
 OWN = "own"  # one's own labels, to look at them again
 RANDOM = "random"  # whose order is also that of what adaptive queues draw at random
 TOPS = "tops"  # what readers see first: where labels are wanted that do not wait for a queue of their own
@@ -26,7 +27,7 @@ ASK, AGAIN, ALONG = "ask", "again", "along"
 DECIDE = "decide"  # proposed to decide between two rankers (`app.compare.deciding`)
 OUTSIDE_QUEUES = ("", ASK)  # a label from here may exceed the overlap, and puts its question in the queues
 
-CONTROL = "A random pick, the control share of this queue"
+CONTROL = "Picked at random, as some of this queue are"
 BLIND = "Shown without ranks, to measure how much they influence labels."
 NEAR = 0.03  # in probability
 
@@ -141,7 +142,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
     if not with_scores:
         return f"{CONTROL}." if assignment.control else queue.description if queue else "Shown again."
     if assignment.control:
-        return f"{CONTROL}, {_rank(evidence)}."
+        return f"{CONTROL}, and {_rank(evidence)}."
     if queue and not queue.is_review:
         return queue.explain(evidence)
     return f"{_rank(evidence).capitalize()}."
@@ -153,7 +154,7 @@ def explain_list(assignment: Assignment) -> str:
     if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
     if assignment.control:
-        return f"A random question, the control share of this queue.{first}"
+        return f"A question picked at random, as some of this queue are.{first}"
     description = QUEUES[assignment.queue].description if assignment.queue in QUEUES else ""
     return f"{description}{first}".strip()
 
@@ -166,7 +167,7 @@ def _explain_uncertain(evidence: Evidence) -> str:
     row = evidence.row
     distance = abs(row.probability - row.threshold)
     near = "right at the threshold" if distance <= NEAR else f"{distance:.2f} from the threshold"
-    return f"Its probability by itself, {row.probability:.2f}, is {near} of {row.threshold:.2f}."
+    return f"Its own probability, {row.probability:.2f}, is {near} of {row.threshold:.2f}."
 
 
 def _explain_cut(evidence: Evidence) -> str:
@@ -245,14 +246,14 @@ QUEUES = {
         Queue(
             name="uncertain",
             hint="where the ranker is least sure",
-            description="Candidates whose probability by itself is closest to the threshold for an answer.",
+            description="Candidates whose own probability is closest to the threshold for an answer.",
             order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,
             is_by_probability=True,
         ),
         Queue(
-            name="disagree",
+            name=DISAGREE,
             hint="where two rankers disagree most",
             description="The cascade and the generative ranker disagree most about the rank. One of them is wrong.",
             order=Order(_furthest_apart(GENERATIVE.rank), scores=(LAST, GENERATIVE)),
@@ -263,19 +264,19 @@ QUEUES = {
         ),
         Queue(
             name="early",
-            hint="where the first and last exit disagree",
-            description="The first and the last exit disagree most about the rank. Shows the errors of early exits.",
+            hint="where the ranker's first and final score disagree",
+            description="The scores after the first layers and after all of them disagree most about the rank.",
             order=Order(_furthest_apart(EARLY.rank), scores=(LAST, EARLY)),
             explain=lambda e: (
-                f"Of {e.candidates}, layer {e.row.early_exit} ranks it {e.row.early_rank} "
-                f"and layer {e.row.last_exit} {e.row.rank}."
+                f"Of {e.candidates}, it is ranked {e.row.early_rank} after layer {e.row.early_exit} "
+                f"and {e.row.rank} after layer {e.row.last_exit}."
             ),
             is_adaptive=True,
         ),
         Queue(
             name="dropped",
             hint="close to being dropped or kept",
-            description="Closest to a cut, where a small error drops a correct candidate or keeps a wrong one.",
+            description="Closest to being dropped, where a small error loses a correct candidate or keeps a wrong one.",
             order=Order(_nearest_to_cut),
             explain=_explain_cut,
             is_adaptive=True,
@@ -319,7 +320,7 @@ QUEUES = {
         Queue(
             name=RANDOM,
             hint="a sample of all, for estimates",
-            description="A random sample of the open pairs.",
+            description="A random sample of the candidates that you can label.",
             order=Order(lambda query, _: query.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",
             is_sample=True,

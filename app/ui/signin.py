@@ -23,6 +23,7 @@ from streamlit import config
 
 from app.ui import url
 from app.ui.landing.login_return import FAILED, OUTCOME
+from app.ui.landing.unsaved import draw_texts
 from app.ui.scripts import load_script
 from app.ui.text import capitalize_message, plain
 from app.workbench import people, sessions
@@ -72,6 +73,7 @@ def admit(wb: Workbench) -> None:
         st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
     except SessionEnded as e:
         st.info(f"{capitalize_message(str(e))}.{note}", icon=":material/logout:")
+        draw_texts()
         _offer_login()
     except NotAllowed as e:
         st.error(f"{capitalize_message(plain(str(e)))}.{note}", icon=":material/block:")

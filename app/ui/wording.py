@@ -24,10 +24,10 @@ UNRANKED = {  # order -> what it is
 }
 JOB_KINDS: dict[str, str] = {
     JobKind.RETRAIN: "Retrain",
-    JobKind.SCORE: "Ranking for the queues",
-    JobKind.EMBED: "Vectors of the sentences",
+    JobKind.SCORE: "Ranking for Label",
+    JobKind.EMBED: "Preparing search by meaning",
     JobKind.SECOND_LOOKS: "Second looks",
-    JobKind.MEASURE: "Measuring ahead of a retrain",
+    JobKind.MEASURE: "Preparing the next retrain",
     JobKind.PROPOSE: "Proposing questions",
     JobKind.DECIDE: "Ranking for a decision",
 }
@@ -57,7 +57,7 @@ def describe_test(
     is then the p that is given."""
     counts = _count_questions(test, metric, sides)
     if test.changes == 0:
-        return f"{counts}." if sides else f"{counts}: the order of the correct sentences did not change."
+        return f"{counts}."
     p = format_p(test.p if holm is None else holm)
     interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
     text = f"{counts}. {_describe_difference(test, metric, sides)} ({interval})"
@@ -71,6 +71,8 @@ def describe_test(
 
 
 def _count_questions(test: PairedTest, metric: str, sides: tuple[str, str] | None) -> str:
+    if sides is None and test.changes == 0:
+        return f"No question became better or worse: {metric} is the same on each of {count(test.ties, 'question')}"
     if sides is None:
         return f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
     if test.changes == 0:

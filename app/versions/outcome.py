@@ -14,6 +14,7 @@ from app.versions.benchmarks import FROZEN, TITLES
 from as2core.evaluation import Outcome, PairedTest, find_outcome
 
 MAX_FORGOTTEN_POINTS = 2.0  # of AP on a frozen benchmark; automatic retraining rejects a version that loses more
+MIN_FULL_AP = 0.9995  # what three digits show as 1.000
 COMPARISON_KEYS = ("paired", "frozen", "frozen_others")  # of a card, and of a version's stored metrics
 
 
@@ -38,6 +39,15 @@ class Change:
     def is_clear_gain(self) -> bool:
         """Better, and nothing of note forgotten."""
         return self.outcome is Outcome.BETTER and not self.losses
+
+    @property
+    def is_full_before(self) -> bool:
+        """Whether nothing was left to gain on these questions."""
+        return self.before > MIN_FULL_AP
+
+    @property
+    def is_full_after(self) -> bool:
+        return self.after > MIN_FULL_AP
 
     @property
     def is_worse(self) -> bool:

@@ -6,7 +6,7 @@ Exits at which nobody leaves are no barrier: the engine is handed the whole span
 An engine in 8 bits errs a little, and where the best candidates are nearer to each other than it errs, it may put the
 wrong one first. So at the last exit those near the best are scored again in float32 (`rescore_best`). Their final
 logits are float32's, all others the engine's: a logit may differ by the engine's error according to whether its
-candidate was among the best of its list. The last exit's seconds and FLOPs hold that second look.
+candidate was among the best of its list. The last exit's seconds and FLOPs hold that rescoring.
 """
 
 import time

@@ -6,7 +6,7 @@ thread pools fight over the cores and lose the better part of what dropping save
 all scores are needed, and the survivors are packed anew. Texts are tokenised by the same threads, a chunk at a time, so
 that the first stretch begins before the last text is read.
 
-Float32's second look has threads of its own, as many. torch and MKL keep work space for every thread that has called
+Rescoring in float32 has threads of its own, as many. torch and MKL keep work space for every thread that has called
 them, some megabytes each, and a server computes in as many threads as it has requests (docs/decisions/0076).
 """
 
@@ -38,7 +38,7 @@ def worker_pool() -> ThreadPoolExecutor:
 
 @cache
 def exact_pool() -> ThreadPoolExecutor:
-    """Not `worker_pool`, where the second look of a short request would wait behind the stretches of a long one."""
+    """Not `worker_pool`, where the rescoring of a short request would wait behind the stretches of a long one."""
     return ThreadPoolExecutor(count_cores(), thread_name_prefix="exact")
 
 

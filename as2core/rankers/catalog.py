@@ -32,6 +32,7 @@ from as2core.rankers.onnx import is_onnx
 from as2core.rankers.run import RUN, has_ending, is_run
 from as2core.rankers.shipped import describe_recovery, locate_models
 from as2core.rankers.specs import (
+    OUTSIDE_SETTINGS,
     BuiltPart,
     Entry,
     Part,
@@ -273,6 +274,19 @@ def list_run_files(spec: str) -> tuple[Path, ...]:
     if is_run(Path(spec)):
         return (Path(spec),)
     return tuple(dict.fromkeys(file for part in list_parts(spec) for file in list_run_files(part.spec)))
+
+
+def is_from_outside(spec: str) -> bool:
+    """Whether a spec names, itself or in a part, a file, a directory, a model of the hub or an address. Raises
+    BadSetting."""
+    name, _, text = spec.partition(":")
+    if name in CATALOG:
+        settings = read_settings(CATALOG[name], text)
+        is_outside = any(settings.get(key) for key in OUTSIDE_SETTINGS)
+    else:
+        path = Path(split_spec(spec)[0])
+        is_outside = is_folder(path) or find_kind_of_file(path) is not None
+    return is_outside or any(is_from_outside(part.spec) for part in list_parts(spec))
 
 
 def list_installed(spec: str) -> tuple[str, ...]:

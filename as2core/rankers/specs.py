@@ -27,6 +27,8 @@ SHIPPED_SETTINGS: Mapping[str, "Setting"] = {
     "pool": "mean",
 }
 
+OUTSIDE_SETTINGS = ("model", "file", "url", "backbone", "vectors")  # name a file, a directory, a model or an address
+
 Setting = bool | int | float | str | tuple[float, ...] | None
 
 

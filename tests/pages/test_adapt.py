@@ -15,7 +15,7 @@ from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version,
 from app.adapt import readiness, schedule
 from app.adapt.label_selection import LabelSelection
 from app.adapt.readiness import Readiness
-from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
+from app.adapt.report import BeforeAfter, LabelCounts, QuestionChange, RetrainReport, TopSentence
 from app.adapt.settings import COPIES, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSettings
 from app.exchange.starter import ensure_handbook
 from app.jobs import queue, retrain_rule
@@ -27,6 +27,7 @@ from app.ui.adapt import example
 from app.ui.adapt import page as adapt_page
 from app.ui.adapt import versions as adapt_versions
 from app.ui.adapt.card.figures import render_benchmarks
+from app.ui.adapt.card.outcome import describe_power, describe_turns
 from app.ui.adapt.card.training import describe_training
 from app.ui.adapt.readiness import describe_training_questions, render_balance
 from app.versions import promotion, registry
@@ -41,6 +42,10 @@ from as2core.types import Candidate, Question
 from db.repositories import jobs as job_rows
 
 PAIRED_WORSE = {"difference": -0.04, "low": -0.07, "high": -0.01, "p": 0.01, "wins": 2, "losses": 14, "ties": 19}
+NOTHING_LEFT = (
+    "cascade ranks the correct sentences of these 9 questions first already, so they cannot show a gain. Keep it, and "
+    "label questions that it gets wrong."
+)
 WORSE = {"AP": 0.662, "before AP": 0.702, "paired": PAIRED_WORSE}
 
 
@@ -138,7 +143,7 @@ def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb
 
 def test_warnings_do_not_block(wb):
     at = open_adapt()
-    assert "held out, too few to judge by. So 3 copies are trained to compare on more" in texts(at)
+    assert "held out, too few to judge by. So the result is checked on training questions, too" in texts(at)
     assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
 
@@ -229,11 +234,11 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
 
 
 def test_a_retrain_that_only_copies_still_check_can_be_finished_without_them(wb):
-    job = put_retrain(wb, message="checking the result: copy 1 of 3")
+    job = put_retrain(wb, message="checking the result on training questions, part 1 of 3")
     at = open_adapt()
     assert not [b for b in at.button if b.key == "adapt_finish"]  # it is not trained yet
     with wb.write() as s:
-        job_rows.add_event(s, job, {"kind": COPIES, "message": "3 copies check the result"}, wb.clock())
+        job_rows.add_event(s, job, {"kind": COPIES, "message": "now checked on training questions, too"}, wb.clock())
     at = at.run()
     at = at.button(key="adapt_finish").click().run()
     assert not RetrainSettings.from_json(read_settings(wb)).copies
@@ -504,7 +509,7 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     assert "**Ranking for a decision: bm25 or wo_rr**, job" in texts(at)
     [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Open"]
     assert f"queue=decide&job={decision}" in link.query_string
-    assert f"**Ranking for the queues**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
+    assert f"**Ranking for Label**, job {job}, 1 May 2024, 12:01 UTC: failed: it cost $5" in texts(at)
     assert f"job {other}," not in texts(at)
     at = at.button(key=f"adapt_jobs_again_{job}").click().run()
     assert stored.jobs(wb)[0].state == "queued"
@@ -621,7 +626,7 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert "held-out questions only" not in texts(at)
     assert "12 questions better, 3 worse, 20 the same" in texts(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
-    assert "AP went from 0.810 to 0.808 (Starter test): nothing of note was forgotten" in texts(at)
+    assert "AP fell from 0.810 to 0.808 (Starter test): nothing of note was forgotten" in texts(at)
     assert "Better · 12 questions" in texts(at).replace("**", "")
     turns = "Of 35 held-out questions, 12 got a correct first sentence where it was incorrect before, and 0 lost one."
     assert turns in texts(at).replace("**", "")
@@ -661,7 +666,7 @@ def test_the_card_says_that_copies_ranked_training_questions_where_few_are_held_
     assert "With these 35 questions, a change of" in said
     assert said.count("On the 5 held-out questions only") == 2  # the exits and the calibration
     assert "Of 35 questions, **12** got a correct first sentence" in markup(at) + said
-    assert "5 held out, 30 of the training questions compared by copies." in markup(at)
+    assert "5 held out, 30 of the training questions compared, too." in markup(at)
 
 
 def test_with_few_changed_questions_the_card_says_so_once_and_names_no_change_that_would_have_been_seen(wb):
@@ -692,7 +697,7 @@ def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):
     others["wikiqa-dev"]["after"]["AP"] = 0.77
     stored.change_job(wb, job, result=dict(result))
     said = texts(open_adapt({"job": str(job)}))
-    assert "from 0.810 to 0.808 (Starter test) and from 0.766 to 0.770 (WikiQA dev): nothing of note" in said
+    assert "fell from 0.810 to 0.808 (Starter test) and rose from 0.766 to 0.770 (WikiQA dev): nothing of note" in said
 
 
 def test_labels_that_were_left_out_are_told_and_shown(wb):
@@ -755,7 +760,7 @@ def put_gate(wb, at_least):
 def test_a_version_that_misses_a_gate_is_promoted_only_after_a_choice_and_with_a_reason(wb):
     put_gate(wb, 1.0)
     at = open_result(wb)
-    assert "Gates to pass first: release" in texts(at)
+    assert "Conditions to meet first (gates): release" in texts(at)
     assert not [c for c in at.checkbox if c.key == "adapt_ignore_gates"]
     at = at.button(key="adapt_promote").click().run()
     assert "You can leave this page" in texts(at) and not [b for b in at.button if b.key == "adapt_promote"]
@@ -847,6 +852,69 @@ def test_a_card_of_few_questions_says_how_many_tell(wb):
         text = texts(open_adapt({"version": "starter-3"}))
         assert ("Fewer than 20 held-out questions seldom tell" in text) != tells
         assert "label more questions." in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wins", "advice"),
+    [
+        (1.0, 1.0, 0, NOTHING_LEFT),
+        (1.0, 0.98, 0, NOTHING_LEFT),
+        (0.97, 1.0, 2, "starter-3 ranks the correct sentences of these 9 questions first, but too few of them changed"),
+        (0.7, 0.75, 2, "Without a clear difference, keep cascade and label more questions."),
+    ],
+)
+def test_where_nothing_is_left_to_gain_the_card_sends_to_questions_that_are_answered_wrongly(
+    wb, before, after, wins, advice
+):
+    paired = stored.retrain_result(wins=wins, losses=int(after < before), difference=after - before)["paired"]
+    paired["ties"] = 9 - paired["wins"] - paired["losses"]
+    change_version(wb, "starter-3", metrics={"AP": after, "before AP": before, "paired": paired})
+    at = open_adapt({"version": "starter-3"})
+    assert advice in texts(at)
+    [link] = [x.proto for x in at.get("page_link") if "Label" in x.proto.label and "queue=" in x.proto.query_string]
+    is_full = 1.0 in (before, after)
+    assert ("queue=disagree" in link.query_string) == is_full and ("Fewer than 20" in texts(at)) != is_full
+
+
+def make_report(ap, *, first_correct, changes=(0.0,) * 9):
+    sides = [TopSentence("It is 1889.", i < first_correct) for i in range(len(changes))]
+    rows = tuple(
+        QuestionChange(f"q{i}", f"when {i}?", ap - change, ap, side, side)
+        for i, (change, side) in enumerate(zip(changes, sides, strict=True))
+    )
+    mean = statistics.mean(changes)
+    wins, losses = sum(c > 0 for c in changes), sum(c < 0 for c in changes)
+    paired = PairedTest(mean, mean - 0.1, mean + 0.1, 0.5, wins, losses, len(changes) - wins - losses)
+    return RetrainReport("spring", {"AP": ap - mean}, {"AP": ap}, paired, per_question=rows)
+
+
+@pytest.mark.parametrize(
+    ("first_correct", "text"),
+    [
+        (9, "The first sentence is correct on all 9 held-out questions, before and after alike."),
+        (0, "The first sentence is incorrect on all 9 held-out questions, before and after alike."),
+        (4, "The first sentence is correct on **4** of 9 held-out questions, before and after alike."),
+    ],
+)
+def test_a_card_on_which_no_first_sentence_turned_says_how_many_are_correct(first_correct, text):
+    assert describe_turns(make_report(0.8, first_correct=first_correct)) == text
+
+
+def test_a_card_of_one_question_and_one_of_an_older_program_name_what_they_know():
+    report = make_report(1.0, first_correct=1, changes=(0.0,))
+    assert describe_turns(report) == "The first sentence is correct on the 1 held-out question, before and after alike."
+    unknown = tuple(replace(q, top_before=None, top_after=None) for q in report.per_question)
+    assert describe_turns(replace(report, per_question=unknown)) == ""
+
+
+def test_a_change_larger_than_what_was_left_to_gain_is_not_asked_for():
+    changes = (0.2, -0.2, 0.2, -0.2, 0.2, -0.2, 0.1, 0.0, 0.0)
+    report = make_report(0.6, first_correct=0, changes=changes)
+    assert describe_power(report).endswith("A smaller one is likely to go unnoticed: label more questions to see it.")
+    text = describe_power(make_report(0.95, first_correct=0, changes=changes))
+    assert text.endswith(
+        "would have been seen four times in five, but only 0.061 was left to gain: label other questions."
+    )
 
 
 def test_nothing_speaks_against_new_probabilities_that_keep_the_order(wb):

@@ -18,12 +18,13 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.adapt import label_selection
 from app.adapt.label_selection import LabelSelection
+from app.adapt.report import LabelCounts, RetrainReport
 from app.compare import comparison, comparison_job, exports, question_sets, shipped_comparison
 from app.compare.comparison import ComparisonView, Figure, RankerResult
 from app.compare.pairs import PairedResult
 from app.compare.rankers import find_twins
 from app.compare.short_names import shorten_paths
-from app.compare.sweeps import make_spec
+from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.corpora import corpora
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -155,19 +156,61 @@ def test_where_labels_make_short_lists_the_others_count_as_incorrect_unless_they
     run_queued(wb, RUNNERS)
     done = stored.jobs(wb)[-1].id
     at = open_page("compare", {"corpus": "Towers", "job": str(done)})
-    assert [w.value for w in at.warning] == [warning]
+    assert [w.value for w in at.warning] == [
+        warning,
+        warning,
+    ]  # of the form, which starts with the same, and the result
     comparison_job.start_compare(wb, ["rr", "bm25"], "labels:Towers", "raw", with_unlabelled=True)
     run_queued(wb, RUNNERS)
     at = open_page("compare", {"corpus": "Towers", "job": str(done + 1)})
     assert "candidates a question" not in " ".join(w.value for w in at.warning)
     assert "sentences without a label count as incorrect" in texts(at)
     done = queue.load_job(wb, done + 1)
-    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25")
+    assert setup.name_job(done).startswith("Labels of Towers, unlabelled as incorrect: rr, bm25 (all questions; ")
 
 
 def test_rankers_are_listed_with_their_settings(wb):
     shown = markup(open_page("compare"))
     assert "<td>bm25</td>" in shown and "<td>k1=1.2, b=0.75</td>" in shown
+
+
+def read_form(at):
+    keys = ("compare_data", "compare_setting", "compare_unlabelled", "compare_limit", "compare_sweep")
+    return at.session_state["compare_rankers"], *(at.session_state[key] for key in keys)
+
+
+def test_the_form_under_a_result_starts_with_what_was_compared_to_change_one_thing_in_it(wb, job):
+    at = open_comparison(job)
+    four = ["cascade", "starter-2", "bm25", "rr"]
+    assert read_form(at) == (four, "labels:things", "clean", False, 0, False) and not is_form_open(at)
+    rankers = ["bm25:k1=2", *(make_spec("cascade", ratio) for ratio in SWEEP_RATIOS)]
+    settings = {"rankers": rankers, "data": "labels:others", "setting": "raw", "limit": 5, "with_unlabelled": True}
+    other = put_job(wb, "compare", "failed", corpus_id=None, settings=settings)
+    at = at.run().button(key=f"compare_open_{other}").click().run()
+    assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 5, True) and not at.warning
+    at = at.number_input(key="compare_limit").set_value(7).run()
+    at = at.toggle(key="compare_sweep").set_value(False).run()
+    assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 7, False)  # what is changed stays
+    linked = open_page("compare", {"corpus": "things", "job": str(job), "rankers": "rr,bm25"})
+    assert read_form(linked)[0] == ["rr", "bm25"]
+
+
+def test_two_versions_are_told_apart_by_how_they_were_made(wb, job):
+    title = "How these versions were made"
+    assert title not in [e.label for e in open_comparison(job).expander]  # one has no other to be taken for
+    paired = PairedTest(0.1, 0.02, 0.18, 0.01, 3, 1, 8)
+    for name, presumed in (("starter-2", 0), ("starter-3", 20)):
+        choice = LabelSelection(presumed=presumed)
+        labels = LabelCounts(questions=12, correct=12, incorrect=30 + presumed, presumed=presumed)
+        report = RetrainReport(name, {"AP": 0.5}, {"AP": 0.6}, paired, base="cascade", labels=labels, choice=choice)
+        stored.change_card(wb, name, **report.to_card())
+    done = comparison_job.start_compare(wb, ["starter-2", "starter-3:drop_ratio=0.5", "bm25"], "labels:things")
+    run_queued(wb, RUNNERS)
+    [recipes] = [e for e in open_comparison(done.id).expander if e.label == title]
+    table = recipes.get("html")[-1].proto.body
+    assert "Trained on 12 questions (12 correct and 30 incorrect labels)" in table
+    assert "12 correct and 30 incorrect labels, 20 unlabelled sentences counted as incorrect" in table
+    assert "first labels" in table and "drop_ratio" not in table and "bm25" not in table
 
 
 def test_one_ranker_is_not_enough(wb):
@@ -703,6 +746,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     view = comparison.load_comparison(wb, job)
     table = pd.read_csv(StringIO(exports.export_table(view)))
     assert table["ranker"].tolist() == ["cascade", "starter-2", "bm25", "rr"]
+    assert table.loc[0, ["data", "setting", "with_unlabelled"]].tolist() == ["labels:things", "clean", False]
     figure = view.results[0].figures["P@1"]
     assert table.loc[0, ["P@1", "P@1 low", "P@1 high", "P@1 most"]].tolist() == pytest.approx(
         [figure.value, figure.low, figure.high, figure.most]

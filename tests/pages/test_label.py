@@ -186,7 +186,7 @@ def test_every_label_has_its_button(wb):
 
 def test_hidden_scores_are_remembered_as_hidden(wb):
     at = open_label()
-    assert "probability by itself 0.73" in markup(at)
+    assert "own probability 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in markup(at)
     assert "Why this one" not in markup(at)  # it would repeat the line above the item
@@ -216,7 +216,7 @@ def test_a_probability_is_shown_only_where_the_queue_goes_by_it(wb):
         html = markup(open_label({"mode": mode, "queue": "tops"}))
         assert "cascade rank 1" in html
         assert not re.search("probability|score 0", html)
-        assert "probability by itself 0." in markup(open_label({"mode": mode}))
+        assert "own probability 0." in markup(open_label({"mode": mode}))
 
 
 def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
@@ -1016,7 +1016,7 @@ def test_a_list_does_not_repeat_its_queue_s_description_as_a_reason(wb):
     at = opened_list()
     assert QUEUES["uncertain"].description in texts(at)
     assert "Why this one" not in markup(at)
-    assert "<b>Why this candidate:</b> Its probability by itself" in markup(at)
+    assert "<b>Why this candidate:</b> Its own probability" in markup(at)
 
 
 def test_the_next_question_comes_and_back_returns(wb):

@@ -11,6 +11,7 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, leasing
 from app.ui import keys
+from app.workbench import people
 from app.worker import RUNNERS
 from as2core.deciding.decision import Decision
 from as2core.deciding.powered import PoweredMean
@@ -73,6 +74,27 @@ def test_another_pair_can_be_chosen_and_a_link_names_one(wb):
     at = at.button(key="label_decide_start").click().run()
     assert "rr twice" in texts(at)
     assert len(queue.list_jobs(wb, kind="decide")) == 1
+
+
+def test_a_word_that_is_no_ranker_is_told_below_its_field_with_the_nearest_one_to_take(wb):
+    at = open_page("label", {"queue": "decide", "a": "bm52"})
+    assert "No ranker 'bm52'; did you mean bm25?" in texts(at) and at.button(key="label_decide_start").disabled
+    at = at.button(key="label_decide_a_use_bm25").click().run()
+    assert at.selectbox(key="label_decide_a").value == "bm25" and at.selectbox(key="label_decide_b").value == "bm25"
+    assert not at.error and at.button(key="label_decide_start").disabled
+    assert "Choose two different rankers." in texts(at)
+    at = at.selectbox(key="label_decide_b").set_value("rr").run()
+    assert "two different" not in texts(at) and not at.button(key="label_decide_start").disabled
+
+
+def test_a_ranker_from_elsewhere_is_refused_to_who_is_no_admin_before_the_start(wb, me):
+    at = open_page("label", {"queue": "decide", "b": "onnx:model=DIR"})
+    assert not at.error and not at.button(key="label_decide_start").disabled
+    people.set_role(wb, people.sign_in(wb, "ann").id, people.ADMIN, by=None)
+    people.set_role(wb, me.id, people.ANNOTATOR, by=None)
+    at = open_page("label", {"queue": "decide", "b": "onnx:model=DIR"})
+    assert "onnx:model=DIR is not of this workbench, so only an admin can choose it" in texts(at)
+    assert at.button(key="label_decide_start").disabled
 
 
 def test_two_sessions_get_different_candidates_and_see_what_the_other_labelled(wb):

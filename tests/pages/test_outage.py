@@ -2,8 +2,12 @@
 
 import stored
 from app_pages import MAIN, open_page, texts
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
+from app.ask import asking
+from app.corpora.synonyms import read_synonyms
+from app.ranking.synonyms import write_synonyms
 from app.ui import page
 from app.ui.landing.restart import RESTART_MESSAGE
 from app.ui.uploads import LOST_MESSAGE
@@ -80,6 +84,55 @@ def test_the_first_click_after_a_restart_of_the_server_is_said_to_be_lost(wb):
     assert RESTART_MESSAGE not in texts(fresh.run())
     fresh.button(key="label_correct").click().run()
     assert RESTART_MESSAGE not in texts(fresh) and len(stored.label_events(wb)) == 1
+
+
+def restart(states, page, query):
+    """The page's next click, which the browser sends to a server that has drawn nothing yet."""
+    fresh = AppTest.from_file(str(MAIN), default_timeout=120)
+    if page != "ask":
+        fresh.switch_page(f"../pages/{page}.py")
+    fresh.query_params.update(query)
+    return fresh._run(states)
+
+
+def test_what_was_typed_before_a_restart_of_the_server_is_still_in_its_field(wb):
+    query = {"view": "synonyms", "corpus": "Towers"}
+    write_synonyms(wb, stored.TOWERS, "lady => tower", by=None)
+    key, text = f"data_synonyms_{stored.TOWERS}", "lady => tower\niron lady => Eiffel Tower"
+    at = open_page("data", query)
+    at.text_area(key=key).set_value(text)
+    at.button(key="data_synonyms_save").click()
+    fresh = restart(at._tree.get_widget_states(), "data", query)
+    assert RESTART_MESSAGE in texts(fresh) and fresh.text_area(key=key).value == text
+    fresh.button(key="data_synonyms_save").click().run()
+    assert read_synonyms(wb, stored.TOWERS).words == ["lady", "iron lady"]
+
+    query = {"view": "questions", "corpus": "Towers"}
+    at = open_page("data", query)
+    at.text_area(key=f"data_typed_{stored.TOWERS}").set_value("Who paid?")
+    at.button(key="data_typed_add").click()
+    fresh = restart(at._tree.get_widget_states(), "data", query)
+    assert fresh.text_area(key=f"data_typed_{stored.TOWERS}").value == "Who paid?"
+
+
+def test_a_question_typed_in_a_field_that_was_renewed_is_still_in_it_after_a_restart(wb, me):
+    asking.ask(wb, stored.TOWERS, "Why so tall?", as_typed=True, by=me.id)
+    at = open_page("ask", {"corpus": "Towers"}).button(key="as2_recent_0").click().run()
+    [field] = [t for t in at.text_input if (t.key or "").startswith("as2_question_")]
+    assert field.key == "as2_question_1"
+    ask = next(b for b in at.button if b.label == "Ask")
+    typed, click = WidgetState(id=field.id, string_value="Who paid for it?"), WidgetState(id=ask.id, trigger_value=True)
+    fresh = restart(WidgetStates(widgets=[typed, click]), "ask", {"corpus": "Towers"})
+    assert fresh.text_input(key="as2_question_1").value == "Who paid for it?" and RESTART_MESSAGE in texts(fresh)
+
+
+def test_a_note_in_a_dialog_that_a_restart_has_closed_is_shown_to_be_copied(wb):
+    at = open_page("label", {"mode": "one", "corpus": "Towers"}).button(key="label_flag").click().run()
+    at.text_input(key="label_flag_note").set_value("Is a year enough?")
+    next(b for b in at.button if b.label == "Flag" and b.key != "label_flag").click()
+    fresh = restart(at._tree.get_widget_states(), "label", {"mode": "one", "corpus": "Towers"})
+    assert RESTART_MESSAGE in texts(fresh) and [c.value for c in fresh.code] == ["Is a year enough?"]
+    assert not fresh.run().code
 
 
 def test_files_that_a_restart_of_the_server_lost_are_asked_for_again(wb):

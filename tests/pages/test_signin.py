@@ -170,6 +170,28 @@ def test_a_click_on_an_open_page_does_nothing_once_the_session_was_ended(wb, ada
     assert not at.selectbox and "Towers" not in texts(at)
 
 
+def test_what_was_typed_when_the_session_ended_is_shown_to_be_copied_before_the_next_log_in(wb, ada, clock):
+    at, other = (open_page("data", {"view": view, "corpus": "Towers"}) for view in ("questions", "synonyms"))
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at.text_area(key=f"data_typed_{stored.TOWERS}").set_value("Who paid for the tower?\nWho built it?")
+    at = at.button(key="data_typed_add").click().run()
+    assert [c.value for c in at.code] == ["Who paid for the tower?\nWho built it?"]
+    assert "This was not saved. Copy it before you log in:" in texts(at) and "Questions" in texts(at)
+    assert [c.value for c in at.run().code] == ["Who paid for the tower?\nWho built it?"]
+    other = other.button(key="data_synonyms_save").click().run()
+    assert "log in again" in texts(other) and not other.code and "was not saved" not in texts(other)
+
+
+def test_a_question_that_was_asked_when_the_session_ended_is_in_the_address(wb, ada, clock):
+    at = open_page("ask", {"corpus": "Towers"})
+    clock.advance(seconds=1)
+    sessions.end_sessions(wb, ada.id, by=None)
+    at.text_input(key="as2_question_0").set_value("who paid for the tower?")
+    at = button(at, "Ask").click().run()
+    assert "log in again" in texts(at) and at.query_params["q"] == "who paid for the tower?"
+
+
 def test_an_act_after_the_end_of_the_session_is_answered_once_and_with_what_became_of_it(wb, ada, clock):
     at = open_page("label")
     clock.advance(seconds=1)

@@ -71,11 +71,11 @@ def name_gates(frame: Frame, version: VersionView) -> None:
     if version.state not in gates.NOT_CHECKED:
         with catch_errors():
             if names := list(gates.list_gates(frame.wb, version.kind)):
-                st.caption(f"Gates to pass first: {plain(', '.join(names))}. Those not measured yet are measured "
-                           "in the background, and the version is then promoted.")  # fmt: skip
+                st.caption(f"Conditions to meet first (gates): {plain(', '.join(names))}. Those not measured yet are "
+                           "measured in the background, and the version is then promoted.")  # fmt: skip
 
 
 def offer_exception(frame: Frame, version: VersionView, choice: str) -> None:
     """After a miss: to promote it all the same."""
     if has_missed(frame.wb, version):
-        st.checkbox("Promote it although it misses a gate", key=choice, help="Takes a reason.")
+        st.checkbox("Promote it although it misses a condition", key=choice, help="Takes a reason.")

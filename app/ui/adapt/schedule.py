@@ -43,8 +43,9 @@ def draw_rule(frame: Frame) -> None:
                   on_change=_switch_at_night, args=(frame,), disabled=is_closed)  # fmt: skip
         st.caption(
             f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
-            "version answers only once it is promoted. One that is worse on the held-out questions, or loses more than "
-            f"{MAX_FORGOTTEN_POINTS:g} points of AP on a frozen benchmark, is rejected. "
+            "version answers only once it is promoted. It is rejected if it is worse on the held-out questions, or "
+            f"loses more than {MAX_FORGOTTEN_POINTS:g} points of AP on a frozen benchmark, a fixed set of other "
+            "questions. "
             "At night a worker has to run (`as2 worker`)."
         )
         if rule.refused:

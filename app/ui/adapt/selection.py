@@ -80,5 +80,6 @@ def draw(corpus_id: int, by_annotator: Mapping[str, int]) -> None:
             )  # fmt: skip
             st.slider(
                 "Shipped questions mixed in", 0, 100, round(REPLAY * 100), 5, format="%d %%", key="adapt_replay",
-                help="They reduce forgetting.",
+                help="A share of the questions that came with the program. They make the ranker forget less of what it "
+                "knows.",
             )  # fmt: skip

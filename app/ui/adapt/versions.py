@@ -8,12 +8,12 @@ import streamlit as st
 from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS
 from app.adapt.settings import CALIBRATION
 from app.compare import promotions
-from app.labels.queues import UNLABELLED
+from app.labels.queues import DISAGREE, UNLABELLED
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
-from app.ui.text import format_time, plain
+from app.ui.text import count, format_time, plain
 from app.ui.wording import name_version_state
 from app.versions import management, promotion, registry
 from app.versions.outcome import Change
@@ -82,10 +82,8 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
     sets_probabilities = registry.load_card(frame.wb, version.name).get("retrain_kind") == CALIBRATION  # not the order
     is_unclear = change is not None and change.outcome is Outcome.UNCLEAR and not sets_probabilities
     advises_labels = is_unclear and version.parent == active
-    if advises_labels:
-        st.markdown(
-            f"Without a clear difference, keep {plain(active)} and label more questions.{_explain_size(change)}"
-        )
+    if change is not None and advises_labels:
+        st.markdown(_advise(plain(version.name), plain(active), change))
     elif change is not None and active and version.parent not in (None, active):
         st.markdown(f"It was compared with {plain(version.parent or '')}, not with {plain(active)}: Compare does that.")
     is_gain = sets_probabilities or (change is not None and change.is_clear_gain and version.parent == active)
@@ -96,13 +94,33 @@ def _draw_offer(frame: Frame, version: VersionView, active: str) -> None:
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
-        if advises_labels:
-            navigation.to("label", "Label more questions", queue=UNLABELLED)
+        if change is not None and advises_labels:
+            if change.is_full_before or change.is_full_after:
+                navigation.to("label", "Label where two rankers disagree", queue=DISAGREE)
+            else:
+                navigation.to("label", "Label more questions", queue=UNLABELLED)
 
 
-def _explain_size(change: Change | None) -> str:
+def _advise(name: str, active: str, change: Change) -> str:
+    """What to do without a clear difference between the version and the one in use, which it was made from."""
+    these = f"these {count(change.questions, 'question')}" if change.questions else "the held-out questions"
+    remedy = "label questions that it gets wrong."
+    if change.is_full_before:
+        return (
+            f"{active} ranks the correct sentences of {these} first already, so they cannot show a gain. "
+            f"Keep it, and {remedy}"
+        )
+    if change.is_full_after:
+        return (
+            f"{name} ranks the correct sentences of {these} first, but too few of them changed to tell a gain from "
+            f"chance. Keep {active}, and {remedy}"
+        )
+    return f"Without a clear difference, keep {active} and label more questions.{_explain_size(change)}"
+
+
+def _explain_size(change: Change) -> str:
     """How many questions it takes; "" where they were enough."""
-    if change is None or change.questions >= MIN_HELD_OUT_QUESTIONS:
+    if change.questions >= MIN_HELD_OUT_QUESTIONS:
         return ""
     few = f"Fewer than {MIN_HELD_OUT_QUESTIONS} held-out questions seldom tell"
     return f" {few}; a quarter of those labelled are held out."

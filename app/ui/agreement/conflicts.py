@@ -11,6 +11,7 @@ from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.errors import guard
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import render_tag, show_context
+from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
 from app.ui.text import count, escape, name_document, plain
 from as2core.types import LABELS
@@ -71,6 +72,7 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
         draw_document_link(frame, conflict.document_id, conflict.position)
         if not frame.is_admin:
             return
+        register_field(_make_note_key(conflict), f"Reason, conflict {number:,}")
         st.text_input(f"Reason, conflict {number:,}", key=_make_note_key(conflict), max_chars=MAX_NOTE_CHARS,
                       placeholder="Reason (optional)", label_visibility="collapsed")  # fmt: skip
         with st.container(horizontal=True, key=f"agreement_verdicts_{pair}"):

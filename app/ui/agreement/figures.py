@@ -94,9 +94,9 @@ def _draw_agreement(view: AgreementView) -> None:
 def _draw_shares(view: PrevalenceView) -> None:
     st.header("Share of correct candidates", anchor=False)
     st.caption(
-        "Estimated from pairs drawn at random: the queue Random and the random share of the adaptive queues. Of a "
-        "whole list only the drawn first row counts. What an adaptive queue chose itself is a biased sample. 95 % "
-        "interval by Wilson."
+        "Estimated from pairs drawn at random: the queue Random, and a share of the queues that a ranker fills. Of a "
+        "whole list only the first row was drawn, and counts. What a ranker chose is no fair sample. 95 % interval by "
+        "Wilson."
     )
     if view.fair.value is None:
         st.info("Not measured yet: no randomly drawn pair is labelled.", icon=":material/casino:")
@@ -116,7 +116,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
     if view.shift.value is None or view.agree_visible is None or view.agree_blind is None:
         st.info(
             f"Not measured yet: {count(view.visible, 'label')} with ranks and {view.blind:,} without, on randomly "
-            "drawn pairs. They come from the queue Random and the random share of the adaptive queues.",
+            "drawn pairs. They come from the queue Random, and from a share of the queues that a ranker fills.",
             icon=":material/visibility_off:",
         )
         return

@@ -9,6 +9,7 @@ from app.labels import guidelines, rules
 from app.labels.guidelines import GuidelineView
 from app.labels.rules import Rules
 from app.ui.errors import guard
+from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame, announce
 from app.ui.text import count, format_percent, plain
 from app.workbench import people
@@ -51,7 +52,7 @@ def describe_rules(rules: Rules) -> tuple[str, ...]:
     target = f"The target is {count(rules.target, 'pair')}." if rules.target else "There is no target number of pairs."
     return (
         f"{people_per_pair} each pair of question and sentence.",
-        f"Of an adaptive queue, {format_percent(rules.control)} is drawn at random, as a fair sample for estimates.",
+        f"Of the queues that a ranker fills, {format_percent(rules.control)} is drawn at random, as a fair sample.",
         f"Of random pairs, {format_percent(rules.blind)} is shown without ranks, to measure how much ranks influence "
         "labels.",
         target,
@@ -65,8 +66,9 @@ def _draw_form(frame: Frame, now: Rules) -> None:
         keys = {name: f"agreement_rule_{name}_{corpus_id}_{value}" for name, value in values.items()}
         st.number_input("People per pair", 1, rules.MAX_OVERLAP, values["overlap"], key=keys["overlap"],
                         help="Measuring agreement takes two or more")  # fmt: skip
-        st.number_input("Random share of adaptive queues, in %", 0, 100, values["control"], 5, key=keys["control"],
-                        help="A ranker fills adaptive queues; random pairs give fair estimates")  # fmt: skip
+        st.number_input("Drawn at random in queues that a ranker fills, in %", 0, 100, values["control"], 5,
+                        key=keys["control"],
+                        help="Random pairs give fair estimates, such as of the share of correct ones")  # fmt: skip
         st.number_input("Of random pairs, shown without ranks, in %", 0, 100, values["blind"], 5,
                         key=keys["blind"], help="Measures how much the ranks influence labels")  # fmt: skip
         st.number_input("Target number of pairs (0: none)", 0, None, values["target"], 100, key=keys["target"])
@@ -121,6 +123,7 @@ def _draw_editor(frame: Frame, versions: Sequence[GuidelineView]) -> Draft:
     if draft is None or any(v.version == draft.start and v.text.strip() == draft.text.strip() for v in versions):
         draft = state[slot] = Draft(newest.version, newest.version, newest.text)
     key = f"agreement_guidelines_{frame.corpus.id}_{draft.start}"
+    register_field(key, "Guidelines", saved=newest.text)
     st.text_area("Guidelines, in Markdown", draft.text, key=key, height=220, max_chars=guidelines.MAX_CHARS,
                  on_change=_keep, args=(slot, key))  # fmt: skip
     st.button("Save as a new version", key="agreement_guidelines_save", icon=":material/save:",

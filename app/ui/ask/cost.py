@@ -69,7 +69,7 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
         f"<td>{run.seconds * 1000:,.0f} ms</td><td>{_render_bar(compute_saving(run))}</td></tr>"
     )
     time = f"time, {'measured' if is_measured else 'estimated'}"
-    head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "in", "out", time, "compute saved"))
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "sentences", "kept", time, "compute saved"))
     st.html(f'<table class="as2-table as2-costs"><thead><tr>{head}</tr></thead><tbody>{body}{total}</tbody></table>')
     number = len(run.entered)
     note = f"Savings are relative to one whole model that reads the {count(number, 'sentence')} of the cascade."

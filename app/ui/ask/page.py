@@ -34,6 +34,7 @@ from app.ui.ask.score_words import draw_toggle, load_attribution
 from app.ui.label.buttons import draw_label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
+from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
@@ -66,6 +67,7 @@ def draw(frame: Frame, question: str) -> None:
 
 
 def _draw_question_box(question: str) -> None:
+    register_field(result.name_box(), "Question", saved=question)
     with st.form("as2_ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Question",

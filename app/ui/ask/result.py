@@ -21,11 +21,13 @@ from app.corpora.synonyms import read_synonyms
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
+from app.ui.landing.unsaved import find_sent_number
 from app.ui.page import Frame
 from app.ui.signin import fragment
 from app.ui.text import capitalize, plain
 from as2core.types import Progress
 
+BOX = "as2_question_"  # the beginning of the field's key
 MAX_DRAW_SECONDS = 2.0  # a run that another overtakes draws nothing
 MAX_LINK_CHARS = 6000  # of a question as an address has it; servers and proxies commonly take 8 kB
 
@@ -73,11 +75,11 @@ def fits_link(text: str) -> bool:
 
 def name_box() -> str:
     """The key of the text field. A field keeps what is typed in it, so a question from elsewhere needs another key."""
-    return f"as2_question_{st.session_state.get('_as2_box', 0)}"
+    return f"{BOX}{st.session_state.setdefault('_as2_box', find_sent_number(BOX))}"
 
 
 def renew_box() -> None:
-    st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
+    st.session_state["_as2_box"] = st.session_state.get("_as2_box", find_sent_number(BOX)) + 1
 
 
 def submit(text: str) -> None:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
-from app.ui.compare.names import describe_raw_names_of, name_comparison, name_setting
+from app.ui.compare.names import describe_questions, describe_raw_names_of, name_comparison
 from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
 from app.ui.text import capitalize, plain
 from app.workbench.people import AnnotatorView
@@ -23,8 +23,7 @@ def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
             message = "Stopping …" if job.cancelling else job.message or "Comparing"
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(capitalize(message)))
         settings = ComparisonSettings.of(job)
-        limit = f", at most {settings.limit:,}" if settings.limit else ""
-        st.caption(plain(f"{name_comparison(settings)} ({name_setting(settings.setting).lower()}{limit})"),
+        st.caption(plain(f"{name_comparison(settings)} ({describe_questions(settings)})"),
                    help=describe_raw_names_of(settings))  # fmt: skip
         if job.result:
             st.markdown("The result is below. The times are being measured." if job.is_active else

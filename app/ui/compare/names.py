@@ -47,6 +47,12 @@ def name_comparison(settings: ComparisonSettings) -> str:
     return f"{name_dataset(settings.data)}{unlabelled}: {', '.join(_fold_sweeps(settings.rankers))}"
 
 
+def describe_questions(settings: ComparisonSettings) -> str:
+    """`questions with a correct candidate, at most 50`: which of the set."""
+    limit = f", at most {settings.limit:,}" if settings.limit else ""
+    return f"{name_setting(settings.setting).lower()}{limit}"
+
+
 def _fold_sweeps(rankers: Sequence[str]) -> list[str]:
     """The rankers by short names, each sweep as one."""
     in_sweeps, paths = find_sweep_rankers(rankers), shorten_paths(rankers)

@@ -1,13 +1,15 @@
 """The choice of rankers in the form of a new comparison: the address keeps it, and a spec that is none is answered with
 the nearest ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
 from app.compare.comparison_job import MAX_RANKERS
 from app.compare.rankers import find_mistakes, list_choices, suggest_rankers, suggest_specs
 from app.ui import errors, url
+from app.ui.page import Frame
 from app.ui.text import plain
 from app.workbench.workbench import Workbench
 from as2core.rankers.catalog import split_specs
@@ -20,11 +22,12 @@ def read_rankers() -> list[str]:
     return split_specs(url.get("rankers"))[:MAX_RANKERS]
 
 
-def follow_address(wb: Workbench) -> None:
-    """The form starts with the address's rankers, else with those of a first comparison, and takes others when the
-    address has others."""
+def follow_address(wb: Workbench, rankers: Sequence[str]) -> None:
+    """The form starts with the address's rankers, else with these, which the page has a comparison of, else with those
+    of a first comparison, and takes others when the address has others."""
     choices = list_choices(wb)
-    url.follow("rankers", RANKERS, lambda _: read_rankers() or [n for n in suggest_rankers(wb) if n in choices])
+    start = list(rankers) or [name for name in suggest_rankers(wb) if name in choices]
+    url.follow("rankers", RANKERS, lambda _: read_rankers() or start)
 
 
 def draw(wb: Workbench) -> list[str]:
@@ -48,18 +51,23 @@ def _keep() -> None:
     url.put(rankers=",".join(st.session_state[RANKERS]))
 
 
-def draw_mistakes(wb: Workbench, rankers: Sequence[str]) -> bool:
+def draw_mistakes(frame: Frame, rankers: Sequence[str]) -> bool:
     """Why some of these cannot be compared, each with the nearest specs to take instead. Returns whether all can."""
-    mistakes = find_mistakes(wb, rankers)
+    mistakes = find_mistakes(frame.wb, rankers, by_admin=frame.is_admin)
     for name, mistake in mistakes.items():
         errors.show(mistake)
         with st.container(horizontal=True, key=f"compare_mistake_{name}"):
-            for spec in suggest_specs(wb, name, others=rankers):
-                st.button(plain(f"Use {spec}"), key=f"compare_use_{name}_{spec}", type="tertiary",
-                          icon=":material/check:", on_click=set_ranker, args=(name, spec))  # fmt: skip
+            draw_suggestions(frame.wb, name, others=rankers, key=f"compare_use_{name}", use=partial(set_ranker, name))
             st.button("Remove", key=f"compare_remove_{name}", type="tertiary", icon=":material/close:",
                       on_click=set_ranker, args=(name,))  # fmt: skip
     return not mistakes
+
+
+def draw_suggestions(wb: Workbench, name: str, *, others: Sequence[str], key: str, use: Callable[[str], None]) -> None:
+    """The nearest specs to what was typed, but for `others`; `use` takes the one that is clicked."""
+    for spec in suggest_specs(wb, name, others=others):
+        st.button(plain(f"Use {spec}"), key=f"{key}_{spec}", type="tertiary", icon=":material/check:", on_click=use,
+                  args=(spec,))  # fmt: skip
 
 
 def add_ranker(name: str) -> None:

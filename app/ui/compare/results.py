@@ -28,7 +28,7 @@ VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen,
 COSTS: dict[Cost, str] = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
-def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
+def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     names = [r.ranker for r in view.distinct_results]
     st.markdown(
         f"**{plain(name_dataset(view.data))}** · {count_questions(view.questions, view.setting)} · "
@@ -57,7 +57,7 @@ def draw(view: ComparisonView, draw_downloads: Callable[[], None]) -> None:
     if metric in view.unranked:
         order = UNRANKED.get(view.unranked_order, "the order in which the candidates come")
         st.caption(f"No reranking, {order}: {metric} {view.unranked[metric]:.3f}.")
-    draw_downloads()
+    draw_below_table()
     singles, sweeps = split_sweeps(view.results)
     if singles:
         left_column, right_column = st.columns(2, gap="large")

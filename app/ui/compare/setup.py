@@ -17,6 +17,7 @@ from app.ui.compare.names import (
     CONDITIONS,
     RAW_DATASETS,
     RAW_SETTINGS,
+    describe_questions,
     describe_raw_names_of,
     name_comparison,
     name_dataset,
@@ -25,24 +26,27 @@ from app.ui.compare.names import (
 from app.ui.compare.own_ranking import QuestionChoice
 from app.ui.compare.ranker_choice import RANKERS
 from app.ui.data.reasons import draw_reasons
+from app.ui.page import Frame
 from app.ui.text import format_percent, format_time, plain
 from app.ui.wording import describe_seconds
+from app.versions import registry
 from app.workbench.workbench import Workbench
 
 STARTER_TEST = "starter-test"
 UNLABELLED = {False: "Leave out", True: "Count as incorrect"}
 
 
-def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> None:
-    """The form; starting puts the job, which is `by`'s, into the address. `refusal`: why they may not upload a ranking;
-    None if they may."""
+def draw(frame: Frame, open_job: JobView | None) -> None:
+    """The form; starting puts the job into the address. `open_job`: the comparison on the page, with whose rankers and
+    questions the form starts."""
+    wb, corpus_name, by = frame.wb, frame.corpus.name, frame.annotator.id
     sets = question_sets.list_datasets(wb)
     if not sets:
         _draw_absence()
         return
     own = f"{CORPUS_PREFIX}{corpus_name}"
     _follow_corpus(own, sets)
-    ranker_choice.follow_address(wb)
+    ranker_choice.follow_address(wb, _follow_comparison(wb, open_job, sets))
     own_ranking.choose_upload()
     left_column, right_column = st.columns([1.3, 1], gap="large")
     with left_column:
@@ -54,7 +58,7 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
         matches = st.container()
         if warning := describe_destinations(rankers):
             st.warning(plain(warning), icon=":material/upload:")
-        can_compare = ranker_choice.draw_mistakes(wb, rankers)
+        can_compare = ranker_choice.draw_mistakes(frame, rankers)
         sweep = st.toggle("Compare shares dropped at each exit", key="compare_sweep",
                           help=f"Adds the cascade in use with {', '.join(map(format_percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy. The "
@@ -67,10 +71,10 @@ def draw(wb: Workbench, *, corpus_name: str, by: int, refusal: str | None) -> No
                                format_func=name_setting, help=RAW_SETTINGS)  # fmt: skip
         _draw_unlabelled(wb, data, setting)
         choice = _get_choice(wb, data, setting)
-        st.number_input("Maximum number of questions (0: all)", 0, 100_000, 0, step=50, key="compare_limit",
+        st.number_input("Maximum number of questions (0: all)", 0, 100_000, step=50, key="compare_limit",
                         help="Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     with own_place:
-        own_ranking.draw(wb, choice, by=by, refusal=refusal)
+        own_ranking.draw(wb, choice, by=by, refusal=frame.explain_refusal("upload a ranking"))
     with matches:
         can_match = own_ranking.draw_matches(wb, rankers, choice)
     enough = len(add_sweep(rankers, sweep)) >= 2
@@ -137,9 +141,36 @@ def _follow_corpus(own: str, sets: Sequence[str]) -> None:
     form["_compare_followed"] = own
 
 
+def _follow_comparison(wb: Workbench, job: JobView | None, sets: Sequence[str]) -> list[str]:
+    """Choose what a comparison that was just opened has compared, which the next one mostly changes in one thing; what
+    is chosen here afterwards stays. Returns its rankers. The address goes before them."""
+    if job is None:
+        return []
+    form, settings = st.session_state, ComparisonSettings.of(job)
+    rankers, has_sweep = split_sweep(settings.rankers, registry.get_active(wb).name)
+    if form.get("_compare_opened") == job.id and RANKERS in form:
+        return rankers
+    form["_compare_opened"] = job.id
+    if settings.data in sets:
+        form["compare_data"] = form["_compare_unlabelled_of"] = settings.data
+    form["compare_setting"], form["compare_unlabelled"] = settings.setting, settings.with_unlabelled
+    form["compare_limit"] = settings.limit or 0
+    if not ranker_choice.read_rankers():
+        form[RANKERS], form["compare_sweep"] = rankers, has_sweep
+    return rankers
+
+
 def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
     """The rankers, and with a `sweep` the active cascade at every ratio of it."""
     return [*rankers, *(make_spec("active", ratio) for ratio in SWEEP_RATIOS)] if sweep else list(rankers)
+
+
+def split_sweep(rankers: Sequence[str], active: str) -> tuple[list[str], bool]:
+    """What `add_sweep` was given. `active`: the name of the cascade in use."""
+    sweep = [make_spec(active, ratio) for ratio in SWEEP_RATIOS]
+    if not set(sweep) <= set(rankers):
+        return list(rankers), False
+    return [name for name in rankers if name not in sweep], True
 
 
 @errors.guard
@@ -184,8 +215,9 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
 
 
 def name_job(job: JobView) -> str:
-    """`Labels of handbook: cascade, bm25 (failed)`."""
+    """`Labels of handbook: cascade, bm25 (all questions, at most 50; failed)`."""
     end = "" if job.state == "done" else job.state
     if job.state == "done" and job.started and job.finished:
         end = describe_seconds((job.finished - job.started).total_seconds())
-    return name_comparison(ComparisonSettings.of(job)) + (f" ({end})" if end else "")
+    settings = ComparisonSettings.of(job)
+    return f"{name_comparison(settings)} ({'; '.join(filter(None, (describe_questions(settings), end)))})"

@@ -14,6 +14,7 @@ from app.ranking.retrieval import EmptyQuestion
 from app.ui import navigation
 from app.ui.data import question_list
 from app.ui.errors import guard
+from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
 from app.ui.text import capitalize, count, plain, shorten
 from as2core.errors import BadSetting
@@ -35,6 +36,7 @@ def _draw_adding(frame: Frame) -> None:
     st.header("Add your questions", anchor=False)
     why = frame.explain_refusal()
     key = f"data_typed_{frame.corpus.id}"
+    register_field(key, "Questions")
     st.text_area("One question per line", key=key, height=120, disabled=bool(why),
                  placeholder="Type questions as people would ask them, or paste a list")  # fmt: skip
     st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=bool(why),

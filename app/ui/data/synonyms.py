@@ -8,10 +8,11 @@ from app.ranking.synonyms import write_synonyms
 from app.ui import navigation, url
 from app.ui.data.documents import draw_way_back
 from app.ui.errors import guard
+from app.ui.landing.unsaved import find_sent_text, register_field
 from app.ui.page import Frame, announce
 from app.ui.text import capitalize, count, plain
 from as2core.synonym_proposals import SynonymProposal
-from as2core.synonyms import ARROW, BadLines
+from as2core.synonyms import ARROW, BadLines, Synonyms
 
 _FIRST = "_data_synonyms_first"  # of the session: those that the text was begun with
 _PROBLEMS = "_data_synonyms_problems"  # of the session: a text, and what is wrong in its lines
@@ -29,9 +30,10 @@ def draw(frame: Frame) -> None:
     )
     key = f"data_synonyms_{frame.corpus.id}"
     if key not in st.session_state:
-        text, first = st.session_state.get(f"_{key}_draft", ("", None))
-        is_draft = first is not None and text.strip() != str(first).strip()
+        text, first = _find_draft(key, now)
+        is_draft = text.strip() != str(first).strip()
         st.session_state[key], st.session_state[_FIRST] = (text, first) if is_draft else (str(now), now)
+    register_field(key, "Synonyms", saved=str(st.session_state[_FIRST]))
     st.text_area("One per line: word => meaning", key=key, height=320, disabled=bool(why), on_change=_keep, args=(key,),
                  placeholder="PAA => peracetic acid\nTV, telly => television")  # fmt: skip
     _draw_problems(key)
@@ -47,6 +49,13 @@ def draw(frame: Frame) -> None:
         navigation.to("ask", "Ask a question")
     if not why:
         _draw_proposals(frame, key)
+
+
+def _find_draft(key: str, now: Synonyms) -> tuple[str, Synonyms]:
+    """What was typed and not saved, and what it was begun with; what the browser still has after a restart of the
+    server is taken as begun now. Else both are those of now."""
+    draft: tuple[str, Synonyms] = st.session_state.get(f"_{key}_draft", (find_sent_text(key) or str(now), now))
+    return draft
 
 
 def _keep(key: str) -> None:

@@ -93,7 +93,8 @@ def _choose_pool(frame: Frame) -> tuple[str, ...]:
     versions = leasing.list_pool(frame.wb, frame.corpus.id)
     default = [n for n in url.get("pool").split(",") if n in versions]
     pool = st.multiselect("Rankers to pool", versions, default=default, key="label_pool", placeholder="Newest ranking",
-                         help="Offers the first ten of each; by default the newest ranking's order")  # fmt: skip
+                         help="Offers the first ten candidates of each, as an evaluation needs them labelled. "
+                         "Without a choice: the order of the newest ranking")  # fmt: skip
     url.put(pool=",".join(pool))
     return tuple(pool)
 

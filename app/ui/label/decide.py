@@ -11,14 +11,15 @@ import streamlit as st
 
 from app.compare import deciding
 from app.compare.deciding import DecisionCourse, DecisionRequest
-from app.compare.rankers import describe_destinations, list_choices
+from app.compare.rankers import describe_destinations, find_mistakes, list_choices
 from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import leasing
 from app.labels.leasing import Seat
 from app.labels.queues import DECIDE, Assignment
-from app.ui import url
+from app.ui import errors, url
+from app.ui.compare.ranker_choice import draw_suggestions
 from app.ui.errors import guard
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link
 from app.ui.label.desk import DESK_KEY, Desk, Display, Pair
@@ -27,11 +28,12 @@ from app.ui.signin import fragment
 from app.ui.text import escape, plain
 from app.workbench.workbench import Workbench
 from as2core.deciding.text import describe_others
+from as2core.errors import As2Error
 from as2core.training_record import merge_overlaps
 
 MENU_ENTRY = "Decide A or B: which of two rankers is better"
 DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the conclusion."
-DEFAULTS = ("cascade", "bm25")
+SIDES, DEFAULTS = ("a", "b"), ("cascade", "bm25")
 WATCH_SECONDS = 5.0  # between looks at what others labelled
 MEASURE_CAPTIONS = {
     "P@1": "Is the first candidate correct? Needs the fewest labels.",
@@ -173,36 +175,60 @@ def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
 
 def _draw_form(frame: Frame) -> None:
     names = list_choices(frame.wb)
-    left, right = st.columns(2)
-    with left:
-        _choose("a", names, url.get("a") or DEFAULTS[0])
-    with right:
-        _choose("b", names, url.get("b") or DEFAULTS[1])
-    if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
+    columns, defaults = dict(zip(SIDES, st.columns(2), strict=True)), dict(zip(SIDES, DEFAULTS, strict=True))
+    for side, column in columns.items():
+        with column:
+            _choose(side, names, url.get(side) or defaults[side])
+    rankers = {side: st.session_state[_name_key(side)] for side in SIDES}
+    mistakes = find_mistakes(frame.wb, list(rankers.values()), by_admin=frame.is_admin)
+    for side, name in rankers.items():
+        if name in mistakes:
+            with columns[side]:
+                _draw_mistake(frame.wb, side, name, mistakes[name])
+    if warning := describe_destinations(list(rankers.values())):
         st.warning(plain(warning), icon=":material/upload:")
     measure = st.radio(
         "Measure", list(MEASURE_CAPTIONS), captions=list(MEASURE_CAPTIONS.values()), key="label_decide_measure"
     )
     st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
-    why = frame.explain_refusal()
+    why, are_different = frame.explain_refusal(), len(set(rankers.values())) == len(SIDES)
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
-              disabled=bool(why), on_click=_start, args=(frame, measure))  # fmt: skip
+              disabled=bool(why) or bool(mistakes) or not are_different, on_click=_start,
+              args=(frame, measure))  # fmt: skip
+    if not are_different:
+        st.caption("Choose two different rankers.")
     st.caption("Both rank the questions of the label queues first. Labels that are there count.")
 
 
 def _choose(side: str, names: list[str], default: str) -> None:
     """`side`: a or b. Its label has the ranker's name: of two fields that are called A and B, a screen reader tells
     neither."""
-    names, key = names if default in names else [default, *names], f"label_decide_{side}"
+    names, key = names if default in names else [default, *names], _name_key(side)
     name = st.session_state.get(key) or default
     st.selectbox(f"Ranker {side.upper()}: {plain(name)}", names, names.index(default), key=key, accept_new_options=True)
+
+
+def _name_key(side: str) -> str:
+    return f"label_decide_{side}"
+
+
+def _draw_mistake(wb: Workbench, side: str, name: str, mistake: As2Error) -> None:
+    """Below the field: why what was typed cannot be one of the two, and the nearest that can."""
+    errors.show(mistake)
+    key = _name_key(side)
+
+    def use(spec: str) -> None:
+        st.session_state[key] = spec
+
+    with st.container(horizontal=True, key=f"{key}_mistake"):
+        draw_suggestions(wb, name, others=(), key=f"{key}_use", use=use)
 
 
 @guard
 def _start(frame: Frame, measure: str) -> None:
     form = st.session_state
     request = DecisionRequest(
-        form["label_decide_a"], form["label_decide_b"], measure, tolerance=round(form["label_decide_tolerance"], 4)
+        form[_name_key("a")], form[_name_key("b")], measure, tolerance=round(form["label_decide_tolerance"], 4)
     )
     job = deciding.start_decision(frame.wb, frame.corpus.id, request, by=frame.annotator.id)
     url.put(job=job.id, a=None, b=None)

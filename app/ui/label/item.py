@@ -79,7 +79,7 @@ def _scores(item: QueueItem) -> str:
     if item.rank is not None:
         parts.append(f"cascade rank {item.rank} of {item.candidates}")
     if item.probability is not None and goes_by_probability(item):
-        parts.append(f"probability by itself {item.probability:.2f}")
+        parts.append(f"own probability {item.probability:.2f}")
     if item.generative_rank is not None:
         parts.append(f"generative rank {item.generative_rank}")
     if not parts and item.assignment.queue == DECIDE:

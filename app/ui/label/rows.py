@@ -120,7 +120,7 @@ def _row(desk: ListDesk, item: QuestionItem, place: int, *, scores: bool, is_fla
         other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
         parts.append(f"cascade rank {row.rank}{other}")
         if goes_by_probability(item) and row.probability is not None:
-            parts.append(f"probability by itself {row.probability:.2f}")
+            parts.append(f"own probability {row.probability:.2f}")
     parts += [f"{SOURCES.get(name, 'imported')}: {label}" for name, label in row.imports]
     parts += [f"{escape(name)}: {label}" for name, label in row.peers if row.label is not None]
     flag = ' <span class="as2-flagged">⚑ flagged</span>' if is_flagged else ""

@@ -22,6 +22,8 @@ TERMS = {
     "promote": "make a version the one in use",
     "validation (dev) questions": "decide when a training stops; not trained on",
     "held-out questions": "never trained on; before and after a retrain are compared on them",
+    "frozen benchmark": "a fixed set of questions that shows what a retrain forgets",
+    "gate": "a condition that a version has to meet before it is promoted",
     "P@1": "the share of questions whose first candidate is correct",
     "AP": "average precision: 1 if all correct candidates come first; its mean over questions is also called MAP",
     "RR": "1 divided by the rank of the first correct candidate",

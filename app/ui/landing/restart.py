@@ -1,4 +1,5 @@
-"""A click that came after the server was started anew, and files that were in the memory of the one before.
+"""A click that came after the server was started anew, with what was typed; and files that were in the memory of the
+one before.
 
 The browser connects again without having the page drawn, so the next click begins a session. Streamlit calls no
 callback for it, since that session has drawn no widget yet: a label would be lost without a word. An uploader goes on
@@ -11,6 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import Serialized
 
+from app.ui.landing.unsaved import draw_sent_texts, keep_sent_texts
 from app.ui.uploads import note_lost_files
 
 RESTART_MESSAGE = "The server was restarted while this page was open. If your last click had no effect, repeat it."
@@ -22,10 +24,13 @@ def show_lost_click() -> None:
     below moves."""
     is_first, st.session_state[_HAS_RUN_KEY] = not st.session_state.get(_HAS_RUN_KEY), True
     values = _read_values() if is_first else {}
+    if is_first:
+        keep_sent_texts({_read_key(i): value.string_value for i, value in values.items() if value.string_value})
     note_lost_files(i for i, value in values.items() if value.file_uploader_state_value.uploaded_file_info)
     with st.container():
         if any(_is_click(value) for value in values.values()):
             st.warning(RESTART_MESSAGE, icon=":material/sync_problem:")
+            draw_sent_texts()
 
 
 def _read_values() -> dict[str, Any]:
@@ -33,6 +38,10 @@ def _read_values() -> dict[str, Any]:
     context = get_script_run_ctx()
     states = context.session_state._state._new_widget_state.states if context else {}
     return {i: state.value for i, state in states.items() if isinstance(state, Serialized)}
+
+
+def _read_key(widget_id: str) -> str:
+    return widget_id.split("-", 2)[-1]  # $$ID-hash-key
 
 
 def _is_click(value: Any) -> bool:

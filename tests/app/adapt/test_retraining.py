@@ -173,7 +173,7 @@ def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, c
 
         def progress(share, message):
             report(share, message)
-            if "copy 1 of 3, step" in message:
+            if "part 1 of 3, step" in message:
                 retrain_job.finish_without_copies(wb, job.id)
 
         job.progress = progress
@@ -187,7 +187,9 @@ def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, c
     assert len(job.result["per_question"]) == labels["held_out_questions"]
     assert job.result["version"] in [v.name for v in registry.list_versions(wb)]
     report = RetrainReport.from_card(registry.load_card(wb, job.result["version"]))
-    assert describe_judges(report).startswith("The check by copies was left out, because somebody pressed Finish")
+    assert describe_judges(report).startswith(
+        "The check on training questions was left out, because somebody pressed Finish"
+    )
 
 
 def test_a_retrain_that_goes_on_after_a_kill_says_too_that_its_check_was_left_out(wb, corpus_id, cross_fitted):

@@ -62,7 +62,7 @@ def test_a_job_that_waits_for_another_says_what_that_one_does(wb, towers):
     with wb.write() as s:
         s.execute(text("UPDATE job SET state = 'running' WHERE kind = 'score'"))
     job = queue.enqueue(wb, "embed", {}, corpus_id=towers.id)
-    assert describe_wait(wb, job).startswith(f"Job {first.id} (ranking for the queues) runs first.")
+    assert describe_wait(wb, job).startswith(f"Job {first.id} (ranking for Label) runs first.")
 
 
 def test_a_damaged_file_about_the_failure_counts_for_none(wb):

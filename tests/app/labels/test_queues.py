@@ -97,7 +97,7 @@ def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
     met = walk(wb, scored, ann, "uncertain")
     distances = [abs(i.probability - 0.5) for i in met]
     assert distances == sorted(distances)
-    assert f"Its probability by itself, {met[0].probability:.2f}, is" in met[0].why
+    assert f"Its own probability, {met[0].probability:.2f}, is" in met[0].why
     assert "0.50" in met[0].why
 
 

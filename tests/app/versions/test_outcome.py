@@ -63,6 +63,18 @@ def test_the_card_calls_forgotten_what_speaks_against_the_version(after, forgets
     assert ("nothing of note was forgotten (a fall by up to 2 points does not count)" in text) is not forgets
 
 
+def test_what_was_forgotten_is_weighed_against_a_gain_only_where_there_is_one():
+    forgotten = {"starter-test": BeforeAfter({"AP": 0.8}, {"AP": 0.7})}
+    ends = {outcome: describe_forgetting(forgotten, outcome).partition("**forgotten**")[2] for outcome in Outcome}
+    assert ends == {
+        Outcome.BETTER: "; weigh that against the gain.",
+        Outcome.UNCLEAR: ", and no clear gain makes up for it.",
+        Outcome.WORSE: ", too.",
+    }
+    same = {"starter-test": BeforeAfter({"AP": 0.81}, {"AP": 0.81})}
+    assert "AP stayed at 0.810 (Starter test): nothing of note was forgotten" in describe_forgetting(same)
+
+
 def test_a_worse_version_is_objected_to_with_its_figures():
     worse = replace(PAIRED, difference=-0.05, low=-0.09, high=-0.01)
     assert find_change(0.75, 0.7, worse, {}).objection == "worse on 35 questions (AP 0.750 → 0.700)"

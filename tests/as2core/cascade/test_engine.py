@@ -110,7 +110,7 @@ def test_those_who_may_be_the_best_get_float32_s_logits(pair):
     assert not np.allclose(small[~best], exact[~best], atol=1e-5)
 
 
-def test_the_second_look_runs_in_a_thread_a_core_however_many_ask(pair, monkeypatch):
+def test_rescoring_runs_in_a_thread_a_core_however_many_ask(pair, monkeypatch):
     """torch and MKL keep memory for every thread that calls them."""
     everyone, callers, workers = np.arange(len(TEXTS)), [], []
     all_are_here = threading.Barrier(8)
@@ -452,20 +452,20 @@ def test_the_engine_counts_what_torch_s_flop_counter_counts(pair):
     assert counter.get_total_flops() == pytest.approx(trace.flops + cosine, abs=cosine)
 
 
-def test_the_second_look_is_counted_as_torch_s_flop_counter_counts_it(pair, monkeypatch):
+def test_rescoring_in_float32_is_counted_as_torch_s_flop_counter_counts_it(pair, monkeypatch):
     from torch.utils.flop_counter import FlopCounterMode
 
     monkeypatch.setattr(pair[1].backbone.config, "_attn_implementation", "eager")
     monkeypatch.setattr("as2core.cascade.engine_onnx.exact_pool", HereAndNow)  # the counter sees its own thread alone
-    alike = [Candidate(str(i), "the tower is high .") for i in range(3)]  # all as good as the best: all looked at twice
-    with FlopCounterMode(display=False) as counter:  # sees the second look alone: the rest is ONNX Runtime's
+    alike = [Candidate(str(i), "the tower is high .") for i in range(3)]  # all as good as the best: all scored again
+    with FlopCounterMode(display=False) as counter:  # sees the rescoring alone: the rest is ONNX Runtime's
         trace = pair[1].trace(QUESTION, alike, NOTHING)
     once = pair[0].trace(QUESTION, alike, NOTHING)
     cosine = 2 * len(alike) * pair[1].backbone.hidden
     assert trace.exits[-1].again.tolist() == [0, 1, 2]
     assert trace.flops - once.flops == pytest.approx(counter.get_total_flops(), abs=cosine)
     assert trace.exits[-1].flops - once.exits[-1].flops == trace.flops - once.flops
-    half = DropSchedule.constant(0.5, exits=5)  # 3, 2, 1, 1, 1 are left: the second look at one of them remains
+    half = DropSchedule.constant(0.5, exits=5)  # 3, 2, 1, 1, 1 are left: the rescoring of one of them remains
     assert trace.replay(half).flops - once.replay(half).flops == (trace.flops - once.flops) / 3
     monkeypatch.setattr(pair[1], "first", FirstStage(BM25Ranker(), keep=2))
     assert pair[1].trace(QUESTION, [Candidate("x", "bread"), *alike[:2]]).exits[-1].again.tolist() == [1, 2]

@@ -48,7 +48,7 @@ def test_every_schedule_of_the_grid_is_its_replay(measure):
         assert point.cost == pytest.approx(spent / full)
 
 
-def test_the_second_look_at_the_best_is_in_every_schedule_s_cost_that_they_survive():
+def test_rescoring_the_best_is_in_every_schedule_s_cost_that_they_survive():
     question, trace = make_trace(9, seed=9)
     last = trace.exits[-1]
     again = np.argsort(-last.scores)[:2]

@@ -21,6 +21,12 @@ BASELINES = {  # name -> heading, explanation
     SHIPPED: ("shipped", "the version that came with the program"),
 }
 
+WEIGHING = {
+    Outcome.BETTER: "; weigh that against the gain.",
+    Outcome.UNCLEAR: ", and no clear gain makes up for it.",
+    Outcome.WORSE: ", too.",
+}
+
 
 def draw_metrics(report: RetrainReport) -> None:
     st.markdown(f"**Before and after, on the same {count(report.change.questions, 'question')}**")
@@ -56,7 +62,7 @@ def describe_baselines(report: RetrainReport) -> str:
         texts.append("Before is the shipped version.")
     elif is_same:
         texts.append("The shipped version has the same figures as before.")
-    return " ".join(["Small: the 95 % interval, from resampling the questions.", *texts])
+    return " ".join(["In small print: the 95 % interval, from resampling the questions.", *texts])
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
@@ -93,23 +99,33 @@ def _draw_scope(report: RetrainReport) -> None:
 def draw_benchmarks(report: RetrainReport) -> None:
     if report.benchmarks:
         st.markdown("**On the frozen benchmarks**")
-        st.markdown(describe_forgetting(report.benchmarks))
+        st.markdown(describe_forgetting(report.benchmarks, report.outcome))
         st.html(render_benchmarks(report.benchmarks))
 
 
-def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
-    """How AP changed on every benchmark, or only where some was forgotten; Markdown."""
+def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]], outcome: Outcome = Outcome.UNCLEAR) -> str:
+    """How AP changed on every benchmark, or only where some was forgotten; Markdown. `outcome`: on the corpus's own
+    questions."""
     both = [(name, b) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after]
     changes = [(name, b.before["AP"], b.after["AP"]) for name, b in both]
     fell = [(n, before, after) for n, before, after in changes if is_forgetting(count_lost_points(before, after))]
     values = " and ".join(
-        f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})" for name, before, after in fell or changes
+        f"{_describe_values(before, after)} ({plain(TITLES.get(name, name))})"
+        for name, before, after in fell or changes
     )
     end = f"nothing of note was forgotten (a fall by up to {MAX_FORGOTTEN_POINTS:g} points does not count)."
     if fell:
-        end = "some of it was **forgotten**; weigh that against the gain."
+        end = f"some of it was **forgotten**{WEIGHING[outcome]}"
     noun = "benchmark" if len(changes) == 1 else "benchmarks"
-    return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
+    return f"On the frozen {noun}, which no retrain trains on, AP {values}: {end}"
+
+
+def _describe_values(before: float, after: float) -> str:
+    """`fell from 0.810 to 0.770`, `stayed at 0.810`"""
+    sides = f"{before:.3f}", f"{after:.3f}"
+    if sides[0] == sides[1]:
+        return f"stayed at {sides[0]}"
+    return f"{'fell' if after < before else 'rose'} from {sides[0]} to {sides[1]}"
 
 
 def render_benchmarks(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:

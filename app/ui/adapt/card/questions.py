@@ -48,8 +48,8 @@ def _draw_example(report: RetrainReport, best: QuestionChange | None) -> None:
         pair = {"base": report.base, "against": report.version}
         navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, **pair)
     elif report.kind == CASCADE:  # another ranker does not answer on Ask
-        st.caption("None of the questions that were tried has its correct sentence first on Ask yet, where all "
-                   "documents are searched. Label more questions.")  # fmt: skip
+        st.caption("On Ask, where all documents are searched, none of those that were tried has its correct sentence "
+                   "first yet. Ask one to see whether the search or the ranker misses it.")  # fmt: skip
 
 
 def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:

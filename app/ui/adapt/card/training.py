@@ -57,7 +57,7 @@ def _describe_questions(report: RetrainReport) -> str:
     if n.held_out_questions:
         parts.append(f"{n.held_out_questions:,} held out")
     if n.cross_fitted_questions:
-        parts.append(f"{n.cross_fitted_questions:,} of the training questions compared by copies")
+        parts.append(f"{n.cross_fitted_questions:,} of the training questions compared, too")
     return ", ".join(parts) + "." if parts else ""
 
 
