@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, join_blocks
+from as2core.data.boilerplate import drop_boilerplate
 from as2core.data.definitions import name_definitions
 from as2core.data.page_parts import (
     HEADING_TAGS,
@@ -79,7 +80,7 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     drop_menus(root)
     article_blocks = _walk(root)
     has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
-    return title, article_blocks if has_prose else whole
+    return title, drop_boilerplate(title, article_blocks if has_prose else whole)
 
 
 def page_blocks(root: "HtmlElement") -> list[Block]:

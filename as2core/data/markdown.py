@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
+from as2core.data.boilerplate import drop_boilerplate
 from as2core.data.line_ends import make_joiner
 from as2core.data.table_cells import CELL_END, name_cells
 
@@ -90,7 +91,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
             if token.level == 1 and not title and id(token) in headings and names_all:
                 title = words
     result = [_make_block(b, i in programs, levels.get(i)) for i, b in enumerate(blocks) if b.strip()]
-    return title, drop_title(title, result)
+    return title, drop_boilerplate(title, drop_title(title, result))
 
 
 def _make_block(text: str, is_program: bool, level: int | None) -> Block:
