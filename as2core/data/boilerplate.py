@@ -16,6 +16,7 @@ _TOOL = (
     r"(?:confluence|zendesk|wordpress|sphinx|docusaurus|mkdocs|material for mkdocs|read the docs|gitbook|notion|"
     r"freshdesk|intercom|jekyll|hugo|docutils|github pages|mediawiki|discourse|drupal|vitepress)"
 )
+_LICENCE = r"\b(?:licen[cs]e[ds]?|mit|apache|gpl|bsd|cc|creative)\b"
 _ASKS_OPINION = (
     rf"(?:was|is|were) (?:this|the) {_PAGE}(?: \w+)? (?:helpful|useful)(?: (?:to|for) you)?\?",
     rf"did (?:this|the) (?:{_PAGE} )?(?:help(?: you)?|answer your question|solve your (?:problem|issue))\?",
@@ -30,11 +31,11 @@ _AROUND_TEXT = (
     r"(?:(?:skip|jump) to (?:the )?(?:main |page )?(?:content|navigation|search|menu|footer)\s*)+",
     r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
     r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
-    r"(?:view|show) (?:page )?source|click here to expand(?:\.\.\.|\u2026)?",
+    r"(?:view|show) (?:page )?source|page \d{1,4}(?: of \d{1,4})?|click here to expand(?:\.\.\.|\u2026)?",
     rf"share this(?: {_PAGE})?(?: (?:on|via|with) \w+)?:?",
     r"(?:you must be|please) (?:logged|log|signed|sign) in to (?:post|leave) a comment",
     rf"(?:proudly |document )?(?:powered|created|built|made|generated) (?:by|using|with|on) {_TOOL}\b.{{0,60}}",
-    r"(?!.*\b(?:licen[cs]e[ds]?|mit|apache|gpl|bsd|cc|creative)\b)(?:copyright )?\u00a9.*\b(?:\d{4}|rights reserved)\b.*",
+    rf"(?!.*{_LICENCE})(?:copyright )?\u00a9.*\b(?:\d{{4}}|rights reserved)\b.*",
     r"all rights reserved",
     r"(?:reading time:? \d+ min(?:ute)?s?|\d+ min(?:ute)?s? read)",
 )
@@ -93,6 +94,8 @@ def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
 
 
 def _is_around_text(line: str) -> bool:
+    if not any(map(str.isalnum, line)):
+        return True  # an icon
     return _LINE.fullmatch(line) is not None or _says_when_changed(line) or _names_networks(line)
 
 

@@ -48,12 +48,6 @@ def word_blocks(content: bytes) -> tuple[str, list[Block]]:
     for paragraph in page.iterchildren("p"):
         if _is_bold_line(paragraph):
             paragraph.tag = "h6"
-    for paragraph in page.xpath(".//td/p[not(preceding-sibling::* or following-sibling::*)]"):
-        paragraph.drop_tag()  # else a row would fall apart into its cells
-    for row in page.xpath(".//table//tr[1]"):
-        if all(_is_bold(cell) or not cell.text_content().strip() for cell in row):
-            for cell in row:
-                cell.tag = "th"
     titles = [" ".join(t.text_content().split()) for t in page.xpath("./h1[@class='title']")]
     blocks = page_blocks(page)
     title = next(filter(None, titles), blocks[0].text if blocks and blocks[0].kind is BlockKind.HEADING else "")
