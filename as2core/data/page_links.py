@@ -1,5 +1,6 @@
 """Lists of links in a web page: menus, tables of contents, "Related articles". What they lead to is read elsewhere."""
 
+import re
 from typing import TYPE_CHECKING
 
 from as2core.data.page_parts import HEADING_TAGS
@@ -9,11 +10,12 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-_MIN_LINKS, _MIN_LINK_SHARE = 2, 0.9  # of a menu; the share is of its characters, those of its headings aside
+_MIN_LINKS, _MIN_LINK_SHARE = 2, 0.9  # of a menu; the share is of its letters, those of its headings aside
 _MIN_PARAGRAPH_LINKS = 3  # "See the first guide and the second guide." is a sentence
 _IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(HEADING_TAGS))
 _ADDRESSES = "starts-with(@href, 'mailto:') or starts-with(@href, 'tel:')"  # an address and a number are answers
 _LINKS = f".//a[@href and not({_ADDRESSES} or {_IN_HEADING})]"
+_NO_WORD = re.compile(r"[\W_]+")
 _LABELS = frozenset(("contents", "table of contents", "on this page", "in this article", "in this section", "toc"))
 _RELATED = frozenset(
     name.strip()
@@ -74,10 +76,10 @@ def _is_links(element: "HtmlElement") -> bool:
 
 def _drop_menus(root: "HtmlElement") -> None:
     for element in list(root.iterdescendants("ul", "ol", "dl", "table", "div", "p")):
-        links = ["".join(a.text_content().split()) for a in element.xpath(_LINKS)]
+        links = [_count_chars(a) for a in element.xpath(_LINKS)]
         chars = _count_chars(element) - sum(_count_chars(h) for h in element.iter(*HEADING_TAGS))
         least = _MIN_PARAGRAPH_LINKS if element.tag == "p" else _MIN_LINKS
-        if len(links) >= least and sum(map(len, links)) >= _MIN_LINK_SHARE * chars:
+        if len(links) >= least and sum(links) >= _MIN_LINK_SHARE * chars:
             _drop_with_label(element)
 
 
@@ -97,4 +99,5 @@ def _read(element: "HtmlElement") -> str:
 
 
 def _count_chars(element: "HtmlElement") -> int:
-    return len("".join(element.text_content().split()))
+    """Letters and digits: what divides the links of a row counts for nothing."""
+    return len(_NO_WORD.sub("", element.text_content()))

@@ -1,0 +1,75 @@
+"""Lists of links in Markdown: tables of contents, rows of links, badges. As in web pages, they are no text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+MIN_ITEMS = 2  # of a list of links
+MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its letters and digits
+_BADGE = re.compile(r"badge|shields\.io|travis-ci|codecov|circleci", re.IGNORECASE)  # in an image's address
+_NO_WORD = re.compile(r"[\W_]+")
+_ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
+
+
+def drop_link_lists(tokens: Sequence["Token"]) -> list["Token"]:
+    """The tokens without these, and without a heading that has nothing else below it; all where no text is left."""
+    parts = list(_list_parts(tokens))
+    is_kept = [not _holds_links_alone(part) for part in parts]
+    for i in reversed(range(len(parts))):
+        if is_kept[i] and _read_level(parts[i]):
+            following = next((j for j in range(i + 1, len(parts)) if is_kept[j]), len(parts))
+            is_last = following == len(parts) or 0 < _read_level(parts[following]) <= _read_level(parts[i])
+            is_kept[i] = not (following > i + 1 and is_last)
+    kept = [part for part, keep in zip(parts, is_kept, strict=True) if keep]
+    return [token for part in kept for token in part] if any(not _read_level(part) for part in kept) else list(tokens)
+
+
+def _list_parts(tokens: Sequence["Token"]) -> Iterator[list["Token"]]:
+    """The blocks of the document, each with all that is in it."""
+    part: list[Token] = []
+    for token in tokens:
+        part.append(token)
+        if token.level == 0 and token.nesting <= 0:
+            yield part
+            part = []
+
+
+def _read_level(part: Sequence["Token"]) -> int:
+    """Of a heading, 0 of any other part."""
+    return int(part[0].tag[1]) if part[0].type == "heading_open" else 0
+
+
+def _holds_links_alone(part: Sequence["Token"]) -> bool:
+    texts = [token for token in part if token.type == "inline"]
+    if part[0].type in ("bullet_list_open", "ordered_list_open"):
+        holds_text_alone = not any(token.type in ("fence", "code_block", "html_block") for token in part)
+        return holds_text_alone and len(texts) >= MIN_ITEMS and all(_share_links(t) == 1 for t in texts)
+    if part[0].type == "paragraph_open":
+        links = sum(child.type == "link_open" for child in texts[0].children or ())
+        is_row = links >= MIN_PARAGRAPH_LINKS and _share_links(texts[0]) >= MIN_LINK_SHARE
+        return is_row or _holds_badges_alone(texts[0])
+    return False
+
+
+def _share_links(text: "Token") -> float:
+    """The share of the letters and digits that are in links to pages."""
+    chars, linked, is_link = 0, 0, False
+    for child in text.children or ():
+        if child.type == "link_open":
+            is_link = not str(child.attrs.get("href", "")).startswith(_ADDRESSES)
+        elif child.type == "link_close":
+            is_link = False
+        elif child.type != "html_inline":
+            count = len(_NO_WORD.sub("", child.content))
+            chars, linked = chars + count, linked + count * is_link
+    return linked / chars if chars else 0.0
+
+
+def _holds_badges_alone(text: "Token") -> bool:
+    children = text.children or ()
+    images = [child for child in children if child.type == "image"]
+    has_words = any(child.content.strip() for child in children if child.type in ("text", "code_inline"))
+    return bool(images) and not has_words and any(_BADGE.search(str(image.attrs.get("src"))) for image in images)
