@@ -336,7 +336,8 @@ def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_
     if not tail:
         return before[-1] not in ",;:"
     word, stop = tail[1].lstrip("\"'\u201c\u2018([{"), tail[2]
-    following = _read_word(text, after, end)
+    match = _NEXT_WORD.match(text, after, end)
+    following = match[0] if match else ""
     if stop[-1] in _LATIN_STOPS and following.islower() and not lower_case:
         return False
     if stop[-1] in _LATIN_STOPS and not text[cut - 1].isspace():

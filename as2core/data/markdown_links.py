@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from as2core.data.page_links import CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -11,20 +14,41 @@ MIN_ITEMS = 2  # of a list of links
 MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its letters and digits
 _BADGE = re.compile(r"badge|shields\.io|travis-ci|codecov|circleci", re.IGNORECASE)  # in an image's address
 _NO_WORD = re.compile(r"[\W_]+")
+_TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
 
 
 def drop_link_lists(tokens: Sequence["Token"]) -> list["Token"]:
     """The tokens without these, and without a heading that has nothing else below it; all where no text is left."""
     parts = list(_list_parts(tokens))
-    is_kept = [not _holds_links_alone(part) for part in parts]
+    is_kept = [not _holds_links_alone(part) or _is_announced(before) for before, part in pairwise([[], *parts])]
     for i in reversed(range(len(parts))):
-        if is_kept[i] and _read_level(parts[i]):
+        if is_kept[i] and (level := _read_level(parts[i])):
             following = next((j for j in range(i + 1, len(parts)) if is_kept[j]), len(parts))
-            is_last = following == len(parts) or 0 < _read_level(parts[following]) <= _read_level(parts[i])
-            is_kept[i] = not (following > i + 1 and is_last)
+            is_last = following == len(parts) or 0 < _read_level(parts[following]) <= level
+            is_kept[i] = following == i + 1 or not (is_last or _read_line(parts[i]) in CONTENTS_LABELS)
     kept = [part for part, keep in zip(parts, is_kept, strict=True) if keep]
-    return [token for part in kept for token in part] if any(not _read_level(part) for part in kept) else list(tokens)
+    return [token for part in kept for token in part] if any(map(_holds_text, kept)) else list(tokens)
+
+
+def _is_announced(before: Sequence["Token"]) -> bool:
+    """Whether the part before is a sentence that the list ends: "Examples of streams are:"."""
+    line = _read_line(before)
+    is_paragraph = bool(before) and before[0].type == "paragraph_open"
+    return is_paragraph and line.endswith(":") and len(line.split()) >= MIN_ANNOUNCING_WORDS
+
+
+def _read_line(part: Sequence["Token"]) -> str:
+    return " ".join(" ".join(token.content for token in part if token.type == "inline").lower().split())
+
+
+def _holds_text(part: Sequence["Token"]) -> bool:
+    """More than a heading, a rule and links."""
+    if part[0].type == "html_block":
+        return any(map(str.isalnum, _TAGS.sub("", part[0].content)))
+    if part[0].type in ("fence", "code_block"):
+        return True
+    return not _read_level(part) and any(t.type == "inline" and t.content and _share_links(t) < 1 for t in part)
 
 
 def _list_parts(tokens: Sequence["Token"]) -> Iterator[list["Token"]]:

@@ -15,8 +15,11 @@ _MIN_PARAGRAPH_LINKS = 3  # "See the first guide and the second guide." is a sen
 _IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(HEADING_TAGS))
 _ADDRESSES = "starts-with(@href, 'mailto:') or starts-with(@href, 'tel:')"  # an address and a number are answers
 _LINKS = f".//a[@href and not({_ADDRESSES} or {_IN_HEADING})]"
+MIN_ANNOUNCING_WORDS = 4  # of the sentence that a list of links ends, "Examples of streams are:"
 _NO_WORD = re.compile(r"[\W_]+")
-_LABELS = frozenset(("contents", "table of contents", "on this page", "in this article", "in this section", "toc"))
+CONTENTS_LABELS = frozenset(
+    ("contents", "table of contents", "on this page", "in this article", "in this section", "toc")
+)
 _RELATED = frozenset(
     name.strip()
     for name in """related articles, related topics, related content, related pages, related, see also, read more,
@@ -79,8 +82,15 @@ def _drop_menus(root: "HtmlElement") -> None:
         links = [_count_chars(a) for a in element.xpath(_LINKS)]
         chars = _count_chars(element) - sum(_count_chars(h) for h in element.iter(*HEADING_TAGS))
         least = _MIN_PARAGRAPH_LINKS if element.tag == "p" else _MIN_LINKS
-        if len(links) >= least and sum(links) >= _MIN_LINK_SHARE * chars:
+        is_menu = len(links) >= least and sum(links) >= _MIN_LINK_SHARE * chars
+        if is_menu and not _is_announced(element):
             _drop_with_label(element)
+
+
+def _is_announced(element: "HtmlElement") -> bool:
+    before = element.getprevious() if element.tag in ("ul", "ol") else None
+    line = before.text_content().strip() if before is not None and before.tag == "p" else ""
+    return line.endswith(":") and len(line.split()) >= MIN_ANNOUNCING_WORDS
 
 
 def _drop_with_label(element: "HtmlElement") -> None:
@@ -89,7 +99,12 @@ def _drop_with_label(element: "HtmlElement") -> None:
     while parent is not None and parent.tag in ("ul", "ol") and _read(parent) == _read(element):
         element, parent = parent, parent.getparent()
     label = element.getprevious()
-    if label is not None and isinstance(label.tag, str) and _read(label) in _LABELS and not (label.tail or "").strip():
+    if (
+        label is not None
+        and isinstance(label.tag, str)
+        and _read(label) in CONTENTS_LABELS
+        and not (label.tail or "").strip()
+    ):
         label.drop_tree()
     element.drop_tree()
 

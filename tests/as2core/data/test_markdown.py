@@ -53,10 +53,18 @@ def test_a_list_or_a_line_with_more_than_links_to_pages_is_read(part, text):
     assert split(f"# Acme\n\nIt opens.\n\n{part}") == ["It opens.", *text]
 
 
+def test_a_list_of_links_that_ends_a_sentence_is_read():
+    text = ["Guides that we have so far:", "Boxes", "Big ones", "Post"]
+    assert split(f"# Acme\n\nIt opens.\n\nGuides that we have so far:\n\n{LINKS}") == ["It opens.", *text]
+    assert split(f"# Acme\n\nIt opens.\n\nGuides:\n\n{LINKS}") == ["It opens.", "Guides:"]
+
+
 def test_a_heading_with_text_below_its_links_stays_and_a_page_of_links_alone_is_read():
     assert split(f"# Acme\n\n## Guides\n\n{LINKS}\nOne is sent.\n") == ["Guides: One is sent."]
     assert split(f"# Acme\n\n## Guides\n\n{LINKS}\n### Ours\n\nOne is sent.\n") == ["Guides", "Ours: One is sent."]
-    assert "Big ones" in split(f"# Acme\n\n## Guides\n\n{LINKS}")
+    assert split(f"# Acme\n\n## Contents\n\n{LINKS}\n### Ours\n\nOne is sent.\n") == ["Ours: One is sent."]
+    alone = split(f"# Acme\n\n## Guides\n\n{LINKS}\n***\n\n<!-- the end -->\n\n- [Source](src)\n")
+    assert "Big ones" in alone and "Source" in alone
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,17 @@ def test_a_question_that_opens_its_answer_is_read(text):
     assert split_page(f"<body><h2 id='a'>Boxes</h2>{text}</body>") == ["Boxes", "May I send it back? Yes, for 30 days."]
 
 
+def test_a_list_of_links_that_ends_a_sentence_is_read():
+    links = "<ul><li><a href='/h'>HTTP requests</a></li><li><a href='/z'>zlib streams</a></li></ul>"
+    assert split_page(f"<body><p>It is fast.</p><p>Streams that can be written to:</p>{links}</body>") == [
+        "It is fast.",
+        "Streams that can be written to:",
+        "HTTP requests",
+        "zlib streams",
+    ]
+    assert split_page(f"<body><p>It is fast.</p><p>More:</p>{links}</body>") == ["It is fast.", "More:"]
+
+
 def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_ends_them():
     links = "<div><a href='/1'>Remove a person</a></div><div><a href='/2'>Roles</a></div>"
     related = f"<div><p>Related Articles</p></div>{links}<p>Write to <a href='/d'>the desk</a>.</p>"
