@@ -94,7 +94,7 @@ def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
 
 
 def _is_around_text(line: str) -> bool:
-    if not any(map(str.isalnum, line)):
+    if not any(c.isalnum() or c.isascii() for c in line.replace(" ", "")):
         return True  # an icon
     return _LINE.fullmatch(line) is not None or _says_when_changed(line) or _names_networks(line)
 

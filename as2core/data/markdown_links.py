@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from as2core.data.page_links import CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
+from as2core.data.page_links import BETWEEN_LINKS, CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MIN_ITEMS = 2  # of a list of links
-MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its letters and digits
+MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its characters
 _BADGE = re.compile(r"badge|shields\.io|travis-ci|codecov|circleci", re.IGNORECASE)  # in an image's address
-_NO_WORD = re.compile(r"[\W_]+")
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
 
@@ -79,7 +78,7 @@ def _holds_links_alone(part: Sequence["Token"]) -> bool:
 
 
 def _share_links(text: "Token") -> float:
-    """The share of the letters and digits that are in links to pages."""
+    """The share of the characters that are in links to pages."""
     chars, linked, is_link = 0, 0, False
     for child in text.children or ():
         if child.type == "link_open":
@@ -87,7 +86,7 @@ def _share_links(text: "Token") -> float:
         elif child.type == "link_close":
             is_link = False
         elif child.type != "html_inline":
-            count = len(_NO_WORD.sub("", child.content))
+            count = len(BETWEEN_LINKS.sub("", child.content))
             chars, linked = chars + count, linked + count * is_link
     return linked / chars if chars else 0.0
 

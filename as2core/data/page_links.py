@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-_MIN_LINKS, _MIN_LINK_SHARE = 2, 0.9  # of a menu; the share is of its letters, those of its headings aside
+_MIN_LINKS, _MIN_LINK_SHARE = 2, 0.9  # of a menu; the share is of its characters, those of its headings aside
 _MIN_PARAGRAPH_LINKS = 3  # "See the first guide and the second guide." is a sentence
 _IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(HEADING_TAGS))
 _ADDRESSES = "starts-with(@href, 'mailto:') or starts-with(@href, 'tel:')"  # an address and a number are answers
 _LINKS = f".//a[@href and not({_ADDRESSES} or {_IN_HEADING})]"
 MIN_ANNOUNCING_WORDS = 4  # of the sentence that a list of links ends, "Examples of streams are:"
-_NO_WORD = re.compile(r"[\W_]+")
+BETWEEN_LINKS = re.compile(r"[\s|/,\u2022\u00b7\u2013\u2014-]+")
 CONTENTS_LABELS = frozenset(
     ("contents", "table of contents", "on this page", "in this article", "in this section", "toc")
 )
@@ -114,5 +114,5 @@ def _read(element: "HtmlElement") -> str:
 
 
 def _count_chars(element: "HtmlElement") -> int:
-    """Letters and digits: what divides the links of a row counts for nothing."""
-    return len(_NO_WORD.sub("", element.text_content()))
+    """What divides the links of a row counts for nothing."""
+    return len(BETWEEN_LINKS.sub("", element.text_content()))
