@@ -34,7 +34,7 @@ _ARTICLES = (
 _AFTER_ARTICLE = re.compile(rf"\b(?:{_ARTICLES})\s+\(?(?:\d{{1,3}}|[IVX]+)\.$", re.IGNORECASE)
 _AFTER_ORDINAL = re.compile(r"(?<![\d.,])\d{1,3}\.(?:\s*(?:[,/\u2013-]|\b(?:und|oder|bis|sowie|u\.))\s*)\d{1,3}\.$")
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,3}\.$")
-_COUNTED = frozenset(  # nouns that an ordinal stands before also without an article
+_NOUNS = frozenset(  # nouns that an ordinal stands before also without an article
     """Januar Jänner Februar Feber März April Mai Juni Juli August September Oktober November Dezember Jan Feb Mär Apr
     Jun Jul Aug Sep Sept Okt Nov Dez Jahrhundert Jahrhunderts Jh Jhd Auflage Etage Obergeschoss OG Untergeschoss UG
     Stock Quartal Halbjahr Semester Schuljahr Klasse Klassenstufe Weltkrieg Weltkriegs Lebensjahr Lebensjahres
@@ -75,7 +75,7 @@ def goes_on(before: str, following: str, *, german: bool) -> bool:
 
 def continues_line(before: str, number: str, following: str, *, german: bool) -> bool:
     """Whether the number that a line begins with is an ordinal of the line before it, and not a list's."""
-    is_date = _AFTER_PREPOSITION.search(before) is not None and following in _COUNTED
+    is_date = _AFTER_PREPOSITION.search(before) is not None and following in _NOUNS
     return german and (is_date or _is_described(f"{before} {number}", following))
 
 
@@ -88,7 +88,7 @@ def _is_ordinal(before: str, following: str, german: bool) -> bool:
 def _is_counted(word: str, german: bool) -> bool:
     if word.islower() and (word in _MONTHS or word.endswith("kuuta")):
         return True
-    return german and (word in _COUNTED or word.capitalize() in _COUNTED)
+    return german and (word in _NOUNS or word.capitalize() in _NOUNS)
 
 
 def _is_described(before: str, following: str) -> bool:

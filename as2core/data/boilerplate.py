@@ -42,7 +42,7 @@ _AROUND_TEXT = (
 _OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W+no)?\W*", re.IGNORECASE)
 _LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
 _HEADING = re.compile(r"leave a reply|share this:?", re.IGNORECASE)  # a manual may have a section "Edit this page"
-_CHANGED = re.compile(
+_CHANGE = re.compile(
     rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?(?:updated?|modified|edited|changed|revised|reviewed)\b(?: on)?:? ",
     re.IGNORECASE,
 )
@@ -101,7 +101,7 @@ def _is_around_text(line: str) -> bool:
 
 def _says_when_changed(line: str) -> bool:
     """Whether it says when the page was changed, and by whom, and nothing else."""
-    match = _CHANGED.match(line)
+    match = _CHANGE.match(line)
     words = tokenize(line[match.end() :].partition(" by ")[0]) if match else []
     return bool(words) and all(word in _WHEN or word.rstrip("sthndr").isdigit() for word in words)
 

@@ -190,12 +190,12 @@ def _join_lines(text: str) -> str:
     """The lines as one, but for a line that is a question, with its answer on the next, and for fields, as Notion
     exports them: "Owner: Ann"."""
     first, *others = text.split("\n")
-    joined = first
+    result = first
     for before, line in pairwise([first, *others]):
         is_question = before.endswith("?") or (line.endswith("?") and before.endswith((".", "!")))
         is_apart = is_question or (_FIELD.match(before) and _FIELD.match(line))
-        joined += f"\n{line}" if is_apart else f" {line}"
-    return joined.strip()
+        result += f"\n{line}" if is_apart else f" {line}"
+    return result.strip()
 
 
 def _drop_directives(text: str) -> str:
@@ -213,6 +213,6 @@ def _inline_text(token: "Token") -> str:
         elif child.type == "hardbreak" or (child.type == "html_inline" and _LINE_BREAK.match(child.content)):
             text += "\n" if text.endswith("?") else " "
         elif child.type == "image":
-            described = _inline_text(child)
-            text += "" if _NO_DESCRIPTION.fullmatch(described) else described
+            description = _inline_text(child)
+            text += "" if _NO_DESCRIPTION.fullmatch(description) else description
     return text.strip()

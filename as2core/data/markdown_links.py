@@ -26,8 +26,8 @@ def drop_link_lists(tokens: Sequence["Token"]) -> list["Token"]:
             following = next((j for j in range(i + 1, len(parts)) if is_kept[j]), len(parts))
             is_last = following == len(parts) or 0 < _read_level(parts[following]) <= level
             is_kept[i] = following == i + 1 or not (is_last or _read_line(parts[i]) in CONTENTS_LABELS)
-    kept = [part for part, keep in zip(parts, is_kept, strict=True) if keep]
-    return [token for part in kept for token in part] if any(map(_holds_text, kept)) else list(tokens)
+    remaining = [part for part, keep in zip(parts, is_kept, strict=True) if keep]
+    return [token for part in remaining for token in part] if any(map(_holds_text, remaining)) else list(tokens)
 
 
 def _is_announced(before: Sequence["Token"]) -> bool:
@@ -79,7 +79,7 @@ def _holds_links_alone(part: Sequence["Token"]) -> bool:
 
 def _share_links(text: "Token") -> float:
     """The share of the characters that are in links to pages."""
-    chars, linked, is_link = 0, 0, False
+    chars, link_chars, is_link = 0, 0, False
     for child in text.children or ():
         if child.type == "link_open":
             is_link = not str(child.attrs.get("href", "")).startswith(_ADDRESSES)
@@ -87,8 +87,8 @@ def _share_links(text: "Token") -> float:
             is_link = False
         elif child.type != "html_inline":
             count = len(BETWEEN_LINKS.sub("", child.content))
-            chars, linked = chars + count, linked + count * is_link
-    return linked / chars if chars else 0.0
+            chars, link_chars = chars + count, link_chars + count * is_link
+    return link_chars / chars if chars else 0.0
 
 
 def _holds_badges_alone(text: "Token") -> bool:

@@ -52,12 +52,12 @@ def find_title(page: "HtmlElement") -> str:
     if page.get_element_by_id("title-text", None) is not None:
         return title.partition(" : ")[2] or title  # Confluence names the space in both, "IT Support : VPN access"
     pieces = _TITLE_JOINT.split(title)
-    named = set(pieces) & set(filter(None, headings))
-    if len(pieces) > 1 and named == {pieces[-1]}:  # a heading that names the site stands above the page's own
+    matches = set(pieces) & set(filter(None, headings))
+    if len(pieces) > 1 and matches == {pieces[-1]}:  # a heading that names the site stands above the page's own
         own = set(pieces[:-1]) & {" ".join(h.text_content().split()) for h in page.iter("h2")}
-        named = own if len(own) == 1 else named
-    if len(named) == 1:
-        return named.pop()
+        matches = own if len(own) == 1 else matches
+    if len(matches) == 1:
+        return matches.pop()
     return title or next(filter(None, headings), "")
 
 

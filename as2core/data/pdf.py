@@ -81,8 +81,8 @@ def _drop_print_lines(page: str) -> str:
     for number, beside in _PRINT_LINES:
         if any(map(number.fullmatch, texts.values())):
             patterns += number, beside
-    dropped = {i for i, text in texts.items() if any(p.fullmatch(text) for p in patterns)}
-    return "\n".join(line for i, line in enumerate(lines) if i not in dropped)
+    print_lines = {i for i, text in texts.items() if any(p.fullmatch(text) for p in patterns)}
+    return "\n".join(line for i, line in enumerate(lines) if i not in print_lines)
 
 
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:
