@@ -18,7 +18,7 @@ _TOOL = (
 )
 _LICENCE = r"\b(?:licen[cs]e[ds]?|mit|apache|gpl|bsd|cc|creative)\b"
 _ASKS_OPINION = (
-    rf"(?:was|is|were) (?:this|the) {_PAGE}(?: \w+)? (?:helpful|useful)(?: (?:to|for) you)?\?",
+    rf"(?:was|is|were) (?:this|it|the {_PAGE}|this {_PAGE}(?: \w+)?) (?:helpful|useful)(?: (?:to|for) you)?\?",
     rf"did (?:this|the) (?:{_PAGE} )?(?:help(?: you)?|answer your question|solve your (?:problem|issue))\?",
     rf"did you find (?:it|this|this {_PAGE}|what you (?:were looking for|needed))(?: helpful| useful)?\?",
     rf"how (?:helpful|useful) was this {_PAGE}\?",
@@ -31,10 +31,11 @@ _AROUND_TEXT = (
     r"(?:(?:skip|jump) to (?:the )?(?:main |page )?(?:content|navigation|search|menu|footer)\s*)+",
     r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
     r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
+    r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}|on this page|in this article",
     r"(?:view|show) (?:page )?source|page \d{1,4}(?: of \d{1,4})?|click here to expand(?:\.\.\.|\u2026)?",
     rf"share this(?: {_PAGE})?(?: (?:on|via|with) \w+)?:?",
     r"(?:you must be|please) (?:logged|log|signed|sign) in to (?:post|leave) a comment",
-    rf"(?:proudly |document )?(?:powered|created|built|made|generated) (?:by|using|with|on) {_TOOL}\b.{{0,60}}",
+    rf"(?:proudly |document(?:ation)? )?(?:powered|created|built|made|generated) (?:by|using|with) {_TOOL}\b.{{0,60}}",
     rf"(?!.*{_LICENCE})(?:copyright )?\u00a9.*\b(?:\d{{4}}|rights reserved)\b.*",
     r"all rights reserved",
     r"(?:reading time:? \d+ min(?:ute)?s?|\d+ min(?:ute)?s? read)",
@@ -43,7 +44,8 @@ _OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W+no)?\W*", re.I
 _LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
 _HEADING = re.compile(r"leave a reply|share this:?", re.IGNORECASE)  # a manual may have a section "Edit this page"
 _CHANGE = re.compile(
-    rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?(?:updated?|modified|edited|changed|revised|reviewed)\b(?: on)?:? ",
+    rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?"
+    r"(?:updated?|modified|edited|changed|revised|reviewed|published|posted)\b(?: on)?:? ",
     re.IGNORECASE,
 )
 _WHEN = frozenset(

@@ -84,7 +84,13 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     drop_links(root)
     article_blocks = _walk(root)
     has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
-    return title, drop_boilerplate(title, article_blocks if has_prose else whole)
+    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_prose else whole))
+
+
+def _drop_title_line(title: str, blocks: list[Block]) -> list[Block]:
+    """Without the first paragraph if it says the title once more, and is not all there is."""
+    is_title = len(blocks) > 1 and blocks[0].kind is BlockKind.PROSE and blocks[0].text == title
+    return blocks[1:] if is_title else blocks
 
 
 def page_blocks(root: "HtmlElement") -> list[Block]:

@@ -26,17 +26,22 @@ _TASK = re.compile(r"\[[ xX]\]\s+")
 _HEADING_MARK = re.compile(r"\s*\{[:#.][^{}]*\}$")  # "Install {#install}"
 _EMOJI = re.compile(r"(?:^|(?<=\s)):[a-z][a-z0-9_+-]*:(?=\s|$)")  # ":rocket:"
 _FIELD = re.compile(r"[^\W\d_a-z][\w /-]{0,30}: \S")
+_WIKI_LINK = re.compile(r"(!)?\[\[(?!_?toc)([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(
     r"(?:untitled|image|img|picture|screenshot|alt text|\S+\.(?:png|jpe?g|gif|svg|webp))", re.I
 )
 # lines that say how a page is made: the head of a box or a tab in MkDocs and of a box in Docusaurus and MyST, which may
-# have a title, the end of one, a box's kind on GitHub, the place of a table of contents, marks of GitBook, Hugo, Jekyll
+# have a title, the end of one, a box's kind on GitHub and in Obsidian, the place of a table of contents, marks of GitBook, Hugo, Jekyll
 _BOX_HEAD = r'(?:(?:!!!|\?\?\?\+?)[ \t]+[\w-]+|===[+!]*)(?:[ \t]+"(?P<title>[^"\n]*)")?'
+_BOX_KIND = (  # of GitHub and Obsidian
+    r"(?:note|tip|important|warning|caution|info|abstract|summary|todo|hint|success|check|question|help|faq|failure|"
+    r"danger|error|bug|example|quote|attention)"
+)
 _BOX_EDGE = r":::+(?:[ \t]*\{?[\w-]+\}?(?:[ \t]+(?P<name>.*))?)?"
 _TEMPLATE = r"\{%[^\n]*%\}|\{\{[<%][^\n]*[%>]\}\}|\{:[^{}\n]*\}"
 _DIRECTIVE = re.compile(
-    rf"^(?:{_BOX_HEAD}|{_BOX_EDGE}|\[!(?:note|tip|important|warning|caution)\]|\[?\[_?toc_?\]\]?|{_TEMPLATE})[ \t]*$",
+    rf"^(?:{_BOX_HEAD}|{_BOX_EDGE}|\[!{_BOX_KIND}\][+-]?(?:[ \t]+(?P<box>[^\n]*?))?|\[?\[_?toc_?\]\]?|{_TEMPLATE})[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 
@@ -200,14 +205,24 @@ def _join_lines(text: str) -> str:
 
 def _drop_directives(text: str) -> str:
     """A box keeps its title."""
-    return _DIRECTIVE.sub(lambda m: f"{m['title'] or m['name']}:" if m["title"] or m["name"] else "", text).strip()
+
+    def read_title(match: re.Match[str]) -> str:
+        title = match["title"] or match["name"] or match["box"]
+        return f"{title}:" if title else ""
+
+    return _DIRECTIVE.sub(read_title, text).strip()
+
+
+def _read_words(text: str) -> str:
+    """Without names of icons; a link of a wiki, "[[page|words]]", is its words."""
+    return _WIKI_LINK.sub(lambda m: "" if m[1] else m[3] or m[2], _EMOJI.sub("", text))
 
 
 def _inline_text(token: "Token") -> str:
     text = ""
     for child in token.children or ():
         if child.type in ("text", "code_inline"):
-            text += _EMOJI.sub("", child.content) if child.type == "text" else child.content
+            text += _read_words(child.content) if child.type == "text" else child.content
         elif child.type == "softbreak":
             text += "\n"
         elif child.type == "hardbreak" or (child.type == "html_inline" and _LINE_BREAK.match(child.content)):

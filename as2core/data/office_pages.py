@@ -1,7 +1,7 @@
-"""Web pages that Word and Google Docs save: what only a class tells there becomes an element of the page.
+"""Web pages that Word, LibreOffice and Google Docs save: what only a class tells there becomes an element of the page.
 
-Both write titles and lines of a table of contents as plain paragraphs; Google Docs also bold text, by a class that its
-style sheet explains. Notes of reviewers, and the heads and feet of Word's pages, are left out, as in a Word document.
+They write titles and lines of a table of contents as plain paragraphs; Google Docs also bold text, by a class that its
+style sheet explains. Notes of reviewers, and the heads and feet of pages, are left out, as in a Word document.
 """
 
 import re
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 _WORD_PARTS = ("MsoToc", "MsoHeader", "MsoFooter")
 _BOLD_CLASS = re.compile(r"\.(c\d+)\{[^{}]*font-weight:(?:700|bold)[^{}]*\}")
+_HEADS_AND_FEET = ".//body/div[@title='header' or @title='footer']"  # LibreOffice's
 _COMMENTS = ".//a[starts-with(@id, 'cmnt') and starts-with(@href, '#cmnt_ref')]"
 
 
 def mark_office_page(page: "HtmlElement") -> None:
-    """Change the page, if one of the two has written it."""
+    """Change the page, if one of them has written it."""
+    for part in page.xpath(_HEADS_AND_FEET):
+        part.drop_tree()
     for paragraph in list(page.iter("p")):
         style = paragraph.get("class", "")
         if style.startswith(_WORD_PARTS):

@@ -23,7 +23,8 @@ _AROUND_TEXT = frozenset(
     page-metadata article-author article-meta entry-meta post-meta byline siteSub theme-doc-version-badge
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
     article-attachments pageSection related-articles recent-articles jp-relatedposts sharedaddy article-share
-    entry-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv tabbed-labels""".split()
+    entry-footer footer site-footer page-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv
+    tabbed-labels""".split()
 )
 _BLOCK_TAGS = frozenset("div section article main ol ul li dl p table td tr".split())
 _MARKS = frozenset(  # within a line, too
@@ -34,7 +35,7 @@ _COOKIE_NOTE = re.compile(
     r"cookie[-_]?(?:notice|note|bar|banner|consent|law|popup|modal|message|overlay)|onetrust|cookiebot", re.IGNORECASE
 )
 _FOOTNOTES = ".//aside[contains(@class, 'footnote') or @role='doc-footnote']"
-_NOTE_LINKS = ("#_ftn", "#_edn", "#ftnt", "#fn", "#cite_ref", "#cite_note", "#cmnt", "#footnote")
+_NOTE_LINKS = ("#_ftn", "#_edn", "#ftnt", "#fn", "#cite_ref", "#cite_note", "#cmnt", "#footnote", "#sdfootnote")
 _NOTE_MARKS = (
     ".//sup[.//a[starts-with(@href, '#')]] | .//a[starts-with(@href, '#')] | "
     ".//aside[contains(@class, 'footnote')]//span[@class='label']"

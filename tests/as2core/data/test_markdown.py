@@ -112,6 +112,8 @@ def test_a_list_goes_on_after_a_program_and_after_a_second_paragraph_in_it():
         ("It is.\n\n## Use :rocket:\n\nAt 10:30:45 :+1 a:b:c", "It is.\n\nUse\n\nAt 10:30:45 :+1 a:b:c"),
         ("It is.\n\n## Install {#install}\n\nRun it.", "It is.\n\nInstall\n\nRun it."),
         ("It is.\n{: .note }", "It is."),
+        ("> [!info]+ Guests\n> They wait.", "Guests: They wait."),
+        ("See [[Guest rules]] and [[rules/keys|keys]]. ![[map.png]]", "See Guest rules and keys."),
         (":::{tip}\nPrint it.\n:::", "Print it."),
         ('=== "Linux"\n\nPrint it.', "Linux:\n\nPrint it."),
         ("Never<br>on Fridays.", "Never on Fridays."),

@@ -28,7 +28,8 @@ def split_page(body: str, head: str = "") -> list[str]:
         "<div class='pageSection group'><h2 id='attachments'>Attachments:</h2><div>plan.pdf (40 kB)</div></div>",
         "<div class='toc'><h2>Contents</h2><ul><li><a href='#a'>1 Boxes</a></li></ul></div>",
         "<div role='navigation'><h3>Navigation</h3><p>next</p></div>",
-        "<div class='footer' role='contentinfo'>Made by Acme</div>",
+        "<div role='contentinfo'>Made by Acme</div>",
+        "<div id='footer'>Version 1.0</div>",
         "<ul role='tablist'><li>npm</li><li>yarn</li></ul>",
         "<div id='cookie-notice'><span>They are small files.</span><a href='#'>Fine</a></div>",
         "<div class='printfooter'>Retrieved from \"<a href='/x'>here</a>\"</div>",
@@ -159,6 +160,14 @@ def test_a_page_of_google_docs_has_its_title_its_bold_header_and_no_comments():
     document = read_page(f"<body class='c3 doc-content'>{text}{note}{comment}</body>", style)
     assert document.title == "Handbook"
     assert [s.text for s in split_document(document)] == ["Keys: They hang here.", "Door: Lab | Key: K7", "In writing."]
+
+
+def test_a_page_that_libreoffice_saved_is_read_without_its_title_its_heads_and_feet():
+    note = "<sup><a name='sdfootnote1anc' href='#sdfootnote1sym'><sup>1</sup></a></sup>"
+    text = f"<p><font size='6'><b>Fire</b></font></p><h1>Alarms</h1><p>Leave{note} the house.</p>"
+    text += "<div id='sdfootnote1'><p><a href='#sdfootnote1anc'>1</a> As of 2024.</p></div>"
+    page = f"<div title='header'><p>Acme</p></div>{text}<div title='footer'><p>Page 1</p></div>"
+    assert split_page(f"<body>{page}</body>", "<title>Fire</title>") == ["Alarms: Leave the house.", "As of 2024."]
 
 
 def test_a_page_that_word_saved_is_read_without_its_table_of_contents_and_its_feet():
