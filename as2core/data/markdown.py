@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
@@ -10,6 +9,15 @@ from as2core.data.boilerplate import drop_boilerplate
 from as2core.data.html import page_blocks
 from as2core.data.line_ends import make_joiner
 from as2core.data.markdown_links import drop_link_lists
+from as2core.data.markdown_marks import (
+    drop_directives,
+    drop_heading_mark,
+    is_box,
+    is_page_list,
+    join_lines,
+    read_description,
+    read_words,
+)
 from as2core.data.page_links import drop_links
 from as2core.data.table_cells import CELL_END, name_cells
 
@@ -23,27 +31,7 @@ _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n(.*?)^\1[ \t]*(?:\r?\n|\Z)
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _FOOTNOTE_TEXT = re.compile(_FOOTNOTE.pattern + r":[ \t]*")  # at the beginning of a line
 _TASK = re.compile(r"\[[ xX]\]\s+")
-_HEADING_MARK = re.compile(r"\s*\{[:#.][^{}]*\}$")  # "Install {#install}"
-_EMOJI = re.compile(r"(?:^|(?<=\s)):[a-z][a-z0-9_+-]*:(?=\s|$)")  # ":rocket:"
-_FIELD = re.compile(r"[^\W\d_a-z][\w /-]{0,30}: \S")
-_WIKI_LINK = re.compile(r"(!)?\[\[(?!_?toc)([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
-_NO_DESCRIPTION = re.compile(
-    r"(?:untitled|image|img|picture|screenshot|alt text|\S+\.(?:png|jpe?g|gif|svg|webp))", re.I
-)
-# lines that say how a page is made: the head of a box or a tab in MkDocs and of a box in Docusaurus and MyST, which may
-# have a title, the end of one, a box's kind on GitHub and in Obsidian, the place of a table of contents, marks of GitBook, Hugo, Jekyll
-_BOX_HEAD = r'(?:(?:!!!|\?\?\?\+?)[ \t]+[\w-]+|===[+!]*)(?:[ \t]+"(?P<title>[^"\n]*)")?'
-_BOX_KIND = (  # of GitHub and Obsidian
-    r"(?:note|tip|important|warning|caution|info|abstract|summary|todo|hint|success|check|question|help|faq|failure|"
-    r"danger|error|bug|example|quote|attention)"
-)
-_BOX_EDGE = r":::+(?:[ \t]*\{?[\w-]+\}?(?:[ \t]+(?P<name>.*))?)?"
-_TEMPLATE = r"\{%[^\n]*%\}|\{\{[<%][^\n]*[%>]\}\}|\{:[^{}\n]*\}"
-_DIRECTIVE = re.compile(
-    rf"^(?:{_BOX_HEAD}|{_BOX_EDGE}|\[!{_BOX_KIND}\][+-]?(?:[ \t]+(?P<box>[^\n]*?))?|\[?\[_?toc_?\]\]?|{_TEMPLATE})[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -79,11 +67,8 @@ class _Reader:
         self.blocks: list[Block] = []
         self._join = join  # of words that a line end divides
         self._level = 0  # of the heading that is open
-        self._depth, self._marker, self._begins_list = (
-            0,
-            "",
-            True,
-        )  # of lists; the marker of an item that has no text yet
+        self._depth, self._begins_list = 0, True  # of lists
+        self._marker = ""  # of an item that has no text yet
         self._rows: list[list[str]] = []  # of the table
         self._is_cell = False
 
@@ -102,8 +87,7 @@ class _Reader:
                 self._add(Block(row))
             self._rows, self._is_cell = [], False
         elif token.type in ("fence", "code_block"):
-            kind = BlockKind.PROGRAM if token.type == "fence" else BlockKind.PROSE
-            self._add(Block(token.content.strip("\n"), kind))
+            self._read_program(token)
         elif token.type == "html_block":
             for block in _read_html(token.content):
                 self._name_all(block, is_in_box=False)
@@ -114,7 +98,7 @@ class _Reader:
             self._read_text(token)
 
     def _read_text(self, token: "Token") -> None:
-        text = _join_lines(self._join(_drop_directives(_inline_text(token))))
+        text = join_lines(self._join(drop_directives(_inline_text(token))))
         if self._is_cell:
             self._rows[-1].append(" ".join(text.split("\n")))
         elif self._depth and self._marker:
@@ -129,9 +113,22 @@ class _Reader:
         else:
             block = Block(text)
             if self._level:
-                block = Block(_HEADING_MARK.sub("", text), BlockKind.HEADING, self._level)
+                block = Block(drop_heading_mark(text), BlockKind.HEADING, self._level)
             self._name_all(block, is_in_box=token.level != 1)
             self._add(block)
+
+    def _read_program(self, token: "Token") -> None:
+        """MyST puts boxes and lists of pages in fences, too."""
+        if is_page_list(token.info):
+            return
+        if is_box(token.info):
+            title = token.info.partition("}")[2].strip()
+            self._add(Block(f"{title}:" if title else ""))
+            for inner in _make_parser().parse(token.content):
+                self.read(inner)
+            return
+        kind = BlockKind.PROGRAM if token.type == "fence" else BlockKind.PROSE
+        self._add(Block(token.content.strip("\n"), kind))
 
     def _add(self, block: Block) -> None:
         """An item that follows in a list begins a block of its own."""
@@ -191,43 +188,15 @@ def _read_html(content: str) -> list[Block]:
     return page_blocks(page)
 
 
-def _join_lines(text: str) -> str:
-    """The lines as one, but for a line that is a question, with its answer on the next, and for fields, as Notion
-    exports them: "Owner: Ann"."""
-    first, *others = text.split("\n")
-    result = first
-    for before, line in pairwise([first, *others]):
-        is_question = before.endswith("?") or (line.endswith("?") and before.endswith((".", "!")))
-        is_apart = is_question or (_FIELD.match(before) and _FIELD.match(line))
-        result += f"\n{line}" if is_apart else f" {line}"
-    return result.strip()
-
-
-def _drop_directives(text: str) -> str:
-    """A box keeps its title."""
-
-    def read_title(match: re.Match[str]) -> str:
-        title = match["title"] or match["name"] or match["box"]
-        return f"{title}:" if title else ""
-
-    return _DIRECTIVE.sub(read_title, text).strip()
-
-
-def _read_words(text: str) -> str:
-    """Without names of icons; a link of a wiki, "[[page|words]]", is its words."""
-    return _WIKI_LINK.sub(lambda m: "" if m[1] else m[3] or m[2], _EMOJI.sub("", text))
-
-
 def _inline_text(token: "Token") -> str:
     text = ""
     for child in token.children or ():
         if child.type in ("text", "code_inline"):
-            text += _read_words(child.content) if child.type == "text" else child.content
+            text += read_words(child.content) if child.type == "text" else child.content
         elif child.type == "softbreak":
             text += "\n"
         elif child.type == "hardbreak" or (child.type == "html_inline" and _LINE_BREAK.match(child.content)):
             text += "\n" if text.endswith("?") else " "
         elif child.type == "image":
-            description = _inline_text(child)
-            text += "" if _NO_DESCRIPTION.fullmatch(description) else description
+            text += read_description(_inline_text(child))
     return text.strip()

@@ -114,6 +114,8 @@ def test_a_list_goes_on_after_a_program_and_after_a_second_paragraph_in_it():
         ("It is.\n{: .note }", "It is."),
         ("> [!info]+ Guests\n> They wait.", "Guests: They wait."),
         ("See [[Guest rules]] and [[rules/keys|keys]]. ![[map.png]]", "See Guest rules and keys."),
+        ("```{note}\nThey *wait*.\n```\n\n```{toctree}\nkeys\nrules\n```", "They wait."),
+        ("```{admonition} Guests\nThey wait.\n```", "Guests:\n\nThey wait."),
         (":::{tip}\nPrint it.\n:::", "Print it."),
         ('=== "Linux"\n\nPrint it.', "Linux:\n\nPrint it."),
         ("Never<br>on Fridays.", "Never on Fridays."),
