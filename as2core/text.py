@@ -18,6 +18,7 @@ from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
+from as2core import full_stops
 from as2core.types import Sentence, Span
 
 if TYPE_CHECKING:
@@ -158,8 +159,10 @@ def split_sentences(text: str, verbatim: Sequence[Span] = ()) -> list[Sentence]:
     (start, end) of `verbatim`, in order, is a paragraph of one sentence.
     """
     sentences = []
+    german = full_stops.is_german(text)
     for number, (start, end, is_verbatim) in enumerate(_divide(text, verbatim)):
-        for a, b in _cut_long(text, start, end, _VERBATIM_MARKS) if is_verbatim else _split_prose(text, start, end):
+        cuts = _cut_long(text, start, end, _VERBATIM_MARKS) if is_verbatim else _split_prose(text, start, end, german)
+        for a, b in cuts:
             sentences.append(Sentence(_LINE_END.sub(" ", text[a:b]), a, b, number))
     return sentences
 
@@ -175,9 +178,9 @@ def _divide(text: str, verbatim: Sequence[Span]) -> Iterator[tuple[int, int, boo
         prose_start = end
 
 
-def _split_prose(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for block_start, block_end in _blocks(text, start, end):
-        yield from _sentences(text, block_start, block_end)
+def _split_prose(text: str, start: int, end: int, german: bool) -> Iterator[tuple[int, int]]:
+    for block_start, block_end in _blocks(text, start, end, german):
+        yield from _sentences(text, block_start, block_end, german)
 
 
 def lacks_sentence_ends(sentences: list[Sentence]) -> bool:
@@ -202,11 +205,11 @@ def _paragraphs(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _blocks(text: str, start: int, end: int, german: bool) -> Iterator[tuple[int, int]]:
     """Runs of lines that are one item, heading or piece of prose, without their bullets."""
     cuts = [start]
     if "\n" in text[start:end]:
-        cuts += _line_cuts(text, start, end)
+        cuts += _line_cuts(text, start, end, german)
     items = list(_INLINE_ITEM.finditer(text, start, end))
     for item, following in zip_longest(items, items[1:]):
         # "...cells: - Red cells that carry oxygen. - Platelets." is a list of sentences, "...: - fever - rash" is one.
@@ -223,7 +226,7 @@ def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield a, b
 
 
-def _line_cuts(text: str, start: int, end: int) -> list[int]:
+def _line_cuts(text: str, start: int, end: int, german: bool) -> list[int]:
     """Where a line begins something new instead of continuing wrapped prose."""
     lines = [m.span() for m in _LINE.finditer(text, start, end)]
     width = max(b - a for a, b in lines)
@@ -232,6 +235,8 @@ def _line_cuts(text: str, start: int, end: int) -> list[int]:
         item = _BULLET.match(text, a, b) or _HEADING.match(text, a, b)
         number = _NUMBER.match(text, a, b)
         before = text[lines[i - 1][0] : lines[i - 1][1]] if i else ""
+        if number and full_stops.continues_line(before, number[0], _read_word(text, number.end(), b), german=german):
+            continue
         if number and (not i or in_list or before[-1] in ".:;!?" or number[0] in ("1.", "1)", "(1)")):
             item = number
         if i and (item or _HEADING.match(before) or _is_break_intended(before, text[a:b], width)):
@@ -244,9 +249,14 @@ def _is_break_intended(before: str, line: str, width: int) -> bool:
     """The next word would have fitted on the line before, and the line looks like a beginning: that was a heading."""
     first = line.split(None, 1)[0]
     fits = len(before) + 1 + len(first) < 0.75 * width or len(before) + 1 + len(line) <= width < 60
-    word = _NEXT_WORD.match(line, len(_match_opening(line)))
-    starts_lower_case = word is not None and word[0].islower()  # not with a word like "iPod"
+    starts_lower_case = _read_word(line, 0, len(line)).islower()  # not with a word like "iPod"
     return fits and before[-1] not in ",;-\u2013\u2014&" and not starts_lower_case
+
+
+def _read_word(text: str, start: int, end: int) -> str:
+    """The first word there, after blanks, quotes and brackets; "" where something else stands there."""
+    word = _NEXT_WORD.match(text, start + len(_match_opening(text, start, end)), end)
+    return word[0] if word else ""
 
 
 def _match_opening(text: str, start: int = 0, end: int = sys.maxsize) -> str:
@@ -282,7 +292,7 @@ def _propose_cuts(text: str, start: int, end: int) -> list[int]:
     return sorted(cuts)
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences(text: str, start: int, end: int, german: bool) -> Iterator[tuple[int, int]]:
     lower_case = text[start:end].islower()
     begin, first = start, _ALNUM.search(text, start, end)
     last = end
@@ -290,7 +300,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         last -= 1
     for cut in _propose_cuts(text, start, end):
         # a sentence holds a letter or a digit: stray marks go with their neighbour
-        if first and first.start() < cut < last and _ends_sentence(text, start, begin, cut, end, lower_case):
+        if first and first.start() < cut < last and _ends_sentence(text, start, begin, cut, end, lower_case, german):
             yield from _cut_long(text, begin, cut)
             begin, first = cut, _ALNUM.search(text, cut, end)
     yield from _cut_long(text, begin, end)
@@ -312,7 +322,7 @@ def _cut_long(text: str, start: int, end: int, marks: Sequence[str] = _MARKS) ->
         yield start, end
 
 
-def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
+def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool, german: bool) -> bool:
     """Does the sentence begun at `begin` end before `cut`?"""
     stop_end = cut  # many blanks may follow the stop
     while stop_end > begin and text[stop_end - 1].isspace():
@@ -334,7 +344,10 @@ def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_
         return word.isalpha() and word.islower() and len(word) > 1 and following.istitle() and len(following) > 1
     if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
         return False
-    opener = following in _OPENERS and text[after + len(following) : after + len(following) + 1] != "."
+    if stop == "." and full_stops.goes_on(before, following, german=german):
+        return False
+    is_opener = following in _OPENERS or (german and following in full_stops.OPENERS)
+    opener = is_opener and text[after + len(following) : after + len(following) + 1] != "."
     if stop == "." and _numbers_what_follows(word.lower(), before, following, text[after : after + 8]):
         return False
     return _stop_ends(word, stop, following, opener, bool(opening))

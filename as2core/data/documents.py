@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.blocks import Block, join_blocks, locate_headings, locate_programs
+from as2core.data.blocks import Block, drop_title, join_blocks, locate_headings, locate_programs
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import front_matter, markdown_blocks
@@ -41,12 +41,14 @@ ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suff
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a parser makes of a file: its blocks or, where it knows of none, its text. `title` may be ""."""
+    """What a parser makes of a file: its blocks or, where it knows of none, its text. `title` may be ""; then one of
+    `title_lines` is, if there are any."""
 
     title: str
     blocks: Sequence[Block] = ()
     text: str = ""
     meta: dict[str, str] = field(default_factory=dict)
+    title_lines: Sequence[str] = ()
 
 
 def _parse_pdf(content: bytes) -> Parsed:
@@ -55,7 +57,8 @@ def _parse_pdf(content: bytes) -> Parsed:
 
 
 def _parse_word(content: bytes) -> Parsed:
-    return Parsed(*word_blocks(content))
+    title, blocks, title_lines = word_blocks(content)
+    return Parsed(title, blocks, title_lines=title_lines)
 
 
 def _parse_html(content: bytes) -> Parsed:
@@ -137,7 +140,11 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
     blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
     text = join_blocks(blocks) or clean_text(parsed.text)
-    title = clean_text(parsed.title).strip() or choose_title(stem, "" if blocks else text)
+    title_lines = [clean_text(line).strip() for line in parsed.title_lines]
+    title = clean_text(parsed.title).strip() or choose_title(stem, "" if blocks else text, title_lines)
+    if title_lines:
+        blocks = drop_title(title, blocks)
+        text = join_blocks(blocks)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
     text = text.strip()

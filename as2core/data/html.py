@@ -14,14 +14,16 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, join_blocks
+from as2core.data.boilerplate import drop_boilerplate
 from as2core.data.definitions import name_definitions
+from as2core.data.office_pages import mark_office_page
+from as2core.data.page_links import drop_links
 from as2core.data.page_parts import (
     HEADING_TAGS,
-    drop_comments,
     drop_controls,
     drop_hidden,
-    drop_menus,
-    drop_path,
+    drop_marks,
+    drop_parts_around,
     find_main,
     find_title,
 )
@@ -41,7 +43,9 @@ _INLINE = set(
     """a abbr acronym b bdi bdo big cite code data del dfn em font hi i img ins kbd label mark nobr output q ref s samp
     small span strike strong sub sup time tt u var wbr""".split()
 )
-_BOX_NAMES = {"note", "tip", "important", "warning", "caution"}  # of a box in a section: they say nothing by themselves
+_BOX_NAMES = set(
+    "note tip hint info important warning caution attention danger".split()
+)  # of a box in a section: they say nothing by themselves
 _ITEMS = {"li", "item"}
 _CELLS = {"td", "th", "cell"}
 _MIN_BLOCK_CHARS = 20  # of a text by which the article is located
@@ -64,6 +68,8 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
         raise UnreadableFile(f"not a web page ({error})") from error
     drop_hidden(page)
     drop_controls(page)
+    mark_office_page(page)
+    drop_marks(page)
     title = find_title(page)
     root = page.find("body") if page.find("body") is not None else page
     whole = page_blocks(root)
@@ -72,20 +78,26 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
         body = getattr(article, "body", None)
         if body is not None:
             root = _find_article(root, ["".join(text.split()) for text in body.itertext()])
-        drop_comments(root)
     else:
         root = find_main(root)
-    drop_path(root)
-    drop_menus(root)
+    drop_parts_around(root)
+    drop_links(root)
     article_blocks = _walk(root)
     has_prose = any(block.kind is BlockKind.PROSE for block in article_blocks)
-    return title, article_blocks if has_prose else whole
+    return title, _drop_title_line(title, drop_boilerplate(title, article_blocks if has_prose else whole))
+
+
+def _drop_title_line(title: str, blocks: list[Block]) -> list[Block]:
+    """Without the first paragraph if it says the title once more, and is not all there is."""
+    is_title = len(blocks) > 1 and blocks[0].kind is BlockKind.PROSE and blocks[0].text == title
+    return blocks[1:] if is_title else blocks
 
 
 def page_blocks(root: "HtmlElement") -> list[Block]:
     """All that is in an element, which is changed: cells of tables get the names of their columns, definitions their
     terms."""
     for table in root.xpath("descendant-or-self::table[not(.//table)]"):  # a table around others lays out the page
+        _join_cells(table)
         _name_columns(table)
     for element in root.xpath("descendant-or-self::dl"):
         name_definitions(element)
@@ -172,12 +184,29 @@ def _name_columns(table: "HtmlElement") -> None:
         rows[0].drop_tree()
 
 
+def _join_cells(table: "HtmlElement") -> None:
+    """Make a cell of one paragraph plain text: else its row would fall apart into its cells."""
+    for cell in table.iter("td", "th"):
+        if len(_walk(cell)) == 1:
+            for element in list(cell.iterdescendants("p", "div")):
+                element.drop_tag()
+
+
 def _is_header(row: "HtmlElement") -> bool:
-    """In a table's head, or of headings alone; the corner above the rows' own headings may be empty."""
+    """In a table's head, or of headings or bold text alone; the corner above the rows' own headings may be empty."""
     parent = row.getparent()
     cells = [cell for cell in row if cell.tag in _CELLS]
     is_in_head = parent is not None and parent.tag == "thead"
-    return bool(cells) and (is_in_head or all(c.tag == "th" or not c.text_content().strip() for c in cells))
+    return bool(cells) and (is_in_head or all(map(_is_heading_cell, cells)))
+
+
+def _is_heading_cell(cell: "HtmlElement") -> bool:
+    text = _read_letters(cell)
+    return cell.tag == "th" or text == "".join(_read_letters(bold) for bold in cell.iter("strong", "b"))
+
+
+def _read_letters(element: "HtmlElement") -> str:
+    return "".join(element.text_content().split())
 
 
 def _has_wide_cell(row: "HtmlElement") -> bool:

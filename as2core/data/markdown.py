@@ -1,11 +1,24 @@
 """Markdown as plain text, without the markup."""
 
 import re
-from itertools import pairwise
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
+from as2core.data.boilerplate import drop_boilerplate
+from as2core.data.html import page_blocks
 from as2core.data.line_ends import make_joiner
+from as2core.data.markdown_links import drop_link_lists
+from as2core.data.markdown_marks import (
+    drop_directives,
+    drop_heading_mark,
+    is_box,
+    is_page_list,
+    join_lines,
+    read_description,
+    read_words,
+)
+from as2core.data.page_links import drop_links
 from as2core.data.table_cells import CELL_END, name_cells
 
 if TYPE_CHECKING:
@@ -14,89 +27,119 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n(.*?)^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _FOOTNOTE_TEXT = re.compile(_FOOTNOTE.pattern + r":[ \t]*")  # at the beginning of a line
 _TASK = re.compile(r"\[[ xX]\]\s+")
-# lines that say how a page is made: the head of a box in MkDocs and in Docusaurus, which may have a title, the end of
-# one, a box's kind on GitHub, the place of a table of contents
-_BOX_HEAD = r'(?:!!!|\?\?\?\+?)[ \t]+[\w-]+(?:[ \t]+"(?P<title>[^"\n]*)")?'
-_BOX_EDGE = r":::+(?:[ \t]*[\w-]+(?:[ \t]+(?P<name>.*))?)?"
-_DIRECTIVE = re.compile(
-    rf"^(?:{_BOX_HEAD}|{_BOX_EDGE}|\[!(?:note|tip|important|warning|caution)\]|\[?\[_?toc_?\]\]?)[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
+_LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The `key: value` lines between two rules at the top, and the text below them."""
+    """The `key: value` lines between two rules at the top, or `key = value` in Hugo's, and the text below them."""
     match = _FRONT_MATTER.match(text)
     if not match:
         return {}, text
-    pairs = (line.partition(":") for line in match[1].splitlines() if ":" in line)
+    sign = ":" if match[1] == "---" else "="
+    pairs = (line.partition(sign) for line in match[2].splitlines() if sign in line)
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}, text[match.end() :]
 
 
 def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | " with their columns'
-    names, without the marks of footnotes and tasks.
+    names, without the marks of footnotes and tasks, and without lists of links.
 
     The title is the first heading of level 1, or any that the text begins with, or "": a deeper one further down names
     a part. Where the text begins with the title, it is not repeated there.
     """
-    blocks: list[str] = []
-    levels: dict[int, int] = {}  # of headings, by position in `blocks`
-    programs: set[int] = set()  # positions in `blocks`
-    title, depth, marker, fresh = "", 0, "", True
-    rows: list[list[str]] = []  # of the table
-    is_cell = False
-    tokens, join = _make_parser().parse(text), make_joiner(text)
-    headings = {id(inner): int(opening.tag[1]) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
-    for token in tokens:
+    tokens = _make_parser().parse(text)
+    reader = _Reader(make_joiner(text))
+    for token in drop_link_lists(tokens):
+        reader.read(token)
+    blocks = [b for b in reader.blocks if b.text.strip()]
+    return reader.title, drop_boilerplate(reader.title, drop_title(reader.title, blocks))
+
+
+class _Reader:
+    """Makes blocks of tokens, one by one."""
+
+    def __init__(self, join: Callable[[str], str]) -> None:
+        self.title = ""
+        self.blocks: list[Block] = []
+        self._join = join  # of words that a line end divides
+        self._level = 0  # of the heading that is open
+        self._depth, self._begins_list = 0, True  # of lists
+        self._marker = ""  # of an item that has no text yet
+        self._rows: list[list[str]] = []  # of the table
+        self._is_cell = False
+
+    def read(self, token: "Token") -> None:
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth, fresh = depth + 1, fresh or depth == 0
+            self._depth, self._begins_list = self._depth + 1, self._begins_list or self._depth == 0
         elif token.type in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
+            self._depth -= 1
         elif token.type == "list_item_open":
-            marker = f"{token.info}{token.markup} " if token.info else "- "
+            self._marker = f"{token.info}{token.markup} " if token.info else "- "
         elif token.type == "tr_open":
-            rows.append([])
-            is_cell = True
+            self._rows.append([])
+            self._is_cell = True
         elif token.type == "table_close":
-            blocks += _join_rows(rows)
-            rows, is_cell = [], False
+            for row in _join_rows(self._rows):
+                self._add(Block(row))
+            self._rows, self._is_cell = [], False
         elif token.type in ("fence", "code_block"):
-            if token.type == "fence":
-                programs.add(len(blocks))
-            blocks.append(token.content.strip("\n"))
+            self._read_program(token)
         elif token.type == "html_block":
-            blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
+            for block in _read_html(token.content):
+                self._name_all(block, is_in_box=False)
+                self._add(block)
+        elif token.type in ("heading_open", "heading_close"):
+            self._level = int(token.tag[1]) if token.type == "heading_open" else 0
         elif token.type == "inline":
-            words = " ".join(join(_drop_directives(_inline_text(token))).split("\n")).strip()
-            if is_cell:
-                rows[-1].append(words)
-            elif depth and marker:
-                words = _TASK.sub("", words, count=1) if _TASK.match(words) else words
-                if fresh:
-                    blocks.append(marker + words)
-                else:
-                    blocks[-1] += f"\n{marker}{words}"
-                marker, fresh = "", False
+            self._read_text(token)
+
+    def _read_text(self, token: "Token") -> None:
+        text = join_lines(self._join(drop_directives(_inline_text(token))))
+        if self._is_cell:
+            self._rows[-1].append(" ".join(text.split("\n")))
+        elif self._depth and self._marker:
+            words = " ".join(text.split("\n"))
+            item = self._marker + (_TASK.sub("", words, count=1) if _TASK.match(words) else words)
+            if self._begins_list:
+                self.blocks.append(Block(item))
             else:
-                if id(token) in headings:
-                    levels[len(blocks)] = headings[id(token)]
-                blocks.append(words)
-            names_all = headings.get(id(token)) == 1 or not any(map(str.strip, blocks[:-1]))
-            if token.level == 1 and not title and id(token) in headings and names_all:
-                title = words
-    result = [_make_block(b, i in programs, levels.get(i)) for i, b in enumerate(blocks) if b.strip()]
-    return title, drop_title(title, result)
+                last = self.blocks[-1]
+                self.blocks[-1] = last._replace(text=f"{last.text}\n{item}")
+            self._marker, self._begins_list = "", False
+        else:
+            block = Block(text)
+            if self._level:
+                block = Block(drop_heading_mark(text), BlockKind.HEADING, self._level)
+            self._name_all(block, is_in_box=token.level != 1)
+            self._add(block)
 
+    def _read_program(self, token: "Token") -> None:
+        """MyST puts boxes and lists of pages in fences, too."""
+        if is_page_list(token.info):
+            return
+        if is_box(token.info):
+            title = token.info.partition("}")[2].strip()
+            self._add(Block(f"{title}:" if title else ""))
+            for inner in _make_parser().parse(token.content):
+                self.read(inner)
+            return
+        kind = BlockKind.PROGRAM if token.type == "fence" else BlockKind.PROSE
+        self._add(Block(token.content.strip("\n"), kind))
 
-def _make_block(text: str, is_program: bool, level: int | None) -> Block:
-    if level is not None:
-        return Block(text, BlockKind.HEADING, level)
-    return Block(text, BlockKind.PROGRAM if is_program else BlockKind.PROSE)
+    def _add(self, block: Block) -> None:
+        """An item that follows in a list begins a block of its own."""
+        self.blocks.append(block)
+        self._begins_list = True
+
+    def _name_all(self, block: Block, *, is_in_box: bool) -> None:
+        """Take the title of a heading that names the whole."""
+        is_first = not any(b.text.strip() for b in self.blocks)
+        if block.level and not self.title and not is_in_box and (block.level == 1 or is_first):
+            self.title = block.text
 
 
 def _join_rows(rows: list[list[str]]) -> list[str]:
@@ -115,7 +158,7 @@ def _make_parser() -> "MarkdownIt":
         is_footnote = _FOOTNOTE_TEXT.match(state.src, state.bMarks[start] + state.tShift[start])
         return not is_footnote and reference(state, start, end, silent)
 
-    parser = MarkdownIt("commonmark").enable("table")
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.block.ruler.at("reference", refuse_footnote)
     parser.inline.ruler.before("link", "footnote", _skip_footnote)
     return parser
@@ -131,18 +174,29 @@ def _skip_footnote(state: "StateInline", silent: bool) -> bool:
     return True
 
 
-def _drop_directives(text: str) -> str:
-    """A box keeps its title."""
-    return _DIRECTIVE.sub(lambda m: f"{m['title'] or m['name']}:" if m["title"] or m["name"] else "", text).strip()
+def _read_html(content: str) -> list[Block]:
+    """As a web page is read; what pages have beside their text, as `<aside>`, is text here."""
+    from lxml import etree, html
+
+    try:
+        page = html.fragment_fromstring(content, create_parent="div")
+    except (etree.LxmlError, ValueError):
+        return [Block(re.sub(r"<[^>]*>", "", content).strip())]
+    for element in page.iter("aside", "header", "footer", "form"):
+        element.tag = "div"
+    drop_links(page)
+    return page_blocks(page)
 
 
 def _inline_text(token: "Token") -> str:
-    parts = []
+    text = ""
     for child in token.children or ():
         if child.type in ("text", "code_inline"):
-            parts.append(child.content)
-        elif child.type in ("softbreak", "hardbreak"):
-            parts.append("\n" if child.type == "softbreak" else " ")
+            text += read_words(child.content) if child.type == "text" else child.content
+        elif child.type == "softbreak":
+            text += "\n"
+        elif child.type == "hardbreak" or (child.type == "html_inline" and _LINE_BREAK.match(child.content)):
+            text += "\n" if text.endswith("?") else " "
         elif child.type == "image":
-            parts.append(_inline_text(child))
-    return "".join(parts).strip()
+            text += read_description(_inline_text(child))
+    return text.strip()

@@ -26,6 +26,13 @@ MIN_REPEATS, MIN_REPEATING_SHARE = 3, 1 / 3  # left and right pages may differ, 
 MAX_HEAD_LINES = 3  # also of a foot
 _PAGE_NUMBER = re.compile(r"\W*(?:page|p\.?)?\s*\d+(?:\s*(?:of|/)\s*\d+)?\W*", re.IGNORECASE)
 _PAGE_OF = re.compile(r"\bpage\s*\d+\s*(?:of|/)\s*\d", re.IGNORECASE)
+# What Chrome and Firefox print around each page: its number with the address or the time, and a line that goes with it.
+_TIME = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AP]M)?"
+_PRINT_LINES = (
+    (re.compile(r"(?:https?://|file://|about:)\S* \d+/\d+"), re.compile(rf"{_TIME}(?: .*)?", re.IGNORECASE)),
+    (re.compile(rf"\d+ of \d+ {_TIME}", re.IGNORECASE), re.compile(r"(?:.* )?(?:https?|file)://\S*")),
+)
+_PAGE_OF_ALONE = re.compile(r"\W*page \d+ ?(?:of|/) ?\d+\W*", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<![\d.,])\d{1,5}(?![\d.,]*\d)")
 _Key = tuple[str, int]
 
@@ -43,7 +50,7 @@ def pdf_text(content: bytes) -> tuple[str, str]:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
             raise UnreadableFile("it is locked with a password; save it without one")
-        pages = [_read_page(page) for page in reader.pages]
+        pages = [_drop_print_lines(_read_page(page)) for page in reader.pages]
         title = reader.metadata.title if reader.metadata else None
     except UnreadableFile:
         raise
@@ -63,6 +70,19 @@ def pdf_text(content: bytes) -> tuple[str, str]:
 def _read_page(page: "PageObject") -> str:
     drop_soft_hyphens(page)
     return page.extract_text()
+
+
+def _drop_print_lines(page: str) -> str:
+    """Without what a browser prints around it, and without "Page 1 of 1": a single page repeats nothing."""
+    lines = page.strip().split("\n")
+    ends = [i for i in range(len(lines)) if i < MAX_HEAD_LINES or i >= len(lines) - MAX_HEAD_LINES]
+    texts = {i: " ".join(lines[i].split()) for i in ends}
+    patterns = [_PAGE_OF_ALONE]
+    for number, beside in _PRINT_LINES:
+        if any(map(number.fullmatch, texts.values())):
+            patterns += number, beside
+    print_lines = {i for i, text in texts.items() if any(p.fullmatch(text) for p in patterns)}
+    return "\n".join(line for i, line in enumerate(lines) if i not in print_lines)
 
 
 def _drop_heads_and_feet(pages: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """The title of a document whose kind marks none, as a text file or a PDF without one (decision 94)."""
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from as2core.data.rule_lines import is_rule_line
@@ -15,11 +16,14 @@ _NOTHING = re.compile(
 )
 
 
-def choose_title(stem: str, text: str) -> str:
+def choose_title(stem: str, text: str, lines: Sequence[str] = ()) -> str:
     """The first line of the text, if it looks like a title and something confirms it: a rule is drawn below it, it
     shares a word with the file's name, or that name says nothing ("scan 12"). Otherwise that name, without folders and
-    suffix."""
+    suffix. `lines`: those that stand out at the beginning; the first that shares a word with the name, or else the
+    first, comes before all."""
     name = PurePosixPath(stem).name.replace("_", " ")
+    if lines:
+        return next((line for line in lines if _share_word(line, name)), lines[0])
     first, _, rest = text.strip().partition("\n")
     line, following = " ".join(first.split()), rest.partition("\n")[0]
     if not rest.strip() or not _looks_like_title(line):

@@ -5,7 +5,10 @@ pages. Notes stand at the end, without their marks in the text.
 """
 
 import io
+import re
 import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
@@ -30,13 +33,20 @@ p[style-name='Index Heading'] => !
 _OLD_FORMAT = bytes.fromhex("d0cf11e0a1b11ae1")  # of Word until 2003; a password puts a new document into it
 _MAX_XML_BYTES = 100_000_000  # a thousand pages have some 10 MB; parsed, it takes thirty times as much
 _MAX_HEADING_CHARS = 100  # of a bold line
+_SENTENCE_ENDS = (".", "!", "?")
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_CONTACT = re.compile(  # a street with its number, a postcode, a telephone, an address on the web
+    rf"^\d+[a-z]?,? (?!{_MONTHS})[A-Z]|str(?:\.|a\u00dfe|asse) \d|\b[A-Z]{{1,2}}\d{{1,2}}[A-Z]? \d[A-Z]{{2}}\b|"
+    r"\b\d{5}\b|\b(?i:tel|telephone|phone|fax)\b|@|\bwww\.|https?://"
+)
 _NOTE_MARKS = ".//sup[a[starts-with(@href, '#footnote-') or starts-with(@href, '#endnote-')]]"
 _BACK_LINKS = ".//a[starts-with(@href, '#footnote-ref-') or starts-with(@href, '#endnote-ref-')]"
 
 
-def word_blocks(content: bytes) -> tuple[str, list[Block]]:
-    """`(title or "", blocks)`. The title is the paragraph styled as one, or the heading that the document begins with;
-    it is not repeated in the blocks. A short bold line counts as a heading, the lowest.
+def word_blocks(content: bytes) -> tuple[str, list[Block], list[str]]:
+    """`(title or "", blocks, bold lines that may be the title)`. The title is the paragraph styled as one, or the
+    heading that the document begins with; it is not repeated in the blocks. A short bold line counts as a heading, the
+    lowest.
 
     Raises UnreadableFile when it is damaged, needs a password, or is of another format.
     """
@@ -45,19 +55,29 @@ def word_blocks(content: bytes) -> tuple[str, list[Block]]:
     page = html.fragment_fromstring(_convert_to_html(content), create_parent="div")
     for mark in page.xpath(f"{_NOTE_MARKS} | {_BACK_LINKS}"):
         mark.drop_tree()
-    for paragraph in page.iterchildren("p"):
-        if _is_bold_line(paragraph):
-            paragraph.tag = "h6"
-    for paragraph in page.xpath(".//td/p[not(preceding-sibling::* or following-sibling::*)]"):
-        paragraph.drop_tag()  # else a row would fall apart into its cells
-    for row in page.xpath(".//table//tr[1]"):
-        if all(_is_bold(cell) or not cell.text_content().strip() for cell in row):
-            for cell in row:
-                cell.tag = "th"
+    bold_lines = {" ".join(line.text_content().split()): line for line in page.iterchildren("p") if _is_bold_line(line)}
+    for line in bold_lines.values():
+        line.tag = "h6"
     titles = [" ".join(t.text_content().split()) for t in page.xpath("./h1[@class='title']")]
     blocks = page_blocks(page)
-    title = next(filter(None, titles), blocks[0].text if blocks and blocks[0].kind is BlockKind.HEADING else "")
-    return title, drop_title(title, blocks)
+    title = next(filter(None, titles), "")
+    if not title and blocks and blocks[0].kind is BlockKind.HEADING and blocks[0].text not in bold_lines:
+        title = blocks[0].text
+    return title, drop_title(title, blocks), [] if title else list(_list_title_lines(blocks))
+
+
+def _list_title_lines(blocks: Sequence[Block]) -> Iterator[str]:
+    """Headings above the first sentence; one that an address follows is a letterhead."""
+    for block, following in pairwise(blocks):
+        if block.text.endswith(_SENTENCE_ENDS) or block.kind is BlockKind.PROGRAM:
+            return
+        if block.kind is BlockKind.HEADING and not _is_contact(following):
+            yield block.text
+
+
+def _is_contact(block: Block) -> bool:
+    is_line = len(block.text) <= _MAX_HEADING_CHARS and not block.text.endswith(_SENTENCE_ENDS)
+    return is_line and block.kind is BlockKind.PROSE and _CONTACT.search(block.text) is not None
 
 
 def _convert_to_html(content: bytes) -> str:

@@ -613,6 +613,26 @@ def test_what_both_pages_of_a_pdf_repeat_in_words_does_not_divide_its_text():
     assert steps.split("\n") == ["Exercise 1", "Lie down.", "", "Exercise 2", "Stand up."]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("11/29/26, 7:51 PM Refunds | Acme", "https://acme.example/refunds?x=1 {}/{}"),
+        ("29.11.2026, 19:51 Refunds", "about:blank {}/{}"),
+        ("Refunds https://acme.example/refunds", "{} of {} 11/29/2026, 7:51 PM"),
+        ("Page {} of {}",),
+    ],
+)
+def test_what_a_browser_prints_around_the_pages_is_not_read(lines):
+    bodies = ("Mill Lane, www.acme.example\nWrite to us before you", "send it.\nAt 7:51 PM we close.")
+    for pages in (bodies[:1], bodies):
+        around = ["\n".join(lines).format(n, len(pages)) for n in range(1, len(pages) + 1)]
+        text = "\n".join(pages)
+        assert one("r.pdf", pdf(*[f"{page}\n{line}" for page, line in zip(pages, around, strict=True)])).text == text
+        assert one("r.pdf", pdf(*[f"{line}\n{page}" for page, line in zip(pages, around, strict=True)])).text == text
+    times = "Trains\n11/29/26, 7:51 PM Oslo\nhttps://acme.example/timetable"
+    assert one("r.pdf", pdf(times)).text == times
+
+
 def test_a_soft_hyphen_within_a_line_of_a_pdf_divides_no_word():
     soft = ") Tj /Span <</ActualText <FEFF00AD>>> BDC ( ) Tj EMC {} ("
     within, at_end = soft.format("10 0 Td"), soft.format("T*").replace("( )", "(-)")

@@ -82,6 +82,30 @@ def test_a_short_bold_line_is_a_heading_and_a_bold_sentence_is_not():
     assert [document.text[h.start : h.end] for h in document.headings] == ["Opening hours"]
 
 
+ADDRESS = [p("Greenfield Clinic", bold=True), p("14 Mill Lane, Oxford"), p("Tel. 01865 555 012")]
+
+
+@pytest.mark.parametrize(
+    ("name", "paragraphs", "title"),
+    [
+        ("visits.docx", [*ADDRESS, p("3 March"), p("When to come", bold=True), p("At two.")], "When to come"),
+        ("visits.docx", [*ADDRESS, p("Dear Ms Hill,"), p("Come at two."), p("Fees", bold=True), p("None.")], "visits"),
+        ("fees.docx", [p("Acme", bold=True), p("Our fees", bold=True), p("There are none.")], "Our fees"),
+        ("a1.docx", [p("Our fees", bold=True), p("Visits", bold=True), p("They are free.")], "Our fees"),
+        ("a1.docx", [p("Minutes", bold=True), p("3 March 2026"), p("14 people came")], "Minutes"),
+        ("a1.docx", [p("Our fees", bold=True), p("There are 14 in 2026 alone.")], "Our fees"),
+        ("a1.docx", [p("Acme", bold=True), p("12345 Town"), p("Our fees", "H1"), p("None.")], "Our fees"),
+    ],
+    ids=["below an address", "letter", "by name", "first", "date", "number in a sentence", "style"],
+)
+def test_a_bold_line_is_the_title_unless_an_address_follows_it_or_a_later_one_has_the_files_name(
+    name, paragraphs, title
+):
+    (document,) = read_documents(name, make_word(*paragraphs))
+    assert document.title == title
+    assert ("Mill Lane" in document.text) == (ADDRESS[1] in paragraphs)
+
+
 def test_cells_get_the_names_of_their_columns_where_the_first_row_is_bold():
     rows = [[p("P4"), p("12")], [p("P5"), p("14")]]
     bold = table([p("Part", bold=True), p("Price", bold=True)], *rows)

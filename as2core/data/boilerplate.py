@@ -1,0 +1,114 @@
+"""Lines that a site puts around the text of every page: "Was this article helpful?", "\u00a9 2025 Acme Inc.".
+
+They answer nothing, and stand in every document of a site. Only whole short blocks are left out, never a part of one. A
+note on cookies stays in a page that is about them, and nothing is left out where nothing else would remain.
+"""
+
+import re
+from collections.abc import Sequence
+
+from as2core.data.blocks import Block, BlockKind
+from as2core.text import tokenize
+
+MAX_LINE_CHARS = 200
+_PAGE = r"(?:article|page|answer|topic|content|document|section|guide|entry|post|information|story|link)"
+_TOOL = (
+    r"(?:confluence|zendesk|wordpress|sphinx|docusaurus|mkdocs|material for mkdocs|read the docs|gitbook|notion|"
+    r"freshdesk|intercom|jekyll|hugo|docutils|github pages|mediawiki|discourse|drupal|vitepress)"
+)
+_LICENCE = r"\b(?:licen[cs]e[ds]?|mit|apache|gpl|bsd|cc|creative)\b"
+_ASKS_OPINION = (
+    rf"(?:was|is|were) (?:this|it|the {_PAGE}|this {_PAGE}(?: \w+)?) (?:helpful|useful)(?: (?:to|for) you)?\?",
+    rf"did (?:this|the) (?:{_PAGE} )?(?:help(?: you)?|answer your question|solve your (?:problem|issue))\?",
+    rf"did you find (?:it|this|this {_PAGE}|what you (?:were looking for|needed))(?: helpful| useful)?\?",
+    rf"how (?:helpful|useful) was this {_PAGE}\?",
+)
+_AROUND_TEXT = (
+    rf"\d+ (?:out )?of \d+ (?:people |users )?found this(?: {_PAGE})? (?:helpful|useful)",
+    r"thank(?:s| you) for (?:your feedback|letting us know)",
+    r"(?:still )?have (?:more|any other|further) questions\? (?:submit a request|contact us|ask us)",
+    r"sorry we couldn't be helpful\. help us improve this article with your feedback",
+    r"(?:(?:skip|jump) to (?:the )?(?:main |page )?(?:content|navigation|search|menu|footer)\s*)+",
+    r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
+    r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
+    r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}|on this page|in this article",
+    r"(?:view|show) (?:page )?source|page \d{1,4}(?: of \d{1,4})?|click here to expand(?:\.\.\.|\u2026)?",
+    rf"share this(?: {_PAGE})?(?: (?:on|via|with) \w+)?:?",
+    r"(?:you must be|please) (?:logged|log|signed|sign) in to (?:post|leave) a comment",
+    rf"(?:proudly |document(?:ation)? )?(?:powered|created|built|made|generated) (?:by|using|with) {_TOOL}\b.{{0,60}}",
+    rf"(?!.*{_LICENCE})(?:copyright )?\u00a9.*\b(?:\d{{4}}|rights reserved)\b.*",
+    r"all rights reserved",
+    r"(?:reading time:? \d+ min(?:ute)?s?|\d+ min(?:ute)?s? read)",
+)
+_OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W+no)?\W*", re.IGNORECASE)
+_LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
+_HEADING = re.compile(r"leave a reply|share this:?", re.IGNORECASE)  # a manual may have a section "Edit this page"
+_CHANGE = re.compile(
+    rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?"
+    r"(?:updated?|modified|edited|changed|revised|reviewed|published|posted)\b(?: on)?:? ",
+    re.IGNORECASE,
+)
+_WHEN = frozenset(
+    """january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
+    sat sun am pm a m p at on utc gmt t z over about an ago second seconds minute minutes hour hours day days week weeks
+    month months year years yesterday today the st nd rd th""".split()
+)
+_NETWORKS = frozenset(
+    "facebook twitter x linkedin whatsapp pinterest reddit tumblr telegram mastodon bluesky instagram youtube".split()
+)
+_BESIDE_NETWORKS = _NETWORKS | frozenset("email e mail print copy link tweet share this on via by or and".split())
+_COOKIES = re.compile(
+    r"(?:this|our) (?:web ?)?site uses cookies|we(?: and our partners)? use (?:\w+ )?cookies (?:to|on)|cookie consent",
+    re.IGNORECASE,
+)
+_COOKIES_ARE_SUBJECT = re.compile(r"cookie|privacy|consent|gdpr", re.IGNORECASE)
+# What stands on the buttons and links after such a line.
+_VOTES = re.compile(r"yes|no|yes\W+no|send feedback", re.IGNORECASE)
+_CONSENTS = re.compile(
+    r"(?:i )?(?:accept|agree|decline|reject|ok|okay|got it|close|learn more|more information)(?: all)?(?: cookies)?|"
+    r"(?:cookie |manage )?(?:settings|preferences)|customi[sz]e|privacy policy|cookie policy",
+    re.IGNORECASE,
+)
+
+
+def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of a page without these lines; all of them where no prose would be left."""
+    is_about_cookies = any(
+        _COOKIES_ARE_SUBJECT.search(text) for text in (title, *(b.text for b in blocks if b.kind is BlockKind.HEADING))
+    )
+    remaining: list[Block] = []
+    after: re.Pattern[str] | None = None  # what goes with the line that was left out last
+    for block in blocks:
+        line = " ".join(block.text.removeprefix("- ").split())
+        is_line = block.kind is not BlockKind.PROGRAM and len(line) <= MAX_LINE_CHARS
+        is_prose = is_line and block.kind is BlockKind.PROSE
+        if is_line and _OPINION.fullmatch(line):
+            after = _VOTES
+        elif is_prose and not is_about_cookies and _COOKIES.match(line):
+            after = _CONSENTS
+        elif is_prose and after is not None and after.fullmatch(line):
+            continue
+        elif not (_is_around_text(line) if is_prose else is_line and _HEADING.fullmatch(line)):
+            after = None
+            remaining.append(block)
+    return remaining if any(block.kind is BlockKind.PROSE for block in remaining) else list(blocks)
+
+
+def _is_around_text(line: str) -> bool:
+    if not any(c.isalnum() or c.isascii() for c in line.replace(" ", "")):
+        return True  # an icon
+    return _LINE.fullmatch(line) is not None or _says_when_changed(line) or _names_networks(line)
+
+
+def _says_when_changed(line: str) -> bool:
+    """Whether it says when the page was changed, and by whom, and nothing else."""
+    match = _CHANGE.match(line)
+    words = tokenize(line[match.end() :].partition(" by ")[0]) if match else []
+    return bool(words) and all(word in _WHEN or word.rstrip("sthndr").isdigit() for word in words)
+
+
+def _names_networks(line: str) -> bool:
+    """Whether it is a row of links by which to share the page."""
+    words = tokenize(line)
+    return len(_NETWORKS & set(words)) > 1 and _BESIDE_NETWORKS.issuperset(words)
