@@ -398,8 +398,12 @@ def _check_members(names: Sequence[str]) -> None:
     """Raises UnreadableFile for an archive without a BEIR set."""
     if SPREADSHEET_PARTS & {*names}:
         raise UnreadableFile("it is a spreadsheet; save it as CSV")
-    if "corpus.jsonl" not in {PurePosixPath(name).name for name in names}:
-        raise UnreadableFile("the archive holds no BEIR set; unpack it and import the files in it")
+    paths = [PurePosixPath(name) for name in names]
+    if not {"corpus.jsonl", "queries.jsonl"} <= {p.name for p in paths} or "qrels" not in {
+        p.parent.name for p in paths
+    }:
+        parts = "corpus.jsonl, queries.jsonl and qrels"
+        raise UnreadableFile(f"the archive holds no BEIR set ({parts}); unpack it and import the files in it")
 
 
 def _free_name(wb: Workbench, name: str) -> str:

@@ -64,10 +64,12 @@ def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label
         else:
             control = choose_control((str(r.get("from_name")) for r in choices), "controls")
             values = [r["value"] for r in choices if str(r.get("from_name")) == control]
-            words = [str(w) for v in values for w in v.get("choices") or [_check_stars(v["rating"], report)]]
+            words = [
+                w for v in values for w in (v["choices"] if "choices" in v else [_check_stars(v["rating"], report)])
+            ]
             if len(words) != 1:
                 raise ValueError(f"{len(words)} choices in {control!r} instead of one")
-            yield read_user(annotation.get("completed_by")), words[0]
+            yield read_user(annotation.get("completed_by")), str(words[0])
 
 
 def _find_results(results: list[dict], kind: str) -> list[dict]:

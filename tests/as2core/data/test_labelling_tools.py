@@ -177,6 +177,8 @@ def test_argilla_s_responses_are_labels_by_users_of_whom_the_id_is_known():
         ("prodigy", answer("reject", label="unsure"), "label 'unsure' rejected: only correct and incorrect have an"),
         ("prodigy", answer(_view_id="ner_manual"), "it is of another task than labelling a sentence for a question"),
         ("label-studio", task(annotation(1, "correct", "incorrect")), "2 choices in 'label' instead of one"),
+        ("label-studio", task(annotation(1) | {"result": [{"from_name": "label", "value": {"choices": []}}]}),
+         "0 choices in 'label' instead of one"),
         ("label-studio", task(annotation(1, "correct"), text=" "), "the sentence is empty or no text (field 'text')"),
         ("label-studio", {"data": {"text": "a"}, "annotations": []}, "no question: it has to be in a field named"),
         ("argilla", record({"a": [], "b": []}), "several questions (a, b): name the label's label or rating"),
