@@ -399,9 +399,8 @@ def _check_members(names: Sequence[str]) -> None:
     if SPREADSHEET_PARTS & {*names}:
         raise UnreadableFile("it is a spreadsheet; save it as CSV")
     paths = [PurePosixPath(name) for name in names]
-    if not {"corpus.jsonl", "queries.jsonl"} <= {p.name for p in paths} or "qrels" not in {
-        p.parent.name for p in paths
-    }:
+    files, folders = {path.name for path in paths}, {path.parent.name for path in paths}
+    if not ({"corpus.jsonl", "queries.jsonl"} <= files and "qrels" in folders):
         parts = "corpus.jsonl, queries.jsonl and qrels"
         raise UnreadableFile(f"the archive holds no BEIR set ({parts}); unpack it and import the files in it")
 
