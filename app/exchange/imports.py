@@ -10,7 +10,7 @@ import io
 import tempfile
 import zipfile
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,16 +43,19 @@ from db.repositories.labels import find_heir
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS,
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS, "records",
 )  # fmt: skip
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
-TABLE = "table"
+TABLES = ("table", "records")  # rows of question, sentence and label
 TEXTLESS_FORMATS = tuple(RATING_STREAMS)
-FORMATS_WITHOUT_IDS = ("csv", "quepid", "pairs", "triplets", TABLE, *TOOLS)  # of questions
+FORMATS_WITHOUT_IDS = ("csv", "quepid", "pairs", "triplets", *TABLES, *TOOLS)  # of questions
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
 MAX_ARCHIVE_FILES = 1000
+SPREADSHEET_PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in files of Excel and LibreOffice
+NO_QUESTION = "no labelled question in it"
 SPLIT_USES = {
     "": "split automatically when a ranker is adapted",
     "train": "used for training",
@@ -93,14 +96,14 @@ def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct
     problems = [(p.line, p.reason) for p in lines]
     questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
     if not questions and not problems:
-        raise UnreadableFile(f"{name}: no labelled question in it")
+        raise UnreadableFile(f"{name}: {NO_QUESTION}")
     return LabelFile(name, fmt, questions, problems, lines.places, textless, _list_notes(lines))
 
 
 def _list_notes(lines: Report) -> tuple[str, ...]:
     omissions = [f"{n:,} left out, as {why}" for why, n in lines.omissions.items()]
     ratings = [f"a rating of {lines.min_correct:,} or more counts as correct"] if lines.has_ratings else []
-    return (*omissions, *ratings)
+    return (*lines.columns, *omissions, *ratings)
 
 
 def list_unknown_sentences(wb: Workbench, corpus_id: int, file: LabelFile) -> tuple[str, ...]:
@@ -149,7 +152,7 @@ def store_labels(
         options, signers = _sign(wb, file.name, own.questions, annotator, by)
         options = replace(options, split=split, by_text=file.fmt in FORMATS_WITHOUT_IDS, add_sentences=add_sentences)
         corpus = corpus or create_corpus(wb, _free_name(wb, file.name))
-        is_untitled = file.fmt in (TABLE, *TOOLS) and corpus_id is not None
+        is_untitled = file.fmt in (*TABLES, *TOOLS) and corpus_id is not None
         questions = _add_titles(own.questions, file.name) if is_untitled else own.questions
         counts = _store(wb, by, file.name, corpus, questions, options)
     view = _build_view(counts, file, corpus)
@@ -299,9 +302,12 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
 
 
 def _decode_spreadsheet(name: str, content: bytes) -> bytes:
-    """A CSV in the encoding of older spreadsheets (Windows-1252, or UTF-16 with its mark) as UTF-8. One that has UTF-8
-    as well is left as it is: its reader reports the lines that are not."""
-    if PurePath(name).suffix.lower() != ".csv" or _is_utf_8(content):
+    """UTF-16 with its mark, and a table in the encoding of older spreadsheets (Windows-1252), as UTF-8. A table that
+    has UTF-8 as well is left as it is: its reader reports the lines that are not."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        with _name_file(name):
+            return decode_text(content).encode()
+    if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or _is_utf_8(content):
         return content
     if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
         return content
@@ -320,6 +326,8 @@ def _is_utf_8(content: bytes) -> bool:
 def _detect_format(name: str, content: bytes, fmt: str) -> str:
     if not content.strip():
         raise UnreadableFile(f"{name}: the file is empty")
+    if content.strip() == b"[]":
+        raise UnreadableFile(f"{name}: {NO_QUESTION}")
     if fmt == "auto":
         with _name_file(name):
             fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
@@ -371,6 +379,7 @@ def _unzip_beir(content: bytes, folder: Path) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if len(archive.infolist()) > MAX_ARCHIVE_FILES:
                 raise UnreadableFile(f"the archive holds more than {MAX_ARCHIVE_FILES:,} files; BEIR's has three or so")
+            _check_members(archive.namelist())
             for member in archive.infolist():
                 path = PurePosixPath(member.filename)
                 if path.name.startswith("."):  # added by macOS
@@ -383,6 +392,17 @@ def _unzip_beir(content: bytes, folder: Path) -> None:
                         copy_member(packed, out, member.compress_size, quota)
     except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
         raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
+
+
+def _check_members(names: Sequence[str]) -> None:
+    """Raises UnreadableFile for an archive without a BEIR set."""
+    if SPREADSHEET_PARTS & {*names}:
+        raise UnreadableFile("it is a spreadsheet; save it as CSV")
+    paths = [PurePosixPath(name) for name in names]
+    files, folders = {path.name for path in paths}, {path.parent.name for path in paths}
+    if not ({"corpus.jsonl", "queries.jsonl"} <= files and "qrels" in folders):
+        parts = "corpus.jsonl, queries.jsonl and qrels"
+        raise UnreadableFile(f"the archive holds no BEIR set ({parts}); unpack it and import the files in it")
 
 
 def _free_name(wb: Workbench, name: str) -> str:

@@ -12,6 +12,7 @@ UNITS = {  # that are numbered, where not lines
     "selqa": "question",
     "label-studio": "record",
     "argilla": "record",
+    "records": "record",
     "quepid": "rating",
 }
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst

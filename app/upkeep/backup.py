@@ -8,6 +8,7 @@ SQLite's database is; PostgreSQL has pg_dump. Where the settings name an empty P
 that: so a home moves there.
 """
 
+import errno
 import io
 import json
 import shutil
@@ -96,7 +97,7 @@ def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) ->
         audit.write(wb, None, "write a backup", file.name, str(file))
         return view
     except (OSError, sqlite3.Error, tarfile.TarError) as e:
-        raise NoBackup(f"{file} could not be written ({getattr(e, 'strerror', None) or e})") from e
+        raise NoBackup(f"{file} could not be written ({_name_reason(e)})") from e
 
 
 def _write(
@@ -173,7 +174,7 @@ def restore(settings: Settings, file: Path, on_progress: OnProgress | None = Non
                 _check_room(database, copy)
                 put_in_place(database, copy, finish_copy, replace_folders)
     except (OSError, sqlite3.Error) as e:
-        raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
+        raise NoBackup(f"{file} could not be restored ({_name_reason(e)})") from e
     return view
 
 
@@ -244,7 +245,13 @@ def check_restore(settings: Settings, file: Path) -> None:
             if DATABASE not in names:
                 raise UnreadableFile("it holds no database")
     except OSError as e:
-        raise NoBackup(f"{file} could not be read ({e.strerror or e})") from e
+        raise NoBackup(f"{file} could not be read ({_name_reason(e)})") from e
+
+
+def _name_reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "the disk is full: free some space and try again"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _unpack(file: Path, folder: Path, on_progress: OnProgress | None) -> BackupView:

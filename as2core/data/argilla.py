@@ -4,7 +4,8 @@
 A list of {"id", "fields", "metadata", "suggestions", "responses": {question: [{"value", "user_id"}]}}. Of several
 questions, the one called label counts. Newer files may have a response's `status`: a draft or a discarded one is no
 label, nor is one without a value; suggestions are a model's. Files know users by their ids only: a person is called
-"Argilla user 3f2c...".
+"Argilla user 3f2c...". As a table, `records.to_datasets()` has the fields beside "label.responses", a list of values,
+"label.responses.users" and "label.responses.status".
 
 We write "Argilla user" with that id again, and for other people an id made of the name, with the name in the metadata
 `annotators`. A suggestion's score is the probability that the sentence is correct. Argilla takes responses only of
@@ -12,6 +13,7 @@ users that it has.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from as2core.data.source import Report, Row, Source
@@ -33,6 +35,7 @@ from as2core.types import Candidate, Question
 TOOL = "Argilla"
 LABEL, SUBMISSION = "label", "submitted"
 DRAFT = "a draft"
+VALUES = ".responses"  # how a column of the values of a question ends
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
@@ -41,12 +44,27 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 
 def _parse(record: dict, report: Report) -> list[Row]:
+    if "fields" not in record and any(key.endswith(VALUES) for key in record):
+        record = _nest_row(record)
     fields, metadata, responses = (record.get(key) or {} for key in ("fields", "metadata", "responses"))
     if not isinstance(fields, dict) or not isinstance(responses, dict):
         raise ValueError("fields and responses are not by name: write the file with records.to_json() of Argilla 2")
     names = _read_names(metadata)
     labels = [*_read_responses(responses, names, report)] if responses else []
     return make_rows({**metadata, **fields}, labels, report)
+
+
+def _nest_row(row: dict) -> dict:
+    """The record of a row of `records.to_datasets()`."""
+    responses = {
+        key.removesuffix(VALUES): [
+            {"value": value, "user_id": user, "status": status}
+            for value, user, status in zip_longest(*(row.get(key + part) or [] for part in ("", ".users", ".status")))
+        ]
+        for key in row
+        if key.endswith(VALUES)
+    }
+    return {"fields": row, "responses": responses}
 
 
 def _read_names(metadata: dict) -> dict[str, str]:

@@ -15,6 +15,8 @@ from as2core.data import (
     csv_ratings,
     insuranceqa,
     jsonl,
+    label_records,
+    label_rows,
     label_studio,
     natural_questions,
     pairs,
@@ -75,6 +77,7 @@ STREAMS: dict[str, Stream] = {
     "label-studio": label_studio.stream,
     "argilla": argilla.stream,
     "prodigy": prodigy.stream,
+    "records": label_records.stream,
 }
 RATING_STREAMS: dict[str, Stream] = {  # labels without texts
     "qrels": qrels.stream,
@@ -109,9 +112,11 @@ _FIELDS = re.compile(r'"data"\s*:\s*\{')  # of a task of Label Studio's; SQuAD's
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL, a CSV of question, "
-    "sentence and label, an export of Label Studio, Argilla or Prodigy"
+    "sentence and label, or such rows as JSON, an export of Label Studio, Argilla or Prodigy"
 )
 LARGE_BYTES = 256 * 10**6  # a file of questions takes several times its size in memory
+_PARQUET = b"PAR1"
+_TO_JSON = "save it as JSON: to_json of datasets, or of pandas with orient='records', lines=True"
 _HEAD_BYTES = 1 << 16  # of a file are looked at to find its format
 CORPORA = Path(__file__).parents[2] / "corpora"
 
@@ -220,6 +225,8 @@ def find_shipped(name: str, corpora: str | Path = CORPORA) -> Path:
 def sniff(source: Source) -> str | None:
     """The format by its content: a name of STREAMS, qrels, csv, run, or None. Raises UnreadableFile."""
     start = read_bytes(source, _HEAD_BYTES)
+    if start.startswith(_PARQUET):
+        raise UnreadableFile(f"{name_source(source)}: it is Parquet; {_TO_JSON}")
     if start[:1] == b"\x80" or start[:3] == b"(dp":  # a pickle's first bytes
         return "yahooqa"
     first, newline, rest = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
@@ -238,7 +245,10 @@ def sniff(source: Source) -> str | None:
 
 def _sniff_json(line: str, text: str) -> str | None:
     if line.startswith("["):
-        return "selqa" if '"candidates"' in text and '"answers"' in text else _sniff_tool(text)
+        if '"candidates"' in text and '"answers"' in text:
+            return "selqa"
+        is_row = _has_fields(text) and not _ANSWER.search(text)
+        return _sniff_tool(text) or ("records" if is_row else None)
     if '"sentence_starts"' in line and '"paragraph_text"' in line:
         return "qed"
     if any(f'"{key}"' in line for key in ("document_text", "document_tokens", "document_html")):
@@ -252,6 +262,8 @@ def _sniff_json(line: str, text: str) -> str | None:
             return name
     if tool := "prodigy" if _ANSWER.search(line) else _sniff_tool(line):
         return tool
+    if _has_fields(line):
+        return "records"
     return "squad" if '"data"' in text[:200] or "paragraphs" in text else None
 
 
@@ -259,10 +271,16 @@ def _sniff_tool(text: str) -> str | None:
     def has(*keys: str) -> bool:
         return all(f'"{key}"' in text for key in keys)
 
-    if has("fields", "responses"):
+    if has("fields", "responses") or argilla.VALUES + '"' in text:
         return "argilla"
     is_task = _FIELDS.search(text) and (has("annotations") or has("completions") or has("predictions"))
     return "label-studio" if is_task or has("annotator", "annotation_id") else None
+
+
+def _has_fields(text: str) -> bool:
+    """Whether it has the fields of a row of question, sentence and label."""
+    columns = (label_rows.NAMES[column] for column in question_table.REQUIRED)
+    return all(any(f'"{name}"' in text for name in names) for names in columns)
 
 
 def _sniff_table(line: str, rows: list[list[str]]) -> str | None:

@@ -78,7 +78,7 @@ def _drop_empty(**fields: Json) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value not in (None, "", {})}
 
 
-NO_CANDIDATES = 'no "candidates": a line is a question with all of them; a label a line is imported as a table (CSV)'
+NO_CANDIDATES = 'no "candidates": a line is a question with all of them; a label a line has question, text and label'
 
 
 def from_record(record: object) -> Question:

@@ -5,10 +5,11 @@ A sentence that appears twice for a question is one: with the labels of all its 
 else if its labels agree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from as2core.data.source import Report, Row
+from as2core.text import name_some
 from as2core.types import CORRECT, INCORRECT, UNSURE, Candidate
 
 NAMES = {
@@ -47,6 +48,16 @@ def sign_label(candidate: Candidate, name: str, cell: str) -> Candidate:
 def find_name(fields: Mapping[str, object], column: str) -> str | None:
     """The field that is such a column, by the names it may have."""
     return next((name for name in NAMES[column] if name in fields), None)
+
+
+def describe_columns(header: Sequence[str], places: Mapping[str, int]) -> tuple[str, ...]:
+    """Which columns, or fields of a record, stand for others, and which were left out; nothing where all are called as
+    in NAMES. `places`: column -> where in `header` it is."""
+    names = [name.strip() for name in header]
+    renamed = [f"{names[i]} read as the {column}" for column, i in places.items() if names[i].lower() != column]
+    rest = [name for i, name in enumerate(names) if name and i not in places.values()]
+    omission = [f"columns left out: {name_some(rest)}"] if rest else []
+    return (*filter(None, [", ".join(renamed)]), *omission)
 
 
 def join_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[tuple[int, Row]]:

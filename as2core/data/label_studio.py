@@ -3,7 +3,9 @@
 JSON (https://labelstud.io/guide/task_format) is a list of tasks: {"data": fields, "annotations": [{"completed_by",
 "result": [{"from_name", "type": "choices", "value": {"choices": [label]}}], "was_cancelled"}], "predictions"}. JSON-MIN
 (https://labelstud.io/guide/export) has one record an annotation: the fields, the choice by the name of its control, and
-`annotator`. Predictions and drafts are no labels. Of several controls, the one called label counts.
+`annotator`. Predictions and drafts are no labels. Of several controls, the one called label counts. Where there are no
+choices, a rating does: {"type": "rating", "value": {"rating": 4}}. It has one star or more, so whoever reads it says
+from how many on a sentence is correct.
 
 `completed_by` is a user's number, or {"email", "first_name", ...}: the person's name is the address, or else the name,
 or "Label Studio user 3". We write the address, or the number again; Label Studio takes only those of its members. A
@@ -27,9 +29,11 @@ from as2core.data.tool_records import (
     stream_questions,
     write_array,
 )
+from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 TOOL = "Label Studio"
+STARS_REMEDY = "set from how many on it is correct (Correct from a rating of, or as2 labels import --correct-from)"
 NO_RESULT = "sent without an answer"
 
 
@@ -43,48 +47,65 @@ def _parse(record: dict, report: Report) -> list[Row]:
     if isinstance(data, dict):
         labels = [*_read_annotations(record.get("annotations", record.get("completions")) or [], report)]
         return make_rows(data, labels, report)
-    labels = [(_read_user(record.get("annotator")), _read_short_choice(record))]
+    labels = [(read_user(record.get("annotator")), _read_short_choice(record, report))]
     return make_rows(record, labels, report)
 
 
 def _read_annotations(annotations: list[dict], report: Report) -> Iterator[Label]:
     for annotation in annotations:
         results = annotation.get("result") or []
-        choices = [r for r in results if "choices" in (r.get("value") or {})]
+        choices = _find_results(results, "choices") or _find_results(results, "rating")
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             report.omissions[SKIP] += 1
         elif not results:
             report.omissions[NO_RESULT] += 1
         elif not choices:
-            raise OtherTask(f"its results are {_list_types(results)}, not choices")
+            raise OtherTask(f"its results are {_list_types(results)}, not choices or ratings")
         else:
             control = choose_control((str(r.get("from_name")) for r in choices), "controls")
-            words = [str(w) for r in choices if str(r.get("from_name")) == control for w in r["value"]["choices"]]
+            values = [r["value"] for r in choices if str(r.get("from_name")) == control]
+            words = [
+                w for v in values for w in (v["choices"] if "choices" in v else [_check_stars(v["rating"], report)])
+            ]
             if len(words) != 1:
                 raise ValueError(f"{len(words)} choices in {control!r} instead of one")
-            yield _read_user(annotation.get("completed_by")), words[0]
+            yield read_user(annotation.get("completed_by")), str(words[0])
+
+
+def _find_results(results: list[dict], kind: str) -> list[dict]:
+    return [result for result in results if kind in (result.get("value") or {})]
 
 
 def _list_types(results: list[dict]) -> str:
     return " and ".join(sorted({repr(r.get("type")) for r in results}))
 
 
-def _read_short_choice(record: dict) -> str:
+def _check_stars(rating: object, report: Report) -> object:
+    """Raises UnreadableFile where all are correct, because nobody said how many stars are enough."""
+    if report.min_correct <= 1:
+        raise UnreadableFile(f"{report.name}: its labels are stars, and every sentence has one or more: {STARS_REMEDY}")
+    return rating
+
+
+def _read_short_choice(record: dict, report: Report) -> str:
     """The choice of a record of JSON-MIN."""
     control = find_name(record, "label")
     if control is None:
         raise ValueError(f"no choice named {' or '.join(NAMES['label'])}")
     choice = record[control]
+    match choice:
+        case [{"rating": rating}]:
+            choice = _check_stars(rating, report)
     if not isinstance(choice, str | int):
         raise OtherTask(f"{control!r} is not a single choice")
     return str(choice)
 
 
-def _read_user(user: object) -> str:
+def read_user(user: object) -> str:
     """The name of a user, "" for none."""
     if isinstance(user, Mapping):
         name = " ".join(str(user.get(key) or "") for key in ("first_name", "last_name")).strip()
-        return str(user.get("email") or name or "") or _read_user(user.get("id"))
+        return str(user.get("email") or name or "") or read_user(user.get("id"))
     if isinstance(user, int) or (isinstance(user, str) and user.isdecimal()):
         return number_user(TOOL, user)
     return str(user or "").strip()

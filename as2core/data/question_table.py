@@ -15,7 +15,8 @@ from dataclasses import replace
 from functools import partial
 
 from as2core.data import source
-from as2core.data.label_rows import NAMES, join_rows, parse_label, sign_label
+from as2core.data.label_rows import NAMES, describe_columns, join_rows, parse_label, sign_label
+from as2core.data.label_studio import read_user
 from as2core.data.pairs import has_texts
 from as2core.data.source import Report, Row, Source
 from as2core.data.spreadsheet import DELIMITERS, defuse_formula, restore_formula
@@ -26,7 +27,7 @@ COLUMNS = ("question", "sentence", "label", "title")  # of a written table
 REQUIRED = COLUMNS[:3]
 ALIASES = {"query text": "query", "doc id": "docid", "doc_id": "docid"}  # columns of Quepid's
 Pair = tuple[str, str]  # the digests of a question and a sentence
-COLUMN_NAMES = {**NAMES, "docid": ("docid",)}
+COLUMN_NAMES = {**NAMES, "docid": ("docid",), "annotation_id": ("annotation_id",)}
 
 
 def find_columns(header: str) -> tuple[str, dict[str, int]] | None:
@@ -49,7 +50,8 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
         raise UnreadableFile(f"{report.name}: the first line must name three columns: {needed}")
     delimiter, places = columns
     rows = source.stream_rows(file, report, delimiter)
-    next(rows, None)
+    _, header = next(rows, (0, []))
+    report.columns = describe_columns(header, places)
     docids: dict[Pair, str] = {}
     parsed = source.parse_each(rows, partial(_parse, report, places, docids), report)
     yield from source.group_rows(_name_by_docid([*join_rows(parsed, report)], docids), report)
@@ -73,9 +75,14 @@ def _parse(report: Report, places: Mapping[str, int], docids: dict[Pair, str], r
     qid = source.digest_id("q", question)
     if docid := cells.get("docid"):
         docids.setdefault((qid, candidate.id), docid)
-    if name := cells.get("annotator"):
+    if name := _find_signer(places, cells.get("annotator", "")):
         candidate = sign_label(candidate, name, cells["label"])
     return qid, question, replace(candidate, title=cells.get("title", ""))
+
+
+def _find_signer(places: Mapping[str, int], annotator: str) -> str:
+    """Label Studio's CSV may have a user's number, as its JSON has."""
+    return read_user(annotator) if "annotation_id" in places else annotator
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Report(list[Problem]):
     with the candidate id "" the question's first; formats whose questions run over many lines leave it empty.
     `line_offset` is the byte at which the line read last begins, `question_offset` that of the question yielded last,
     for formats that call `begin_question`. `min_correct`: the lowest rating that counts as correct; `has_ratings`:
-    whether one other than 0 and 1 was read.
+    whether one other than 0 and 1 was read. `columns`: sentences about which columns of a table were read as what.
     """
 
     MAX_PROBLEMS = 10_000
@@ -65,6 +65,7 @@ class Report(list[Problem]):
         super().__init__()
         self.name, self.strict, self.keep_places = name_source(source), strict, keep_places
         self.min_correct, self.has_ratings = min_correct, False
+        self.columns: tuple[str, ...] = ()
         self.places: dict[tuple[str, str], tuple[int, str]] = {}
         self.lines = self.questions = self.candidates = 0
         self.line_offset = self.question_offset = 0

@@ -17,12 +17,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from as2core.data.source import replace_file
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import print_note
 
@@ -106,10 +106,10 @@ def _write(folder: Path, key: Key) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if is_new:
         _give(folder, folder.parent)
-    with NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:  # readable by its owner alone
-        json.dump(asdict(key), file)
-    _give(Path(file.name), folder)
-    Path(file.name).replace(folder / f"{key.name}.json")
+    with replace_file(folder / f"{key.name}.json") as part:
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(asdict(key)))
+        _give(part, folder)
 
 
 def _give(path: Path, above: Path) -> None:

@@ -27,6 +27,7 @@ NAMES = {
     "csv": "Ratings (CSV)",
     "qrels": "Qrels",
     "table": "Table (CSV)",
+    "records": "Rows as JSON",
     "wikiqa": "WikiQA TSV",
     "trecqa": "TREC-QA XML",
     "squad": "SQuAD JSON",
@@ -83,7 +84,7 @@ def draw(frame: Frame) -> None:
     messages = st.container(key="data_import_messages")
     st.caption(
         "A table (CSV) with the columns question, sentence and label (correct or incorrect), a benchmark's file, or an "
-        "export of Label Studio, Argilla, Prodigy or Quepid."
+        "export of Label Studio, Argilla, Prodigy, doccano or Quepid."
     )
     template = mark_utf_8(source.format_rows(TEMPLATE).encode())
     st.download_button("Table to fill in", template, "labels-template.csv", "text/csv", key="data_import_template",

@@ -58,6 +58,14 @@ def import_new(wb, name, content, **more):
     return import_labels(wb, None, name, content if isinstance(content, bytes) else content.encode(), **more)
 
 
+def zip_files(*names):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, "{}")
+    return packed.getvalue()
+
+
 def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
     done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
     assert (done.new, done.same, done.conflicting, done.malformed, done.questions) == (5, 0, 0, (), 2)
@@ -529,11 +537,19 @@ TABLE = "question;sentence;label\nWas kostet das?;Das kostet 19 € für jede T�
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
-def test_a_csv_of_an_older_spreadsheet_is_read_as_documents_are(wb, encoding):
-    done = import_new(wb, "mine.csv", TABLE.encode(encoding))
+@pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "unicode.txt"])
+def test_a_csv_of_an_older_spreadsheet_is_read_as_documents_are(wb, name, encoding):
+    done = import_new(wb, name, TABLE.encode(encoding))
     assert (done.new, done.malformed) == (1, ())
     [question] = exports.load_labelled_questions(wb, done.corpus_id)
     assert question.candidates[0].text == "Das kostet 19 € für jede Tür."
+
+
+def test_a_tool_s_file_saved_as_utf_16_is_read(wb):
+    records = json.dumps([{"question": "Wie?", "text": "Für 19 €.", "label": ["yes"]}], ensure_ascii=False)
+    done = import_new(wb, "doccano.json", records.encode("utf-16"))
+    assert (done.format, done.new, done.malformed, done.unit) == ("records", 1, (), "record")
+    assert done.notes == ("text read as the sentence",)
 
 
 def test_a_csv_in_utf_8_with_a_damaged_line_is_not_taken_for_windows_1252(wb):
@@ -571,7 +587,17 @@ def test_pairs_are_the_judged_ones(wb):
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels as TREC instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
-        ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
+        ("latin.json", '{"data": "é"}'.encode("latin-1"), "UTF-8"),
+        ("none.json", b"[]\n", "no labelled question in it"),
+        ("labels.parquet", b"PAR1\x15\x04", "it is Parquet; save it as JSON: to_json of datasets, or of pandas"),
+        ("book.xlsx", zip_files("[Content_Types].xml", "xl/workbook.xml"), "it is a spreadsheet; save it as CSV"),
+        ("book.ods", zip_files("mimetype", "content.xml"), "it is a spreadsheet; save it as CSV"),
+        (
+            "export.zip",
+            zip_files("ann.jsonl", "bob.jsonl"),
+            "holds no BEIR set .*; unpack it and import the files in it",
+        ),
+        ("half.zip", zip_files("s/corpus.jsonl", "s/qrels/test.tsv"), "^half.zip: the archive holds no BEIR set"),
         ("deep.json", b'{"data": ' + b"[" * 100_000, "nested too deeply"),
     ],
 )

@@ -537,9 +537,25 @@ def test_a_backup_never_replaces_a_file_and_a_full_disk_leaves_none(wb, towers, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(backup, "_write", fail)
-    with pytest.raises(NoBackup, match="No space left"):
+    with pytest.raises(NoBackup, match="the disk is full: free some space"):
         back_up(wb, tmp_path / "full.tar")
     assert [p.name for p in tmp_path.glob("*full*")] == [] and not list(tmp_path.glob("as2-backup-*"))
+
+
+def test_a_restore_that_finds_no_room_to_unpack_says_so_and_changes_nothing(
+    wb, towers, asked, ann, settings, tmp_path, monkeypatch
+):
+    back_up(wb, tmp_path / "monday.tar")
+    label_all(wb, asked, ann, "correct")
+
+    def fail(*_args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_extract", fail)
+    with pytest.raises(NoBackup, match=r"monday\.tar could not be restored \(the disk is full: free some space"):
+        restore(settings, tmp_path / "monday.tar")
+    assert set(consensus.read_labels(wb, asked.question_id).values()) == {"correct"}
+    assert not [p for p in settings.home.iterdir() if p.name.startswith(backup.UNPACKED)]
 
 
 def kill_backup(home, parent):

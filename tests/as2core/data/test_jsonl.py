@@ -54,7 +54,7 @@ def line(**changes):
 BAD_LINES = {
     "{": "not JSON",
     "[]": "not a JSON object",
-    line(candidates=...): 'no "candidates": a line is a question with all of them; a label a line is',
+    line(candidates=...): 'no "candidates": a line is a question with all of them; a label a line has',
     line(candidates="She."): '"candidates" is not a list',
     line(qid=...): '"qid" is missing',
     line(qid=["x"]): '"qid" is not a string',

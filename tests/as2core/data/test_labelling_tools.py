@@ -118,6 +118,46 @@ def test_label_studio_s_json_min_has_one_label_a_record():
         read([line(1, spans)], "label-studio")
 
 
+def test_label_studio_s_stars_are_ratings_once_it_is_said_how_many_are_enough():
+    def star(stars, text):
+        result = [{"from_name": "stars", "type": "rating", "value": {"rating": stars}}]
+        return task(annotation("ann@x.org") | {"result": result}, text=text)
+
+    short = {"annotator": "ann@x.org", "annotation_id": 7}
+    files = [
+        [star(4, SENTENCE), star(1, OTHER)],
+        [FIELDS | short | {"rating": [{"rating": 4}]}, FIELDS | short | {"text": OTHER, "rating": [{"rating": 1}]}],
+    ]
+    for records in files:
+        content = json.dumps(records).encode()
+        questions, report = read_all(STREAMS["label-studio"], content, min_correct=3)
+        signed = [(SENTENCE, 1, (("ann@x.org", "correct"),)), (OTHER, 0, (("ann@x.org", "incorrect"),))]
+        assert list_labels(questions) == signed and report == []
+        with pytest.raises(UnreadableFile, match="stars, and every sentence has one or more: set from how many on"):
+            read(records, "label-studio")
+
+
+def test_a_user_of_label_studio_s_has_the_same_name_in_its_csv():
+    csv = f"annotation_id,annotator,id,label,question,text\n1,3,1,correct,{QUESTION},{SENTENCE}\n"
+    questions, report = read_all(question_table.stream, csv.encode())
+    assert list_labels(questions) == [(SENTENCE, 1, (("Label Studio user 3", "correct"),))]
+    assert report.columns == ("text read as the sentence", "columns left out: id")
+    other, _ = read_all(question_table.stream, csv.replace("annotation_id", "number").encode())
+    assert list_labels(other) == [(SENTENCE, 1, (("3", "correct"),))]  # a name in another program's table
+
+
+def test_argilla_s_records_as_rows_of_a_dataset_are_the_same_labels():
+    def row(text, values, statuses):
+        users = [ADA[:-1] + str(i) for i in range(len(values or []))]
+        more = {"label.responses.users": users, "label.responses.status": statuses, "label.suggestion": "correct"}
+        return {"id": "r", "question": QUESTION, "text": text, "label.responses": values} | more
+
+    rows = [row(SENTENCE, ["correct", "incorrect"], ["submitted", "draft"]), row(OTHER, None, None)]
+    questions, report = read(rows, "argilla")
+    assert list_labels(questions) == [(SENTENCE, 1, ((f"Argilla user {ADA[:-1]}0", "correct"),)), (OTHER, None, ())]
+    assert report == [] and dict(report.omissions) == {"a draft": 1}
+
+
 def test_argilla_s_responses_are_labels_by_users_of_whom_the_id_is_known():
     ids = [ADA[:-1] + str(i) for i in range(4)]
     values = [("correct", None), ("incorrect", "submitted"), ("correct", "draft"), (None, "discarded")]
@@ -137,6 +177,8 @@ def test_argilla_s_responses_are_labels_by_users_of_whom_the_id_is_known():
         ("prodigy", answer("reject", label="unsure"), "label 'unsure' rejected: only correct and incorrect have an"),
         ("prodigy", answer(_view_id="ner_manual"), "it is of another task than labelling a sentence for a question"),
         ("label-studio", task(annotation(1, "correct", "incorrect")), "2 choices in 'label' instead of one"),
+        ("label-studio", task(annotation(1) | {"result": [{"from_name": "label", "value": {"choices": []}}]}),
+         "0 choices in 'label' instead of one"),
         ("label-studio", task(annotation(1, "correct"), text=" "), "the sentence is empty or no text (field 'text')"),
         ("label-studio", {"data": {"text": "a"}, "annotations": []}, "no question: it has to be in a field named"),
         ("argilla", record({"a": [], "b": []}), "several questions (a, b): name the label's label or rating"),

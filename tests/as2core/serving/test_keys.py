@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 from datetime import UTC, datetime
 
@@ -85,7 +86,7 @@ def test_what_root_makes_in_a_home_belongs_to_the_homes_owner(folder, monkeypatc
     monkeypatch.setattr(os, "chown", lambda path, uid, _: owners.append((path.suffix, uid)))
     uid = folder.parent.stat().st_uid
     add_key(folder, "search", NOW)
-    assert owners == [("", uid), (".new", uid)]
+    assert owners == [("", uid), (".part", uid)]
 
 
 def test_the_key_itself_is_nowhere_on_disk_and_its_file_is_its_owners(folder):
@@ -94,6 +95,17 @@ def test_the_key_itself_is_nowhere_on_disk_and_its_file_is_its_owners(folder):
     assert key not in file.read_text() and json.loads(file.read_text())["name"] == "search"
     assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, file)] == [0o700, 0o600]
     assert len(key) > 40 and key != add_key(folder, "another", NOW)
+
+
+def test_a_key_that_finds_no_room_on_the_disk_leaves_no_file(folder):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))  # a file may have ten bytes
+    try:
+        with pytest.raises(OSError, match="too large"):
+            add_key(folder, "search", NOW)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [*folder.iterdir()] == []
 
 
 def test_a_revoked_key_stays_on_record_and_its_name_is_not_given_again(folder):
