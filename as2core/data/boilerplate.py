@@ -32,6 +32,7 @@ _AROUND_TEXT = (
     r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
     r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
     r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}|on this page|in this article",
+    r"(?:next|previous|up): .+, (?:previous|up): .+",  # Texinfo's
     r"(?:view|show) (?:page )?source|page \d{1,4}(?: of \d{1,4})?|click here to expand(?:\.\.\.|\u2026)?",
     rf"share this(?: {_PAGE})?(?: (?:on|via|with) \w+)?:?",
     r"(?:you must be|please) (?:logged|log|signed|sign) in to (?:post|leave) a comment",

@@ -47,6 +47,7 @@ TEXT = Block("A permit costs 40 euros.")
         "Documentation built with MkDocs.",
         "« Previous Next »",
         "On this page",
+        "Next: Variables, Previous: Options, Up: Basic Elements [Contents]",
         "💡",
         "• →",
         "This site uses cookies.",

@@ -129,6 +129,11 @@ def test_a_list_of_links_that_ends_a_sentence_is_read():
     assert split_page(f"<body><p>It is fast.</p><p>More:</p>{links}</body>") == ["It is fast.", "More:"]
 
 
+def test_a_rule_of_a_grammar_is_read_though_its_names_are_links():
+    rule = "<div><a href='/i'>Items</a> : <a href='/p'>Pat</a> , | <a href='/r'>Rest</a></div>"
+    assert split_page(f"<body><p>It is short.</p>{rule}</body>") == ["It is short.", "Items : Pat , | Rest"]
+
+
 def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_ends_them():
     links = "<div><a href='/1'>Remove a person</a></div><div><a href='/2'>Roles</a></div>"
     related = f"<div><p>Related Articles</p></div>{links}<p>Write to <a href='/d'>the desk</a>.</p>"
