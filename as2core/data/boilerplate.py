@@ -45,7 +45,9 @@ _AROUND_TEXT = (
 )
 _OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W*no)?\W*", re.IGNORECASE)
 _LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
-_HEADING = re.compile(r"leave a reply|share this:?", re.IGNORECASE)  # a manual may have a section "Edit this page"
+_HEADING = re.compile(  # a manual may have a section "Edit this page"
+    r"leave a reply|share this:?|table of contents|on this page|in this article", re.IGNORECASE
+)
 _CHANGE = re.compile(
     rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?"
     r"(?:updated?|modified|edited|changed|revised|reviewed|published|posted)\b(?: on)?:? ",

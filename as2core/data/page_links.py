@@ -56,7 +56,7 @@ def _list_targets(root: "HtmlElement") -> "Iterator[str]":
 def _drop_related(root: "HtmlElement") -> None:
     """What stands after such a label and holds nothing but links, and the label."""
     for label in list(root.iterdescendants("p", "strong", "div", *HEADING_TAGS)):
-        if _read(label) not in _RELATED:
+        if len(label) > 1 or _read(label) not in _RELATED:
             continue
         parent = label.getparent()
         while parent is not None and parent is not root and _read(parent) == _read(label):

@@ -20,7 +20,8 @@ _MAIN_PARTS = (".//main | .//*[@role='main']", ".//*[@id='main-content']", ".//a
 _AROUND_TEXT = frozenset(
     """comments comments-area comment-list comment comment-respond article-comments
     breadcrumb breadcrumbs wy-breadcrumbs table-of-contents table_of_contents toc toc-macro toctree-wrapper jump-to-nav
-    page-metadata article-author article-meta entry-meta post-meta byline siteSub theme-doc-version-badge
+    page-metadata article-author article-meta avatar__info entry-meta post-meta byline siteSub
+    theme-doc-version-badge
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
     article-attachments pageSection related-articles recent-articles jp-relatedposts sharedaddy article-share
     entry-footer footer site-footer page-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv
