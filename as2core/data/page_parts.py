@@ -95,13 +95,14 @@ def drop_controls(page: "HtmlElement") -> None:
 def drop_parts_around(root: "HtmlElement") -> None:
     """Remove the parts that are named or marked as none of the page's text, but not the text after them."""
     for element in list(root.iterdescendants(*_BLOCK_TAGS)):
-        names = {*element.get("class", "").split(), element.get("id", "")}
-        if (
-            not names.isdisjoint(_AROUND_TEXT)
-            or any(map(_COOKIE_NOTE.search, names))
-            or element.get("role") in _ROLES_AROUND_TEXT
-        ):
+        is_marked = element.get("role") in _ROLES_AROUND_TEXT
+        if is_marked or (_is_named_around(element) and not element.xpath("boolean(.//h1 | .//main)")):
             element.drop_tree()
+
+
+def _is_named_around(element: "HtmlElement") -> bool:
+    names = {*element.get("class", "").split(), element.get("id", "")}
+    return not names.isdisjoint(_AROUND_TEXT) or any(map(_COOKIE_NOTE.search, names))
 
 
 def drop_marks(page: "HtmlElement") -> None:

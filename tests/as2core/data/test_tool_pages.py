@@ -46,6 +46,7 @@ def test_a_part_that_a_tool_puts_around_the_text_is_not_read(part, story):
     "part",
     [
         "<div class='cookie-policy'><p>They are small files.</p></div>",
+        "<div class='has-cookie-banner'><div><h1>page</h1></div><p>They are small files.</p></div>",
         "<p class='label'>They are small files.</p>",
         "<p><span class='token comment'>They are small files.</span></p>",
         "<pre class='linenos'><code>They are small files.</code></pre>",
@@ -55,7 +56,7 @@ def test_a_part_that_a_tool_puts_around_the_text_is_not_read(part, story):
     ],
 )
 def test_a_part_of_nearly_the_same_name_is_read(part):
-    assert split_page(f"<body>{part}</body>") == ["They are small files."]
+    assert split_page(f"<body>{part}<p>We send one.</p></body>") == ["They are small files.", "We send one."]
 
 
 @pytest.mark.parametrize(
