@@ -25,13 +25,16 @@ _ASKS_OPINION = (
 )
 _AROUND_TEXT = (
     rf"\d+ (?:out )?of \d+ (?:people |users )?found this(?: {_PAGE})? (?:helpful|useful)",
-    r"thank(?:s| you) for (?:your feedback|letting us know)",
+    r"thank(?:s| you) for (?:your (?:feedback|input)|letting us know)",
     r"(?:still )?have (?:more|any other|further) questions\? (?:submit a request|contact us|ask us)",
     r"sorry we couldn't be helpful\. help us improve this article with your feedback",
     r"(?:(?:skip|jump) to (?:the )?(?:main |page )?(?:content|navigation|search|menu|footer)\s*)+",
     r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
     r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
-    r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}|on this page|in this article",
+    r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}",
+    r"on this page|in this article|table of contents",
+    r"created by .{1,60}, last (?:modified|updated)(?: by .{1,60})? on .{1,30}",  # Confluence's
+    r"(?:next|previous|up): .+, (?:previous|up): .+",  # Texinfo's
     r"(?:view|show) (?:page )?source|page \d{1,4}(?: of \d{1,4})?|click here to expand(?:\.\.\.|\u2026)?",
     rf"share this(?: {_PAGE})?(?: (?:on|via|with) \w+)?:?",
     r"(?:you must be|please) (?:logged|log|signed|sign) in to (?:post|leave) a comment",
@@ -40,9 +43,11 @@ _AROUND_TEXT = (
     r"all rights reserved",
     r"(?:reading time:? \d+ min(?:ute)?s?|\d+ min(?:ute)?s? read)",
 )
-_OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W+no)?\W*", re.IGNORECASE)
+_OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W*no)?\W*", re.IGNORECASE)
 _LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
-_HEADING = re.compile(r"leave a reply|share this:?", re.IGNORECASE)  # a manual may have a section "Edit this page"
+_HEADING = re.compile(  # a manual may have a section "Edit this page"
+    r"leave a reply|share this:?|table of contents|on this page|in this article", re.IGNORECASE
+)
 _CHANGE = re.compile(
     rf"(?:(?:this )?{_PAGE} (?:was )?)?(?:last )?"
     r"(?:updated?|modified|edited|changed|revised|reviewed|published|posted)\b(?: on)?:? ",
@@ -63,8 +68,11 @@ _COOKIES = re.compile(
     re.IGNORECASE,
 )
 _COOKIES_ARE_SUBJECT = re.compile(r"cookie|privacy|consent|gdpr", re.IGNORECASE)
+_RIGHTS = re.compile(r"\u00a9|all rights reserved", re.IGNORECASE)
+_RIGHTS_ARE_SUBJECT = re.compile(r"licen[cs]e|copyright|\blegal\b|imprint", re.IGNORECASE)
+_LICENCE_TEXT = re.compile(r"redistribut|hereby granted|without warranty", re.IGNORECASE)
 # What stands on the buttons and links after such a line.
-_VOTES = re.compile(r"yes|no|yes\W+no|send feedback", re.IGNORECASE)
+_VOTES = re.compile(r"\W*(?:yes|no|yes\W*no|send feedback)\W*", re.IGNORECASE)
 _CONSENTS = re.compile(
     r"(?:i )?(?:accept|agree|decline|reject|ok|okay|got it|close|learn more|more information)(?: all)?(?: cookies)?|"
     r"(?:cookie |manage )?(?:settings|preferences)|customi[sz]e|privacy policy|cookie policy",
@@ -74,25 +82,33 @@ _CONSENTS = re.compile(
 
 def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
     """The blocks of a page without these lines; all of them where no prose would be left."""
-    is_about_cookies = any(
-        _COOKIES_ARE_SUBJECT.search(text) for text in (title, *(b.text for b in blocks if b.kind is BlockKind.HEADING))
-    )
+    names = "\n".join((title, *(b.text for b in blocks if b.kind is BlockKind.HEADING)))
+    is_about_cookies = _COOKIES_ARE_SUBJECT.search(names) is not None
+    is_about_rights = _RIGHTS_ARE_SUBJECT.search(names) or any(_LICENCE_TEXT.search(b.text) for b in blocks)
     remaining: list[Block] = []
     after: re.Pattern[str] | None = None  # what goes with the line that was left out last
     for block in blocks:
-        line = " ".join(block.text.removeprefix("- ").split())
-        is_line = block.kind is not BlockKind.PROGRAM and len(line) <= MAX_LINE_CHARS
-        is_prose = is_line and block.kind is BlockKind.PROSE
-        if is_line and _OPINION.fullmatch(line):
+        line = _read_line(block)
+        is_prose = block.kind is BlockKind.PROSE
+        if _OPINION.fullmatch(line):
             after = _VOTES
         elif is_prose and not is_about_cookies and _COOKIES.match(line):
             after = _CONSENTS
         elif is_prose and after is not None and after.fullmatch(line):
             continue
-        elif not (_is_around_text(line) if is_prose else is_line and _HEADING.fullmatch(line)):
+        elif is_about_rights and _RIGHTS.search(line):
+            remaining.append(block)
+        elif not line or not (_is_around_text(line) if is_prose else _HEADING.fullmatch(line)):
             after = None
             remaining.append(block)
     return remaining if any(block.kind is BlockKind.PROSE for block in remaining) else list(blocks)
+
+
+def _read_line(block: Block) -> str:
+    """The words of a block that may be such a line, "" of another."""
+    line = " ".join(block.text.removeprefix("- ").split())
+    is_list = "\n- " in block.text
+    return "" if is_list or block.kind is BlockKind.PROGRAM or len(line) > MAX_LINE_CHARS else line
 
 
 def _is_around_text(line: str) -> bool:

@@ -21,7 +21,7 @@ from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.spreadsheet import DELIMITERS, find_header, names_delimiter
-from as2core.data.titles import choose_title
+from as2core.data.titles import choose_title, find_confirmed_title
 from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
 from as2core.errors import UnreadableFile
@@ -41,8 +41,8 @@ ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suff
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a parser makes of a file: its blocks or, where it knows of none, its text. `title` may be ""; then one of
-    `title_lines` is, if there are any."""
+    """What a parser makes of a file: its blocks or, where it knows of none, its text. `title` may be "". One of
+    `title_lines` is the title instead if the file's name confirms it."""
 
     title: str
     blocks: Sequence[Block] = ()
@@ -141,7 +141,8 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
     text = join_blocks(blocks) or clean_text(parsed.text)
     title_lines = [clean_text(line).strip() for line in parsed.title_lines]
-    title = clean_text(parsed.title).strip() or choose_title(stem, "" if blocks else text, title_lines)
+    title = find_confirmed_title(stem, title_lines) or clean_text(parsed.title).strip()
+    title = title or choose_title(stem, "" if blocks else text)
     if title_lines:
         blocks = drop_title(title, blocks)
         text = join_blocks(blocks)

@@ -228,6 +228,8 @@ def _walk(root: "_Element") -> list[Block]:
 
     def flush(*, next_is_item: bool = False) -> None:
         nonlocal item
+        while line and (not line[-1].strip() or line[-1] == CELL_END):
+            line.pop()  # an empty cell ends no row
         for text in _divide_at_breaks("".join(line)):
             if item and blocks and blocks[-1].startswith("- "):
                 blocks[-1] += f"\n- {text}"

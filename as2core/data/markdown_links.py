@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from as2core.data.page_links import BETWEEN_LINKS, CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
+from as2core.data.page_links import CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MIN_ITEMS = 2  # of a list of links
 MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its characters
 _BADGE = re.compile(r"badge|shields\.io|travis-ci|codecov|circleci", re.IGNORECASE)  # in an image's address
+_BETWEEN_LINKS = re.compile(r"[\s|/,\u2022\u00b7\u2013\u2014-]+")
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
 
@@ -86,7 +87,7 @@ def _share_links(text: "Token") -> float:
         elif child.type == "link_close":
             is_link = False
         elif child.type != "html_inline":
-            count = len(BETWEEN_LINKS.sub("", child.content))
+            count = len(_BETWEEN_LINKS.sub("", child.content))
             chars, link_chars = chars + count, link_chars + count * is_link
     return link_chars / chars if chars else 0.0
 

@@ -16,7 +16,7 @@ _IN_HEADING = " or ".join(f"ancestor::{tag}" for tag in sorted(HEADING_TAGS))
 _ADDRESSES = "starts-with(@href, 'mailto:') or starts-with(@href, 'tel:')"  # an address and a number are answers
 _LINKS = f".//a[@href and not({_ADDRESSES} or {_IN_HEADING})]"
 MIN_ANNOUNCING_WORDS = 4  # of the sentence that a list of links ends, "Examples of streams are:"
-BETWEEN_LINKS = re.compile(r"[\s|/,\u2022\u00b7\u2013\u2014-]+")
+_BETWEEN_LINKS = re.compile(r"[\s\u2022\u00b7]+")
 CONTENTS_LABELS = frozenset(
     ("contents", "table of contents", "on this page", "in this article", "in this section", "toc")
 )
@@ -56,7 +56,7 @@ def _list_targets(root: "HtmlElement") -> "Iterator[str]":
 def _drop_related(root: "HtmlElement") -> None:
     """What stands after such a label and holds nothing but links, and the label."""
     for label in list(root.iterdescendants("p", "strong", "div", *HEADING_TAGS)):
-        if _read(label) not in _RELATED:
+        if len(label) > 1 or _read(label) not in _RELATED:
             continue
         parent = label.getparent()
         while parent is not None and parent is not root and _read(parent) == _read(label):
@@ -114,5 +114,5 @@ def _read(element: "HtmlElement") -> str:
 
 
 def _count_chars(element: "HtmlElement") -> int:
-    """What divides the links of a row counts for nothing."""
-    return len(BETWEEN_LINKS.sub("", element.text_content()))
+    """White space and what often divides the links of a row count for nothing."""
+    return len(_BETWEEN_LINKS.sub("", element.text_content()))

@@ -20,7 +20,8 @@ _MAIN_PARTS = (".//main | .//*[@role='main']", ".//*[@id='main-content']", ".//a
 _AROUND_TEXT = frozenset(
     """comments comments-area comment-list comment comment-respond article-comments
     breadcrumb breadcrumbs wy-breadcrumbs table-of-contents table_of_contents toc toc-macro toctree-wrapper jump-to-nav
-    page-metadata article-author article-meta entry-meta post-meta byline siteSub theme-doc-version-badge
+    page-metadata article-author article-meta avatar__info entry-meta post-meta byline siteSub
+    theme-doc-version-badge
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
     article-attachments pageSection related-articles recent-articles jp-relatedposts sharedaddy article-share
     entry-footer footer site-footer page-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv
@@ -94,13 +95,14 @@ def drop_controls(page: "HtmlElement") -> None:
 def drop_parts_around(root: "HtmlElement") -> None:
     """Remove the parts that are named or marked as none of the page's text, but not the text after them."""
     for element in list(root.iterdescendants(*_BLOCK_TAGS)):
-        names = {*element.get("class", "").split(), element.get("id", "")}
-        if (
-            not names.isdisjoint(_AROUND_TEXT)
-            or any(map(_COOKIE_NOTE.search, names))
-            or element.get("role") in _ROLES_AROUND_TEXT
-        ):
+        is_marked = element.get("role") in _ROLES_AROUND_TEXT
+        if is_marked or (_is_named_around(element) and not element.xpath("boolean(.//h1 | .//main)")):
             element.drop_tree()
+
+
+def _is_named_around(element: "HtmlElement") -> bool:
+    names = {*element.get("class", "").split(), element.get("id", "")}
+    return not names.isdisjoint(_AROUND_TEXT) or any(map(_COOKIE_NOTE.search, names))
 
 
 def drop_marks(page: "HtmlElement") -> None:

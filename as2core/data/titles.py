@@ -16,20 +16,26 @@ _NOTHING = re.compile(
 )
 
 
-def choose_title(stem: str, text: str, lines: Sequence[str] = ()) -> str:
+def choose_title(stem: str, text: str) -> str:
     """The first line of the text, if it looks like a title and something confirms it: a rule is drawn below it, it
     shares a word with the file's name, or that name says nothing ("scan 12"). Otherwise that name, without folders and
-    suffix. `lines`: those that stand out at the beginning; the first that shares a word with the name, or else the
-    first, comes before all."""
-    name = PurePosixPath(stem).name.replace("_", " ")
-    if lines:
-        return next((line for line in lines if _share_word(line, name)), lines[0])
+    suffix."""
+    name = _read_name(stem)
     first, _, rest = text.strip().partition("\n")
     line, following = " ".join(first.split()), rest.partition("\n")[0]
     if not rest.strip() or not _looks_like_title(line):
         return name
     is_title = is_rule_line(following) or _NOTHING.fullmatch(name) or _share_word(line, name)
     return line if is_title else name
+
+
+def find_confirmed_title(stem: str, lines: Sequence[str]) -> str:
+    """The first of the lines that shares a word with the file's name, or ""."""
+    return next((line for line in lines if _share_word(line, _read_name(stem))), "")
+
+
+def _read_name(stem: str) -> str:
+    return PurePosixPath(stem).name.replace("_", " ")
 
 
 def _looks_like_title(line: str) -> bool:

@@ -44,9 +44,9 @@ _BACK_LINKS = ".//a[starts-with(@href, '#footnote-ref-') or starts-with(@href, '
 
 
 def word_blocks(content: bytes) -> tuple[str, list[Block], list[str]]:
-    """`(title or "", blocks, bold lines that may be the title)`. The title is the paragraph styled as one, or the
-    heading that the document begins with; it is not repeated in the blocks. A short bold line counts as a heading, the
-    lowest.
+    """`(title or "", blocks, lines that are the title if the file's name confirms one)`. The title is the paragraph
+    styled as one, or the heading that the document begins with; it is not repeated in the blocks. A short bold line
+    counts as a heading, the lowest, but one that an address follows is a letterhead and no title.
 
     Raises UnreadableFile when it is damaged, needs a password, or is of another format.
     """
@@ -55,24 +55,39 @@ def word_blocks(content: bytes) -> tuple[str, list[Block], list[str]]:
     page = html.fragment_fromstring(_convert_to_html(content), create_parent="div")
     for mark in page.xpath(f"{_NOTE_MARKS} | {_BACK_LINKS}"):
         mark.drop_tree()
-    bold_lines = {" ".join(line.text_content().split()): line for line in page.iterchildren("p") if _is_bold_line(line)}
-    for line in bold_lines.values():
-        line.tag = "h6"
+    bold_lines = set()
+    for paragraph in page.iterchildren("p"):
+        if _is_bold_line(paragraph):
+            paragraph.tag = "h6"
+            bold_lines.add(" ".join(paragraph.text_content().split()))
     titles = [" ".join(t.text_content().split()) for t in page.xpath("./h1[@class='title']")]
     blocks = page_blocks(page)
     title = next(filter(None, titles), "")
-    if not title and blocks and blocks[0].kind is BlockKind.HEADING and blocks[0].text not in bold_lines:
-        title = blocks[0].text
-    return title, drop_title(title, blocks), [] if title else list(_list_title_lines(blocks))
+    if title or not blocks or (blocks[0].kind is BlockKind.HEADING and blocks[0].text not in bold_lines):
+        title = title or (blocks[0].text if blocks else "")
+        return title, drop_title(title, blocks), []
+    lines = list(_list_title_lines(blocks))
+    return _choose_unconfirmed(blocks, lines), blocks, lines
 
 
 def _list_title_lines(blocks: Sequence[Block]) -> Iterator[str]:
-    """Headings above the first sentence; one that an address follows is a letterhead."""
+    """Headings above the first sentence that are no letterhead."""
     for block, following in pairwise(blocks):
         if block.text.endswith(_SENTENCE_ENDS) or block.kind is BlockKind.PROGRAM:
             return
         if block.kind is BlockKind.HEADING and not _is_contact(following):
             yield block.text
+
+
+def _choose_unconfirmed(blocks: Sequence[Block], lines: Sequence[str]) -> str:
+    """The bold line that the document begins with or, below a letterhead, the only other heading; else ""."""
+    first, *others = blocks
+    if first.kind is not BlockKind.HEADING:
+        return ""
+    if not others or not _is_contact(others[0]):
+        return first.text
+    headings = [block.text for block in others if block.kind is BlockKind.HEADING]
+    return headings[0] if len(headings) == 1 and headings[0] in lines else ""
 
 
 def _is_contact(block: Block) -> bool:

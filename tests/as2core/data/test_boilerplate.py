@@ -17,6 +17,8 @@ TEXT = Block("A permit costs 40 euros.")
         "Did this page help you?",
         "Did this answer your question? 😞😐😃",
         "Did you find it helpful? Yes / No",
+        "Was this article helpful?\nYesNo",
+        "Created by Bill Reid, last modified by Ann Hill on Dec 20, 2017",
         "12 out of 20 found this helpful",
         "Thank you for your feedback!",
         "Have more questions? Submit a request",
@@ -47,6 +49,7 @@ TEXT = Block("A permit costs 40 euros.")
         "Documentation built with MkDocs.",
         "« Previous Next »",
         "On this page",
+        "Next: Variables, Previous: Options, Up: Basic Elements [Contents]",
         "💡",
         "• →",
         "This site uses cookies.",
@@ -89,7 +92,11 @@ def test_a_line_that_may_be_an_answer_stays(line):
 
 
 def test_a_heading_of_such_words_stays_unless_no_manual_would_have_it():
-    for words, is_left_out in (("Was this page helpful?", True), ("Leave a Reply", True), ("Edit this page", False)):
+    for words, is_left_out in (
+        ("Was this page helpful?", True),
+        ("Table of Contents", True),
+        ("Edit this page", False),
+    ):
         heading = Block(words, BlockKind.HEADING, 2)
         assert drop_boilerplate("", [TEXT, heading]) == ([TEXT] if is_left_out else [TEXT, heading])
 
@@ -106,6 +113,19 @@ def test_a_page_about_cookies_keeps_its_sentences_on_them():
     assert drop_boilerplate("Privacy policy", [TEXT, note]) == [TEXT, note]
     heading = Block("Cookies", BlockKind.HEADING, 2)
     assert drop_boilerplate("Acme", [TEXT, heading, note]) == [TEXT, heading, note]
+
+
+def test_a_text_about_rights_keeps_whose_they_are():
+    note = Block("© 2025 Acme Inc.")
+    heading = Block("License", BlockKind.HEADING, 2)
+    assert drop_boilerplate("Acme", [TEXT, heading, note]) == [TEXT, heading, note]
+    grant = Block("Permission is hereby granted to everybody.")
+    assert drop_boilerplate("", [note, grant]) == [note, grant]
+
+
+def test_a_list_of_networks_that_is_no_row_of_links_stays():
+    names = Block("- Facebook\n- Twitter\n- LinkedIn")
+    assert drop_boilerplate("", [TEXT, names]) == [TEXT, names]
 
 
 def test_a_program_stays_and_so_does_a_page_of_nothing_else():

@@ -46,6 +46,7 @@ def test_a_part_that_a_tool_puts_around_the_text_is_not_read(part, story):
     "part",
     [
         "<div class='cookie-policy'><p>They are small files.</p></div>",
+        "<div class='has-cookie-banner'><div><h1>page</h1></div><p>They are small files.</p></div>",
         "<p class='label'>They are small files.</p>",
         "<p><span class='token comment'>They are small files.</span></p>",
         "<pre class='linenos'><code>They are small files.</code></pre>",
@@ -55,7 +56,7 @@ def test_a_part_that_a_tool_puts_around_the_text_is_not_read(part, story):
     ],
 )
 def test_a_part_of_nearly_the_same_name_is_read(part):
-    assert split_page(f"<body>{part}</body>") == ["They are small files."]
+    assert split_page(f"<body>{part}<p>We send one.</p></body>") == ["They are small files.", "We send one."]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,11 @@ def test_a_list_of_links_that_ends_a_sentence_is_read():
     assert split_page(f"<body><p>It is fast.</p><p>More:</p>{links}</body>") == ["It is fast.", "More:"]
 
 
+def test_a_rule_of_a_grammar_is_read_though_its_names_are_links():
+    rule = "<div><a href='/i'>Items</a> : <a href='/p'>Pat</a> , | <a href='/r'>Rest</a></div>"
+    assert split_page(f"<body><p>It is short.</p>{rule}</body>") == ["It is short.", "Items : Pat , | Rest"]
+
+
 def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_ends_them():
     links = "<div><a href='/1'>Remove a person</a></div><div><a href='/2'>Roles</a></div>"
     related = f"<div><p>Related Articles</p></div>{links}<p>Write to <a href='/d'>the desk</a>.</p>"
@@ -143,6 +149,8 @@ def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_
         ("<tr><td><p>Oslo</p></td><td><div><p>osl.example</p></div></td></tr>", "Oslo | osl.example"),
         ("<tr><td><b>Site</b><td><p><strong>Server</strong></p><tr><td>Oslo<td>osl", "Site: Oslo | Server: osl"),
         ("<tr><td><b>Site</b><td>Oslo<tr><td><b>Server</b><td>osl", "Site | Oslo\n\nServer | osl"),
+        ("<tr><td><p>Oslo</p><td><p>&nbsp;</p><td>", "Oslo"),
+        ("<tr><td>Oslo<td><td>osl", "Oslo | | osl"),
         ("<tr><td><ul><li>Oslo</li><li>Bergen</li></ul></td></tr>", "- Oslo\n- Bergen"),
     ],
 )

@@ -75,6 +75,12 @@ def test_the_title_is_also_the_heading_that_the_text_begins_with_or_else_the_nam
     assert (document.title, document.text) == (title, text)
 
 
+def test_a_bold_line_that_comes_again_is_a_heading_each_time():
+    lines = [p("First."), p("Note", bold=True), p("At nine."), p("Rules", bold=True), p("None.")]
+    document = read_word(*lines, *lines[3:])
+    assert [document.text[h.start : h.end] for h in document.headings] == ["Rules", "Rules"]
+
+
 def test_a_short_bold_line_is_a_heading_and_a_bold_sentence_is_not():
     lines = [p("First."), p("Opening hours", bold=True), p("At nine."), p("Never on Sundays.", bold=True)]
     half = "<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>Note</w:t></w:r><w:r><w:t> this</w:t></w:r></w:p>"
@@ -90,13 +96,27 @@ ADDRESS = [p("Greenfield Clinic", bold=True), p("14 Mill Lane, Oxford"), p("Tel.
     [
         ("visits.docx", [*ADDRESS, p("3 March"), p("When to come", bold=True), p("At two.")], "When to come"),
         ("visits.docx", [*ADDRESS, p("Dear Ms Hill,"), p("Come at two."), p("Fees", bold=True), p("None.")], "visits"),
+        ("a1.docx", [*ADDRESS, p("Hours", bold=True), p("At two."), p("Fees", bold=True), p("None.")], "a1"),
+        ("a1.docx", [p("Acme, Oxford"), p("Hours", bold=True), p("At two.")], "a1"),
+        ("hours.docx", [p("Acme, Oxford"), p("Our hours", bold=True), p("At two.")], "Our hours"),
         ("fees.docx", [p("Acme", bold=True), p("Our fees", bold=True), p("There are none.")], "Our fees"),
         ("a1.docx", [p("Our fees", bold=True), p("Visits", bold=True), p("They are free.")], "Our fees"),
         ("a1.docx", [p("Minutes", bold=True), p("3 March 2026"), p("14 people came")], "Minutes"),
         ("a1.docx", [p("Our fees", bold=True), p("There are 14 in 2026 alone.")], "Our fees"),
         ("a1.docx", [p("Acme", bold=True), p("12345 Town"), p("Our fees", "H1"), p("None.")], "Our fees"),
     ],
-    ids=["below an address", "letter", "by name", "first", "date", "number in a sentence", "style"],
+    ids=[
+        "below an address",
+        "letter",
+        "sections",
+        "plain line",
+        "plain line, by name",
+        "by name",
+        "first",
+        "date",
+        "number in a sentence",
+        "style",
+    ],
 )
 def test_a_bold_line_is_the_title_unless_an_address_follows_it_or_a_later_one_has_the_files_name(
     name, paragraphs, title
