@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from app.adapt import snapshot
 from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS, plan_folds
 from app.adapt.settings import RetrainSettings
-from app.adapt.splitting import Split
+from app.adapt.splitting import Split, group_near_duplicates
 from app.corpora.corpora import SHIPPED_CORPORA
 from app.labels.consensus import LabelledQuestion
 from as2core.types import CORRECT, INCORRECT
@@ -42,6 +42,8 @@ def find_problem(
             return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
+    if not parts.train or not parts.held_out:
+        reasons = reasons or _explain_likeness(composition)
     if not parts.train:
         return "No training question is labelled: what is labelled here is held out or for validation. " + (
             reasons or f"Label correct and incorrect sentences of {MIN_QUESTIONS} other questions."
@@ -87,6 +89,17 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
         remedy += ", or import the set into a new corpus without a split"
     text = "; ".join(reasons)
     return f"Of the labelled questions ({len(both):,} with correct and incorrect sentences), {text}. {remedy}."
+
+
+def _explain_likeness(composition: snapshot.Composition) -> str:
+    """Why questions that could go to any part all went to one; "" where their wording is not why."""
+    texts = [x.question.text for x in composition.questions]
+    if len(group_near_duplicates(texts)) > 1:
+        return ""
+    return (
+        f"All {len(texts):,} labelled questions have nearly the same words, and such questions stay in one part. Label "
+        f"correct and incorrect sentences of {MIN_QUESTIONS} or more questions that are worded otherwise."
+    )
 
 
 def find_warnings(

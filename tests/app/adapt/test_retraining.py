@@ -865,6 +865,21 @@ def test_questions_that_came_with_one_split_alone_are_named_as_the_reason(wb, sp
     assert f"8 are for {use} (the split “{split}”)" in text and NEW_CORPUS in text
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "No training question is labelled"), ("17", "No question can be held out")]
+)
+def test_questions_of_nearly_the_same_words_are_named_as_the_reason(wb, name, problem):
+    alike = [
+        replace(q, text=f"What is the highest allowed temperature in degrees of the machine {name}{i}?")
+        for i, q in enumerate(made_up(8))
+    ]
+    _, ready = readiness_of(wb, alike)
+    [text] = ready.problems
+    assert text.startswith(problem)
+    assert "All 8 labelled questions have nearly the same words, and such questions stay in one part." in text
+    assert "4 or more questions that are worded otherwise" in text
+
+
 @pytest.mark.parametrize("split", ["", "dev"])
 def test_questions_of_a_frozen_benchmark_are_named_as_the_reason(wb, split, monkeypatch):
     monkeypatch.setattr(snapshots, "load_benchmarks", lambda wb: {"frozen": made_up(8)})
