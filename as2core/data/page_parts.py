@@ -19,7 +19,7 @@ _MAIN_PARTS = (".//main | .//*[@role='main']", ".//*[@id='main-content']", ".//a
 # way to the page, who changed it when, what to read next, what to do with the page.
 _AROUND_TEXT = frozenset(
     """comments comments-area comment-list comment comment-respond article-comments
-    breadcrumb breadcrumbs wy-breadcrumbs table-of-contents table_of_contents toc toc-macro toctree-wrapper jump-to-nav
+    breadcrumb breadcrumbs wy-breadcrumbs table-of-contents table_of_contents toc toc-macro jump-to-nav
     page-metadata article-author article-meta avatar__info entry-meta post-meta byline siteSub
     theme-doc-version-badge
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
