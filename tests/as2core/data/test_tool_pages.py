@@ -48,7 +48,7 @@ def test_a_part_that_a_tool_puts_around_the_text_is_not_read(part, story):
         "<div class='cookie-policy'><p>They are small files.</p></div>",
         "<div class='has-cookie-banner'><div><h1>page</h1></div><p>They are small files.</p></div>",
         "<p class='label'>They are small files.</p>",
-        "<div class='toctree-wrapper'><section><p>They are small files.</p></section></div>",  # all of Sphinx's singlehtml
+        "<div class='toctree-wrapper'><section><p>They are small files.</p></section></div>",  # Sphinx, singlehtml
         "<p><span class='token comment'>They are small files.</span></p>",
         "<pre class='linenos'><code>They are small files.</code></pre>",
         "<aside class='footnote' role='doc-footnote'><span class='label'>[1]</span>"
