@@ -1,0 +1,28 @@
+"""Runs jobs beside a test, or leaves one as a dead worker does."""
+
+import threading
+import time
+
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from db.repositories import jobs as rows
+
+
+def in_background(wb, runners, run=run_queued, **more):
+    thread = threading.Thread(target=run, args=(wb, runners), kwargs=more)
+    thread.start()
+    return thread
+
+
+def until(condition, seconds=60.0):
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up, "it never happened"
+        time.sleep(0.02)
+
+
+def die_in(wb, job_id, worker="another-machine:1:1"):
+    """Leave a job as a worker leaves it that was killed in the middle."""
+    with wb.write() as s:
+        claimed = rows.claim_next(s, queue.PRIORITIES, worker, wb.clock())
+        assert claimed.id == job_id
