@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
@@ -98,7 +97,6 @@ class QueueItem(RankedSentence):
     token: str
     peers: tuple[tuple[str, str], ...]
     flags: tuple[tuple[str, str], ...]
-    leased_until: datetime | None = None
     is_locked: bool = False
 
 

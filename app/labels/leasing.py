@@ -95,8 +95,7 @@ def find_next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) 
             if token := _lease(wb, seat, draw, pair, now):
                 assignment = _assign(draw.rules, seat, pair, control=draw.control, is_scored=row.rank is not None)
                 with wb.read() as s:
-                    item = build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
-                return replace(item, leased_until=None if draw.only_views else now + LEASE)
+                    return build_item(s, row, seat.annotator_id, assignment, token, draw.rules)
         misses += map(read_pair, matches)  # others were quicker, such as with a whole list: the rest may be open
     leave(wb, seat)  # what was in front is not kept from others
     return None
@@ -140,7 +139,7 @@ def open_item(
         rules = find_rules(s, question.corpus_id)
         item = build_item(s, row, annotator_id, assignment, token, rules, again=True)
     is_locked = not (is_leased or only_views or item.label)
-    return replace(item, leased_until=expires if is_leased else None, is_locked=is_locked)
+    return replace(item, is_locked=is_locked)
 
 
 def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Assignment:
