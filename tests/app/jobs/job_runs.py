@@ -1,7 +1,6 @@
 """Runs jobs beside a test, or leaves one as a dead worker does."""
 
 import threading
-import time
 
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -12,13 +11,6 @@ def in_background(wb, runners, run=run_queued, **more):
     thread = threading.Thread(target=run, args=(wb, runners), kwargs=more)
     thread.start()
     return thread
-
-
-def until(condition, seconds=60.0):
-    give_up = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < give_up, "it never happened"
-        time.sleep(0.02)
 
 
 def die_in(wb, job_id, worker="another-machine:1:1"):

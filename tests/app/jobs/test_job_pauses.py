@@ -5,7 +5,8 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from job_runs import in_background, until
+from job_runs import in_background
+from polling import until
 
 from app.jobs import attempt, queue, supervisor
 from app.jobs.attempt import run_queued

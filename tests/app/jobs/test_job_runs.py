@@ -5,7 +5,8 @@ import threading
 import time
 
 import pytest
-from job_runs import in_background, until
+from job_runs import in_background
+from polling import until
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 

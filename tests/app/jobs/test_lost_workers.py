@@ -5,7 +5,8 @@ import threading
 import time
 
 import pytest
-from job_runs import die_in, in_background, until
+from job_runs import die_in, in_background
+from polling import until
 
 from app.jobs import attempt, process, queue, supervisor
 from app.jobs.attempt import run_queued

@@ -5,7 +5,8 @@ import threading
 
 import psutil
 import pytest
-from job_runs import in_background, until
+from job_runs import in_background
+from polling import until
 
 from app import bootstrap
 from app.jobs import queue, retrain_rule, supervisor
