@@ -18,6 +18,7 @@ from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import read_pair
@@ -104,7 +105,7 @@ def load(
     only those that `presume_incorrect` draws: the others may be most by far."""
     with wb.read() as s:
         is_whole = seed is None
-        candidates = question_rows.list_candidate_rows(
+        candidates = candidate_rows.list_candidate_rows(
             s, corpus_id, with_unlabelled=is_whole or selection.presumed > 0, only_with_answers=not is_whole
         )
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)

@@ -22,6 +22,7 @@ from as2core.types import Candidate, Question
 from db.models import ASKED
 from db.models import Question as QuestionRow
 from db.models import Sentence as SentenceRow
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 from db.repositories import reviews
@@ -204,17 +205,19 @@ class _BatchImport:
         return sentence_rows
 
     def _store_candidates(self, entries: Sequence[Entry]) -> None:
-        next_place = rows.find_next_ordinals(self.s, [row.id for row, _, _ in entries])
+        next_place = candidate_rows.find_next_ordinals(self.s, [row.id for row, _, _ in entries])
         new = [
             (
                 row.id,
-                rows.NewCandidate(sentences[c.id].id, next_place.get(row.id, 0) + i, external_id=c.id, grade=c.grade),
+                candidate_rows.NewCandidate(
+                    sentences[c.id].id, next_place.get(row.id, 0) + i, external_id=c.id, grade=c.grade
+                ),
             )
             for row, question, sentences in entries
             for i, c in enumerate(question.candidates)
             if c.id in sentences
         ]
-        rows.add_candidates(self.s, new)
+        candidate_rows.add_candidates(self.s, new)
 
     def _store_labels(self, entries: Sequence[Entry]) -> None:
         options, counts = self.options, self.counts

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from db.models import Sentence
+from db.repositories import candidates as candidate_rows
 from db.repositories import corpora as corpus_rows
-from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 
 
@@ -26,5 +26,5 @@ def map_candidate_ids(s: Session, question_ids: Sequence[int]) -> dict[int, dict
 
 def make_unique_candidate_ids(s: Session, corpus_id: int) -> dict[Pair, str]:
     """(question id, sentence id) -> the candidate's id, of those questions of which two candidates have the same."""
-    twice = question_rows.list_repeated_ids(s, corpus_id)
+    twice = candidate_rows.list_repeated_ids(s, corpus_id)
     return {(q, sentence.id): i for q, of_one in map_candidate_ids(s, twice).items() for i, sentence in of_one.items()}

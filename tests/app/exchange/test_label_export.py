@@ -16,7 +16,7 @@ from app.workbench import people
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting
 from as2core.synonyms import Synonyms
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 
 
 def test_an_export_of_somebody_without_labels_names_those_who_have_some(wb):
@@ -82,13 +82,13 @@ def test_an_export_reads_no_sentence_that_nobody_labelled(wb, towers, ann, monke
     sentence_id = asked[0].candidates[1].sentence_id
     pair = {"question_id": asked[0].question_id, "sentence_id": sentence_id}
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
-    calls, list_rows = [], question_rows.list_candidate_rows
+    calls, list_rows = [], candidate_rows.list_candidate_rows
 
     def note_rows(*args, **kwargs):
         calls.append(list_rows(*args, **kwargs))
         return calls[-1]
 
-    monkeypatch.setattr(question_rows, "list_candidate_rows", note_rows)
+    monkeypatch.setattr(candidate_rows, "list_candidate_rows", note_rows)
     exports.export_labels(wb, towers.id, "jsonl")
     pairs = [(asked[0].question_id, sentence_id), (asked[1].question_id, None)]
     assert [[(r.question_id, r.sentence_id) for r in rows] for rows in calls] == [pairs]

@@ -18,7 +18,7 @@ from as2core.data import jsonl, qrels
 from as2core.data.catalog import TOOLS
 from as2core.data.source import format_rows, read_all
 from as2core.types import Candidate, Question
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 
 
 def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
@@ -174,7 +174,7 @@ def test_jsonl_brings_unsure_and_disputed_labels_into_another_corpus_as_theirs_w
     corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
     question = next(x for x in labels.load_questions(wb, corpus) if x.question.qid == "q-1")
     with wb.read() as s:
-        rows = question_rows.list_candidate_rows(s, corpus)
+        rows = candidate_rows.list_candidate_rows(s, corpus)
         sentences = [r.sentence_id for r in rows if r.question_id == question.id]
     for who, given in ((ann, ("correct", "unsure", "correct")), (bob, ("incorrect", "unsure", "unsure"))):
         for sentence, label in zip(sentences, given, strict=True):

@@ -21,6 +21,7 @@ from app.workbench.people import Gone
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
 from db.models import Question, Run
+from db.repositories import candidates as candidate_rows
 from db.repositories import question_lists, queues
 from db.repositories import questions as rows
 from db.repositories.leases import Holder
@@ -136,7 +137,9 @@ def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers
         sentences = [c.id for d in documents.list_documents(wb, towers.id) for c in documents.list_sentences(wb, d.id)]
         for i in range(100):
             asked = rows.add_question(s, towers.id, f"Why {i}?", external_id=f"q{i}", origin="imported", now=wb.clock())
-            rows.add_candidates(s, [(asked.id, rows.NewCandidate(c, n)) for n, c in enumerate(sentences)])
+            candidate_rows.add_candidates(
+                s, [(asked.id, candidate_rows.NewCandidate(c, n)) for n, c in enumerate(sentences)]
+            )
     with wb.read() as s:
         picks = queues.list_open_pairs(
             s, queues.QueueRequest(towers.id, QUEUES["random"].order, Holder(ann.id)), wb.clock(), 100

@@ -15,7 +15,7 @@ from app.ui.compare import setup
 from app.versions import promotion
 from app.workbench import people
 from app.worker import RUNNERS
-from db.repositories.questions import list_candidate_rows
+from db.repositories.candidates import list_candidate_rows
 
 
 def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
