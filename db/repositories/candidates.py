@@ -6,31 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    and_,
-    case,
-    func,
-    null,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Row, and_, case, func, null, or_, select, update
 from sqlalchemy.orm import Session
 
 from as2core.types import CORRECT
-from db.models import (
-    Candidate,
-    CurrentLabel,
-    Document,
-    Question,
-    Run,
-    Score,
-    Sentence,
-    Verdict,
-    text_key,
-)
+from db.models import Candidate, CurrentLabel, Document, Question, Run, Score, Sentence, Verdict, text_key
 from db.repositories.pairs import is_same_pair
 from db.repositories.questions import IMPORTED, is_run_of
 from db.repositories.statements import split_batches, upsert, upsert_into

@@ -5,31 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    SQLColumnExpression,
-    and_,
-    false,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, false, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from as2core.types import CORRECT
-from db.models import (
-    ASKED,
-    Annotator,
-    Candidate,
-    Corpus,
-    CurrentLabel,
-    ModelVersion,
-    Question,
-    Run,
-    Sentence,
-    text_key,
-)
+from db.models import ASKED, Annotator, Candidate, Corpus, CurrentLabel, ModelVersion, Question, Run, Sentence, text_key
 from db.repositories.pairs import Pair
 from db.repositories.statements import add_row, split_batches
 
