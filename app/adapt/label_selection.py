@@ -13,7 +13,7 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.labels import candidate_ids, consensus
+from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import UNSURE, Candidate, Json, Question
@@ -109,7 +109,7 @@ def load(
             s, corpus_id, with_unlabelled=is_whole or selection.presumed > 0, only_with_answers=not is_whole
         )
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = candidate_ids.make_unique_candidate_ids(s, corpus_id)
+        ids = candidate_rows.make_unique_candidate_ids(s, corpus_id)
     labelled_pairs = {read_pair(v) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):

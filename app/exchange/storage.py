@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED_CORPORA, lock_corpus
 from app.exchange.sentence_matching import SentenceMatcher, tidy_spaces
-from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.workbench.workbench import Workbench, make_storable
 from as2core.data.question_batches import split_questions
@@ -134,7 +133,9 @@ class _BatchImport:
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
         sentences = SentenceMatcher(self.s, self.corpus_id, self.now, batch, add=self.options.add_sentences)
-        candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
+        candidates = candidate_rows.map_candidate_ids(
+            self.s, [row.id for row in question_rows.values() if row.id is not None]
+        )
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
             for q in batch

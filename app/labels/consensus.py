@@ -14,7 +14,6 @@ from typing import TypeVar
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
@@ -200,7 +199,7 @@ def load_questions(wb: Workbench, corpus_id: int, which: LabelRequest = ALL_LABE
         candidates = candidate_rows.list_candidate_rows(s, corpus_id, with_unlabelled=which.with_unlabelled)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if which.annotator is None else {}
-        ids = make_unique_candidate_ids(s, corpus_id)
+        ids = candidate_rows.make_unique_candidate_ids(s, corpus_id)
         hidden = find_reader(s, corpus_id, which.by, may_label=False).find_hidden_pairs(labels)
     labels = [row for row in labels if row.imported or read_pair(row) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from as2core.types import CORRECT
 from db.models import Candidate, CurrentLabel, Document, Question, Run, Score, Sentence, Verdict, text_key
-from db.repositories.pairs import is_same_pair
+from db.repositories.pairs import Pair, is_same_pair
 from db.repositories.questions import IMPORTED, is_run_of
 from db.repositories.statements import split_batches, upsert, upsert_into
 
@@ -205,7 +205,38 @@ def count_candidates(session: Session, corpus_id: int, *, with_unlabelled: bool)
     return {row[0]: row[1] for row in session.execute(statement)}
 
 
-def list_repeated_ids(session: Session, corpus_id: int) -> list[int]:
+def map_candidate_ids(session: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
+    """Question id -> id in files -> sentence, of all its candidates: unique within a question, so that an export comes
+    back to the same sentences. The id is the one a candidate came with, or its sentence's; where an older candidate has
+    that one already, the sentence's own, or that with a number."""
+    by_question: dict[int, dict[str, Sentence]] = {}
+    for question_id, external_id, sentence in _list_candidate_sentences(session, question_ids):
+        by_id, own = by_question.setdefault(question_id, {}), sentence.external_id
+        ids = (own if external_id is None else external_id, own, *(f"{own} {n}" for n in range(2, len(by_id) + 3)))
+        by_id[next(i for i in ids if i not in by_id)] = sentence
+    return by_question
+
+
+def make_unique_candidate_ids(session: Session, corpus_id: int) -> dict[Pair, str]:
+    """(question id, sentence id) -> the candidate's id in files, of those questions of which two candidates have the
+    same."""
+    by_question = map_candidate_ids(session, _list_repeated_ids(session, corpus_id))
+    return {(q, sentence.id): i for q, by_id in by_question.items() for i, sentence in by_id.items()}
+
+
+def _list_candidate_sentences(session: Session, question_ids: Sequence[int]) -> list[Row]:
+    """Rows (question_id, imported_id, Sentence) of their candidates, in the order they were stored; `imported_id` is
+    the id a candidate was imported under, None if it was not imported."""
+    candidates = (
+        select(Candidate.question_id, Candidate.external_id.label("imported_id"), Sentence)
+        .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .order_by(Candidate.id)
+    )
+    batches = split_batches(question_ids)
+    return [row for ids in batches for row in session.execute(candidates.where(Candidate.question_id.in_(ids)))]
+
+
+def _list_repeated_ids(session: Session, corpus_id: int) -> list[int]:
     """Ids of the questions of which two candidates have the same id in files."""
     by_id = (Candidate.question_id, _get_file_id())
     ids = select(Candidate.question_id).join(Question).join(Sentence, Sentence.id == Candidate.sentence_id)
