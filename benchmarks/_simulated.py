@@ -26,7 +26,7 @@ from app.corpora import corpora
 from app.exchange import storage
 from app.labels import annotation, leasing
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import RankedQuestion, Ranking, RankLimits

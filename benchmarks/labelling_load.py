@@ -42,7 +42,7 @@ from app.jobs import queue
 from app.jobs.process import start_worker
 from app.labels import annotation, leasing, rules
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench

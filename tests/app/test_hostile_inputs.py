@@ -27,7 +27,7 @@ from app.exchange import exports, imports
 from app.jobs import queue
 from app.labels import agreement, annotation, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings

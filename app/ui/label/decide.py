@@ -16,8 +16,8 @@ from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import leasing
-from app.labels.leasing import Seat
 from app.labels.queues import DECIDE, Assignment
+from app.labels.seats import Seat
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_job_of_link

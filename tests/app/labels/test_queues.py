@@ -13,8 +13,8 @@ from app.corpora import corpora, documents, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, flags, leasing, progress, rules
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, UNLABELLED
+from app.labels.seats import Seat
 from app.ranking import next_question, score_job
 from app.workbench import people
 from app.workbench.people import Gone

@@ -16,7 +16,7 @@ from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
 from app.labels import annotation, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import next_question, scoring
 from app.workbench import people
 from app.worker import RUNNERS

@@ -13,7 +13,7 @@ from app.corpora import ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, consensus, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.outcome import Change
 from app.versions.promotion import NothingToRollBack

@@ -6,7 +6,7 @@ import stored
 from app_pages import markup, open_page
 
 from app.labels import annotation, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from db.repositories import questions
 
 BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks

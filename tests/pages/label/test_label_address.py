@@ -9,7 +9,7 @@ from label_desk import BRIDGE, front, leave, open_label, press
 
 from app.ask import stored_questions
 from app.labels import leasing, rules
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 
 
 def test_a_reload_opens_the_list_that_was_left_also_where_its_queue_offers_it_no_more(wb):

@@ -7,7 +7,7 @@ from label_desk import BRIDGE, FIRST, SECOND, front, leave, open_label, opened_l
 
 from app.ask import stored_questions
 from app.labels import flags, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from db.repositories import reviews
 
 

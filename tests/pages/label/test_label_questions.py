@@ -10,7 +10,7 @@ from app.corpora import corpora
 from app.exchange import starter
 from app.exchange.starter import UNFINISHED
 from app.labels import leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ui.landing import shipped
 from app.workbench.settings import Settings
 from db.models import Corpus

@@ -9,7 +9,7 @@ from label_desk import BRIDGE, FIRST, SECOND, front, label, leave, open_label, p
 
 from app.corpora import documents
 from app.labels import leasing, rules
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ui.label.list_desk import ListDesk
 
 

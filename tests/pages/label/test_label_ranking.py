@@ -8,7 +8,7 @@ from label_desk import FIRST, STEEL, add_unranked, front, label, leave, open_lab
 from app.ask import asking, stored_questions
 from app.corpora import documents, ingestion
 from app.labels import leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.versions import registry
 from db.repositories import questions
 
