@@ -10,7 +10,7 @@ from label_files import import_labels
 from app.ask import asking, stored_questions
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import UnknownCorpus
-from app.exchange import exports, imports, sentence_matching, storage
+from app.exchange import exports, imports, label_files, sentence_matching, storage
 from app.jobs import queue
 from app.labels import consensus
 from app.workbench import audit_log, people, sessions
@@ -196,7 +196,7 @@ def test_the_first_sentence_of_a_section_is_found_without_its_heading(wb):
     page = b"# Bank\n\n## Fees\n\nA late payment costs ten euros.\n\nIs it free?\n\nNo.\n\nIs it safe?\n\nNo.\n"
     ingestion.ingest(wb, corpus.id, [("bank.md", page)])
     table = "question,sentence,label\nWhat does it cost?,A late  payment costs ten euros.,yes\nIs it?,No.,yes\n"
-    file = imports.read_labels("rows.csv", table.encode())
+    file = label_files.read_labels("rows.csv", table.encode())
     assert imports.list_unknown_sentences(wb, corpus.id, file) == ("No.",)  # which of the two is nobody's to guess
     assert imports.store_labels(wb, corpus.id, file, add_sentences=False).new == 1
     exported = exports.export_labels(wb, corpus.id, "table")
@@ -254,7 +254,7 @@ def test_imported_texts_are_searchable(wb):
 def test_the_sentences_that_a_corpus_lacks_are_listed_and_can_be_left_out(wb, towers):
     [tower, *_] = (s.text for s in documents.list_sentences(wb, documents.list_documents(wb, towers.id)[0].id))
     rows = [("question", "sentence", "label"), ("Who?", tower, "correct"), ("Who?", "Nobody did.", "incorrect")]
-    file = imports.read_labels("mine.csv", format_rows(rows).encode())
+    file = label_files.read_labels("mine.csv", format_rows(rows).encode())
     assert imports.list_unknown_sentences(wb, towers.id, file) == ("Nobody did.",)
     left_out = imports.store_labels(wb, towers.id, file, add_sentences=False)
     assert (left_out.new, left_out.new_documents) == (1, 0)
