@@ -5,7 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from job_runs import in_background
+from job_runs import in_background, make_endless_run
 from polling import until
 
 from app.jobs import attempt, queue, supervisor
@@ -16,13 +16,7 @@ from db.models import Job
 def test_a_running_job_is_cancelled_at_its_next_look(wb, runners):
     started = threading.Event()
 
-    def work(job):
-        started.set()
-        while True:
-            job.check()
-            time.sleep(0.01)
-
-    runners["compare"] = work
+    runners["compare"] = make_endless_run(started)
     made = queue.enqueue(wb, "compare", {})
     thread = in_background(wb, runners)
     started.wait(20)

@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from job_runs import in_background
+from job_runs import in_background, make_endless_run
 from polling import until
 from sqlalchemy import text
 from tower_texts import QUESTIONS
@@ -214,13 +214,7 @@ def test_a_job_that_ranks_makes_room_for_the_vectors_of_new_documents_and_goes_o
 def test_a_worker_told_to_stop_queues_its_job_again_without_blame(wb, runners):
     started, stopping = threading.Event(), threading.Event()
 
-    def work(job):
-        started.set()
-        while True:
-            job.check()
-            time.sleep(0.01)
-
-    runners["compare"] = work
+    runners["compare"] = make_endless_run(started)
     made = queue.enqueue(wb, "compare", {})
     thread = in_background(wb, runners, run_next, stopping=stopping.is_set)
     assert started.wait(20)
