@@ -26,7 +26,7 @@ from app.corpora import corpora
 from app.exchange import storage
 from app.labels import annotation, leasing
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import RankedQuestion, Ranking, RankLimits
@@ -41,7 +41,7 @@ from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
-from db.repositories import questions as rows
+from db.repositories import candidates as candidate_rows
 
 OPENING_SENTENCES, MAX_ANSWER_CHARS = 3, 2000  # sentences of an answer, and the characters they are looked for in
 SAME_TOPIC, CANDIDATES = 5, 10
@@ -198,7 +198,7 @@ class Desk:
     def _score(self, wb: Workbench) -> None:
         cascade, generative = loading.load_version(wb), loading.load_version(wb, kind=registry.GENERATIVE)
         with wb.read() as s:
-            hits = rows.list_candidate_rows(s, self.corpus)
+            hits = candidate_rows.list_candidate_rows(s, self.corpus)
         limits = RankLimits.from_settings(wb.settings)
         listed: dict[int, list] = defaultdict(list)
         for r in hits:
@@ -226,7 +226,7 @@ class Desk:
         wb = self._open(home)
         names = {}
         with wb.read() as s:
-            for r in rows.list_candidate_rows(s, self.corpus):
+            for r in candidate_rows.list_candidate_rows(s, self.corpus):
                 names[r.question_id, r.sentence_id] = r.qid, r.candidate
         me, labels_given = people.sign_in(wb, "person").id, 0
         try:

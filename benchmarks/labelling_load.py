@@ -42,12 +42,13 @@ from app.jobs import queue
 from app.jobs.process import start_worker
 from app.labels import annotation, leasing, rules
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import people
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
 from as2core.experiments.base import write_section
 from db.models import Run
+from db.repositories import candidates as candidate_rows
 from db.repositories import corpora as corpus_rows
 from db.repositories import questions as question_rows
 from db.repositories import versions as version_rows
@@ -188,13 +189,13 @@ def _fill(wb: Workbench, name: str) -> int:
             s.add(run)
             s.flush()
             result = corpus_rows.list_sentences(s, [document.id])
-            new = [question_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(result)]
-            ids = list(question_rows.put_candidates(s, question.id, new, origin="retrieved", run_id=run.id).values())
+            new = [candidate_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(result)]
+            ids = list(candidate_rows.put_candidates(s, question.id, new, origin="retrieved", run_id=run.id).values())
             for exit_ in EXITS:
                 logits = draw.normal(size=len(ids))
                 ranks = np.argsort(np.argsort(-logits)) + 1
                 scores = zip(ids, logits, 1 / (1 + np.exp(-logits)), ranks, strict=True)
-                question_rows.put_scores(
+                candidate_rows.put_scores(
                     s, version.id, exit_, ((c, float(v), float(p), int(r)) for c, v, p, r in scores)
                 )
     wb.analyze()  # as the job that scores does

@@ -47,18 +47,20 @@ os.environ.update(
 for name in ("AS2_DATABASE_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
 
+TOGETHER = ("tests/e2e/", "tests/pages/compare/")  # servers; a home with two comparisons
+
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
 ENGINES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if POSTGRES else [])]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A tester takes a whole file at a time, and all browser tests: they share servers, which take long to start."""
+    """A tester takes a whole file at a time, and of TOGETHER all files: what they share takes long to make."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
     return Scheduling(config, log)
 

@@ -63,10 +63,10 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "db/repositories/proposals.py:ACCEPTED": "a constant is named by the value that is stored",
     "db/repositories/proposals.py:REJECTED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:LISTED": "a constant is named by the value that is stored",
-    "db/repositories/questions.py:RETRIEVED": "a constant is named by the value that is stored",
+    "db/repositories/candidates.py:RETRIEVED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:PROPOSED": "a constant is named by the value that is stored",
     "db/repositories/questions.py:IMPORTED": "a constant is named by the value that is stored",
-    "db/repositories/questions.py:kept": "the end of the name of a column, `cut_kept`",
+    "db/repositories/candidates.py:kept": "the end of the name of a column, `cut_kept`",
 }
 FUNCTION_VERBS = frozenset(
     "accept add adjudicate adjust admit allow announce apply appoint arrange ask attend attribute await back "

@@ -43,7 +43,7 @@ from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
 from as2core.rankers.cascade import CascadeRanker
 from as2core.synonyms import Synonyms
 from as2core.types import Candidate, Json, OnProgress, Question
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 from db.repositories import reviews
 from db.repositories.pairs import Pair, read_pair
 
@@ -177,7 +177,7 @@ def _read_pairs(job: JobRun, corpus_id: int, cache: DiskCache) -> tuple[list[Pai
     that the job read before it made room for another."""
     wb = job.wb
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False)
+        candidates = candidate_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False)
         outcomes = find_outcomes(s, corpus_id=corpus_id)
     label_of = {pair: label for pair, label in outcomes.items() if label in BINARY}
     usable = [r for r in candidates if read_pair(r) in label_of]

@@ -13,11 +13,12 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.labels import candidate_ids, consensus
+from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import read_pair
@@ -104,11 +105,11 @@ def load(
     only those that `presume_incorrect` draws: the others may be most by far."""
     with wb.read() as s:
         is_whole = seed is None
-        candidates = question_rows.list_candidate_rows(
+        candidates = candidate_rows.list_candidate_rows(
             s, corpus_id, with_unlabelled=is_whole or selection.presumed > 0, only_with_answers=not is_whole
         )
         votes = label_rows.list_labels_with_verdicts(s, corpus_id)
-        ids = candidate_ids.make_unique_candidate_ids(s, corpus_id)
+        ids = candidate_rows.make_unique_candidate_ids(s, corpus_id)
     labelled_pairs = {read_pair(v) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):

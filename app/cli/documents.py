@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from app.corpora.documents import DocumentView
     from app.workbench.workbench import Workbench
 
-MAX_NAMES = 10  # of documents to delete, that are named
 REFUSAL = "nothing was deleted (--yes does not ask)"
 
 Search = Annotated[str, Option(help="Only those with this in their title or name.")]

@@ -57,7 +57,7 @@ def import_(
     as_json: JsonFlag = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
-    from app.exchange import imports
+    from app.exchange import imports, label_files
 
     if file.is_dir():
         raise UnreadableFile(f"{file}: it is a folder; give a file of it, or a BEIR folder as a zip")
@@ -67,7 +67,7 @@ def import_(
         into = _find_target(wb, corpus).id if corpus is not None else None
         try:
             with show_progress(f"importing {file.name}"):
-                questions = imports.read_labels(file.name, file, fmt, min_correct=correct_from)
+                questions = label_files.read_labels(file.name, file, fmt, min_correct=correct_from)
                 report = imports.store_labels(wb, into, questions, annotator, split=split or "")
         except imports.ImportInterrupted as stop:
             print_note(f"as2: {file.name}: {stop}; go on with --corpus {stop.corpus!r}")

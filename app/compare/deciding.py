@@ -27,7 +27,6 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes
 from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
@@ -42,7 +41,7 @@ from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json, Question
 from db.models import Job, JsonObject
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 from db.repositories.pairs import Pair
 
 FILE = "questions.json"
@@ -255,7 +254,8 @@ def _keep_common(job: JobRun, questions: Sequence[_QueuedQuestion]) -> tuple[lis
 
 def _list_questions(s: Session, corpus_id: int) -> list[_QueuedQuestion]:
     """Those in the label queues that two rankers can order differently."""
-    rows, ids = question_rows.list_candidate_rows(s, corpus_id), make_unique_candidate_ids(s, corpus_id)
+    rows = candidate_rows.list_candidate_rows(s, corpus_id)
+    ids = candidate_rows.make_unique_candidate_ids(s, corpus_id)
     questions = []
     for question_id, of_one in groupby(rows, key=lambda r: r.question_id):
         group = list(of_one)

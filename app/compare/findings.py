@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from app.compare.comparison import ComparisonView
 from app.compare.question_sets import find_own_corpus
 from app.corpora.corpora import CorpusView, get_corpus
-from app.labels import leasing
+from app.labels import seats
 from app.labels.consensus import BINARY
-from app.labels.leasing import Seat
 from app.labels.queues import TOPS
+from app.labels.seats import Seat
 from app.workbench.workbench import Workbench
 from as2core import error_slices
 from as2core.error_slices import SliceResult, slice_questions
 from as2core.slice_rules import SliceRule, read_slice_rules
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 
@@ -66,7 +67,7 @@ def _find_missing(wb: Workbench, view: ComparisonView, qids: Iterable[str]) -> f
     texts = {qid: all_texts[qid] for qid in qids}
     correct = {qid: {c.text for c in view.by_id[qid].candidates if c.label == 1} for qid in texts}
     with wb.read() as s:
-        rows = question_rows.list_hits(s, corpus.id, list(texts.values()), set().union(*correct.values()))
+        rows = candidate_rows.list_hits(s, corpus.id, list(texts.values()), set().union(*correct.values()))
     texts_of: dict[str, set[str]] = {}
     for row in rows:
         texts_of.setdefault(row.question, set()).add(row.text)
@@ -118,7 +119,7 @@ def has_open_candidates(
     that a model ranked since."""
     if any(c.label is None for qid in qids if qid in view.by_id for c in view.by_id[qid].candidates):
         return True
-    return leasing.has_open_item(wb, Seat(corpus_id, by, TOPS, questions=tuple(question_ids)))
+    return seats.has_open_item(wb, Seat(corpus_id, by, TOPS, questions=tuple(question_ids)))
 
 
 def list_texts(view: ComparisonView, qids: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from as2core.data.run_matching import RunMatch, keep_common, match_run
 from as2core.rankers.catalog import list_run_files
 from as2core.synonyms import Synonyms
 from as2core.types import Question
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 
 COUNT_UNLABELLED = "Count sentences without a label as incorrect, or label more of each list"
 
@@ -65,7 +65,7 @@ def describe_short_lists(wb: Workbench, data: str, setting: str, *, with_unlabel
         return ""
     labels = progress.count_outcomes_by_question(wb, corpus.id)
     with wb.read() as s:
-        candidates = question_rows.count_candidates(s, corpus.id, with_unlabelled=with_unlabelled)
+        candidates = candidate_rows.count_candidates(s, corpus.id, with_unlabelled=with_unlabelled)
     sizes = [(candidates.get(row.external_id, 0), row.correct, row.incorrect) for row in labels]
     if setting != "raw":
         sizes = [(n, r, wrong) for n, r, wrong in sizes if r]

@@ -1,4 +1,4 @@
-"""Label files in, in the formats others use.
+"""Labels of a file into a corpus.
 
 JSONL keeps every label with its annotator, and the adjudications, so importing an export changes nothing. The files of
 labelling tools name annotators, too. What other formats hold is signed by whoever imports it. Only an admin imports
@@ -6,22 +6,16 @@ what other people here sign.
 """
 
 import gc
-import io
-import tempfile
-import zipfile
-import zlib
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from lzma import LZMAError
-from pathlib import Path, PurePath, PurePosixPath
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
+from app.exchange.label_files import TABLES, TEXTLESS_FORMATS, LabelFile
 from app.exchange.own_labels import OwnLabels, drop_labels_of_others
 from app.exchange.sentence_matching import find_by_text, tidy_spaces
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
@@ -29,33 +23,18 @@ from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.sessions import find_by_address
 from app.workbench.workbench import DatabaseContention, Workbench, make_storable
-from as2core.data import beir, label_rows
-from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
-from as2core.data.documents import clean_file_name, decode_text
-from as2core.data.source import Report, read_all, read_bytes
-from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
-from as2core.errors import BadSetting, UnreadableFile
+from as2core.data.catalog import TOOLS
+from as2core.errors import BadSetting
 from as2core.text import count, name_some
 from as2core.types import Question
 from db.models import Annotator
 from db.repositories import people as people_rows
 from db.repositories.labels import find_heir
 
-IMPORTS = (
-    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS, "records",
-)  # fmt: skip
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
-FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
-TABLES = ("table", "records")  # rows of question, sentence and label
-TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 FORMATS_WITHOUT_IDS = ("csv", "quepid", "pairs", "triplets", *TABLES, *TOOLS)  # of questions
 IMPORT = NO_PERSON[1]
 IMPORT_LABELS = "import labels"  # in the audit log
 UNSIGNED = "; an export as a table (CSV) has no names and no verdicts"  # so annotators may import it
-MAX_ARCHIVE_FILES = 1000
-SPREADSHEET_PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in files of Excel and LibreOffice
-NO_QUESTION = "no labelled question in it"
 SPLIT_USES = {
     "": "split automatically when a ranker is adapted",
     "train": "used for training",
@@ -70,40 +49,6 @@ class ImportInterrupted(KeyboardInterrupt):
     def __init__(self, corpus: str, questions: int, total: int) -> None:
         super().__init__(f"{questions:,} of {total:,} questions are in")
         self.corpus = corpus
-
-
-@dataclass(frozen=True, slots=True)
-class LabelFile:
-    """A label file as it was read: its questions, its malformed lines, where each label stands, how many candidates
-    were left out because they have no text, and sentences about what else was done with it."""
-
-    name: str
-    fmt: str
-    questions: list[Question]
-    problems: list[tuple[int, str]]
-    lines: report.Lines
-    textless: int
-    notes: tuple[str, ...] = ()
-
-
-def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct: int = 1) -> LabelFile:
-    """The file in one of IMPORTS. A candidate without a text, in a format that has texts, is counted and left out.
-    `min_correct`: the lowest rating that counts as correct. Raises UnreadableFile, BadSetting."""
-    name = clean_file_name(name)
-    content = _decode_spreadsheet(name, _read_content(name, data))
-    fmt = _detect_format(name, content, fmt)
-    questions, lines = _parse(name, content, fmt, min_correct)
-    problems = [(p.line, p.reason) for p in lines]
-    questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
-    if not questions and not problems:
-        raise UnreadableFile(f"{name}: {NO_QUESTION}")
-    return LabelFile(name, fmt, questions, problems, lines.places, textless, _list_notes(lines))
-
-
-def _list_notes(lines: Report) -> tuple[str, ...]:
-    omissions = [f"{n:,} left out, as {why}" for why, n in lines.omissions.items()]
-    ratings = [f"a rating of {lines.min_correct:,} or more counts as correct"] if lines.has_ratings else []
-    return (*lines.columns, *omissions, *ratings)
 
 
 def list_unknown_sentences(wb: Workbench, corpus_id: int, file: LabelFile) -> tuple[str, ...]:
@@ -231,13 +176,6 @@ def _store(
     return counts
 
 
-def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:
-    """The questions without the candidates that have no text (SelQA has some), and how many those were. Their ids alone
-    could name a sentence of another set."""
-    rest = [replace(q, candidates=tuple(c for c in q.candidates if make_storable(c.text).strip())) for q in questions]
-    return rest, sum(len(q.candidates) for q in questions) - sum(len(q.candidates) for q in rest)
-
-
 def _sign(
     wb: Workbench, file: str, questions: Sequence[Question], annotator: str, by: int | None
 ) -> tuple[ImportOptions, tuple[str, ...]]:
@@ -292,117 +230,6 @@ def index_import(wb: Workbench, corpus_id: int) -> None:
     """Index also where nothing is new: repeating an interrupted import finishes it."""
     index_pending(wb, corpus_id)
     request_vectors(wb, corpus_id)
-
-
-def _read_content(name: str, data: bytes | Path) -> bytes:
-    try:
-        return read_bytes(data)
-    except UnreadableFile as e:
-        raise UnreadableFile(f"{name}: {str(e).partition(': ')[2] or e}") from e
-
-
-def _decode_spreadsheet(name: str, content: bytes) -> bytes:
-    """UTF-16 with its mark, and a table in the encoding of older spreadsheets (Windows-1252), as UTF-8. A table that
-    has UTF-8 as well is left as it is: its reader reports the lines that are not."""
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        with _name_file(name):
-            return decode_text(content).encode()
-    if PurePath(name).suffix.lower() not in TABLE_SUFFIXES or _is_utf_8(content):
-        return content
-    if any(not line.isascii() and _is_utf_8(line) for line in content.splitlines()):
-        return content
-    with _name_file(name):
-        return decode_text(content).encode()
-
-
-def _is_utf_8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _detect_format(name: str, content: bytes, fmt: str) -> str:
-    if not content.strip():
-        raise UnreadableFile(f"{name}: the file is empty")
-    if content.strip() == b"[]":
-        raise UnreadableFile(f"{name}: {NO_QUESTION}")
-    if fmt == "auto":
-        with _name_file(name):
-            fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
-        if not fmt and _holds_questions_only(content):
-            raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
-        fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
-        if fmt == "run":
-            raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import qrels as TREC instead")
-        if not fmt:
-            needed = "a table (CSV) needs the columns question, sentence and label"
-            raise UnreadableFile(f"{name}: unknown format; {needed}")
-    if fmt in ("wikipassageqa", "insuranceqa"):
-        raise UnreadableFile(
-            f"{name}: {fmt} consists of several files; make one with `as2 data convert {name} labels.jsonl`"
-        )
-    if fmt not in IMPORTS:
-        raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
-    return fmt
-
-
-def _holds_questions_only(content: bytes) -> bool:
-    """Whether it is a table of one column, which is named as the questions' is."""
-    header = content.removeprefix(BOM_UTF8).strip().partition(b"\n")[0].decode(errors="replace")
-    return header.strip().strip('"').lower() in label_rows.NAMES["question"]
-
-
-def _parse(name: str, content: bytes, fmt: str, min_correct: int) -> tuple[list[Question], Report]:
-    """The questions, and the report with where each label stands."""
-    with _name_file(name), tempfile.TemporaryDirectory() as folder:
-        if fmt == "beir":
-            _unzip_beir(content, Path(folder))
-            return beir.read(folder, split=None, keep_places=True, min_correct=min_correct)
-        stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
-        return read_all(stream, content, keep_places=True, min_correct=min_correct)
-
-
-@contextmanager
-def _name_file(name: str) -> Iterator[None]:
-    try:
-        yield
-    except UnreadableFile as e:
-        raise UnreadableFile(f"{name}: {str(e).removeprefix('the data given: ')}") from e
-
-
-def _unzip_beir(content: bytes, folder: Path) -> None:
-    """Extract BEIR's files, wherever they are in the archive."""
-    quota = Quota(MAX_WHOLE_BYTES)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if len(archive.infolist()) > MAX_ARCHIVE_FILES:
-                raise UnreadableFile(f"the archive holds more than {MAX_ARCHIVE_FILES:,} files; BEIR's has three or so")
-            _check_members(archive.namelist())
-            for member in archive.infolist():
-                path = PurePosixPath(member.filename)
-                if path.name.startswith("."):  # added by macOS
-                    continue
-                inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
-                if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
-                    target = folder / inside
-                    target.parent.mkdir(exist_ok=True)
-                    with archive.open(member) as packed, target.open("wb") as out:
-                        copy_member(packed, out, member.compress_size, quota)
-    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
-        raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
-
-
-def _check_members(names: Sequence[str]) -> None:
-    """Raises UnreadableFile for an archive without a BEIR set."""
-    if SPREADSHEET_PARTS & {*names}:
-        raise UnreadableFile("it is a spreadsheet; save it as CSV")
-    paths = [PurePosixPath(name) for name in names]
-    files, folders = {path.name for path in paths}, {path.parent.name for path in paths}
-    if not ({"corpus.jsonl", "queries.jsonl"} <= files and "qrels" in folders):
-        parts = "corpus.jsonl, queries.jsonl and qrels"
-        raise UnreadableFile(f"the archive holds no BEIR set ({parts}); unpack it and import the files in it")
 
 
 def _free_name(wb: Workbench, name: str) -> str:

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import SHIPPED_CORPORA, lock_corpus
 from app.exchange.sentence_matching import SentenceMatcher, tidy_spaces
-from app.labels.candidate_ids import map_candidate_ids
 from app.labels.consensus import BINARY, find_outcomes, tidy_note
 from app.workbench.workbench import Workbench, make_storable
 from as2core.data.question_batches import split_questions
@@ -22,6 +21,7 @@ from as2core.types import Candidate, Question
 from db.models import ASKED
 from db.models import Question as QuestionRow
 from db.models import Sentence as SentenceRow
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 from db.repositories import reviews
@@ -133,7 +133,9 @@ class _BatchImport:
     def store(self, batch: Sequence[Question]) -> None:
         question_rows = self._store_questions(batch)
         sentences = SentenceMatcher(self.s, self.corpus_id, self.now, batch, add=self.options.add_sentences)
-        candidates = map_candidate_ids(self.s, [row.id for row in question_rows.values() if row.id is not None])
+        candidates = candidate_rows.map_candidate_ids(
+            self.s, [row.id for row in question_rows.values() if row.id is not None]
+        )
         entries = [
             (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
             for q in batch
@@ -204,17 +206,19 @@ class _BatchImport:
         return sentence_rows
 
     def _store_candidates(self, entries: Sequence[Entry]) -> None:
-        next_place = rows.find_next_ordinals(self.s, [row.id for row, _, _ in entries])
+        next_place = candidate_rows.find_next_ordinals(self.s, [row.id for row, _, _ in entries])
         new = [
             (
                 row.id,
-                rows.NewCandidate(sentences[c.id].id, next_place.get(row.id, 0) + i, external_id=c.id, grade=c.grade),
+                candidate_rows.NewCandidate(
+                    sentences[c.id].id, next_place.get(row.id, 0) + i, external_id=c.id, grade=c.grade
+                ),
             )
             for row, question, sentences in entries
             for i, c in enumerate(question.candidates)
             if c.id in sentences
         ]
-        rows.add_candidates(self.s, new)
+        candidate_rows.add_candidates(self.s, new)
 
     def _store_labels(self, entries: Sequence[Entry]) -> None:
         options, counts = self.options, self.counts

@@ -25,11 +25,12 @@ from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import WITHDRAWN, Corpus, LabelEvent
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
+from db.repositories.candidates import NewCandidate
 from db.repositories.pairs import Pair
-from db.repositories.questions import NewCandidate
 
 UNRANKED = 10**9
 
@@ -131,8 +132,8 @@ def add_label(
     if queue in OUTSIDE_QUEUES:
         question_lists.ensure_queued(s, pair[0])  # the question before its pairs, or two would deadlock
     if not queues.lock_candidate(s, *pair):
-        place = NewCandidate(pair[1], question_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
-        question_rows.put_candidates(s, pair[0], [place], origin="labelled")
+        place = NewCandidate(pair[1], candidate_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
+        candidate_rows.put_candidates(s, pair[0], [place], origin="labelled")
         queues.lock_candidate(s, *pair)  # which somebody else may have made just now
     if newest is None or newest.label == WITHDRAWN:
         _check_overlap(s, pair, annotator_id, queue)

@@ -14,15 +14,14 @@ from typing import TypeVar
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from app.labels.candidate_ids import make_unique_candidate_ids
 from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Question as QuestionRow
+from db.repositories import candidates as candidate_rows
 from db.repositories import label_lists, reviews
 from db.repositories import labels as label_rows
-from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair, group_by_pair, read_pair
 from db.repositories.questions import IMPORTED
 
@@ -197,10 +196,10 @@ def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> d
 def load_questions(wb: Workbench, corpus_id: int, which: LabelRequest = ALL_LABELS) -> list[LabelledQuestion]:
     """All questions of a corpus, with the candidates that came from outside or carry a label."""
     with wb.read() as s:
-        candidates = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=which.with_unlabelled)
+        candidates = candidate_rows.list_candidate_rows(s, corpus_id, with_unlabelled=which.with_unlabelled)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if which.annotator is None else {}
-        ids = make_unique_candidate_ids(s, corpus_id)
+        ids = candidate_rows.make_unique_candidate_ids(s, corpus_id)
         hidden = find_reader(s, corpus_id, which.by, may_label=False).find_hidden_pairs(labels)
     labels = [row for row in labels if row.imported or read_pair(row) not in hidden]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in hidden}

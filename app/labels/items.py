@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
@@ -15,6 +14,7 @@ from app.labels.queues import AGAIN, ALONG, QUEUES, Assignment, Evidence, explai
 from app.labels.rules import Rules
 from app.labels.visibility import Reader
 from db.models import ModelVersion
+from db.repositories import candidates as candidate_rows
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import questions as question_rows
@@ -98,7 +98,6 @@ class QueueItem(RankedSentence):
     token: str
     peers: tuple[tuple[str, str], ...]
     flags: tuple[tuple[str, str], ...]
-    leased_until: datetime | None = None
     is_locked: bool = False
 
 
@@ -232,7 +231,7 @@ def _explain(
 
 def count_run(s: Session, row: Row) -> int:
     """Among how many candidates it was ranked."""
-    return 0 if row.version_id is None else question_rows.count_ranked_with(s, row.id)
+    return 0 if row.version_id is None else candidate_rows.count_ranked_with(s, row.id)
 
 
 def find_version_name(s: Session, version_id: int | None) -> str:

@@ -14,9 +14,9 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.consensus import load_summary, mark_outcomes_within
-from app.labels.leasing import Seat, request_queue
 from app.labels.queues import RANDOM, REVIEWS, TOPS, UNLABELLED
 from app.labels.rules import find_rules
+from app.labels.seats import Seat, request_queue
 from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench
 from as2core.types import LABELS

@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 from app.labels.rules import find_rules
 from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
+from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
-from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair, group_by_pair, read_pair
 
 
@@ -61,5 +61,5 @@ def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tup
     with wb.read() as s:
         reader = find_reader(s, corpus_id, by, may_label=False)
         hidden = set() if reader.sees_all else reader.find_hidden_pairs(label_rows.list_labels_of_corpus(s, corpus_id))
-        pairs = question_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False) if hidden else ()
+        pairs = candidate_rows.list_candidate_rows(s, corpus_id, with_unlabelled=False) if hidden else ()
         return {(row.question, row.text) for row in pairs if read_pair(row) in hidden}

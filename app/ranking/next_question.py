@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from sqlalchemy.orm import Session
 
-from app.labels.leasing import Seat
 from app.labels.queues import UNLABELLED, can_narrow
 from app.labels.rules import find_rules
+from app.labels.seats import Seat
 from app.ranking import scoring
 from app.ranking.question_line import LINE
 from app.versions import loading, registry

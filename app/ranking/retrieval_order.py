@@ -8,7 +8,7 @@ from app.workbench.workbench import Workbench
 from as2core.evaluation import evaluate
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.types import Candidate, Question
-from db.repositories import questions as question_rows
+from db.repositories import candidates as candidate_rows
 
 RETRIEVAL, WORDS = "retrieval", "words"
 
@@ -35,7 +35,7 @@ def measure_retrieval(
     """RETRIEVAL and the means of that order; or WORDS and those of BM25, the search by words, where not all candidates
     were retrieved, as those of imported lists. The questions are as they were asked, without synonyms."""
     with wb.read() as s:
-        matches = question_rows.list_retrieval_ranks(s, corpus_id, [q.text for q in questions])
+        matches = candidate_rows.list_retrieval_ranks(s, corpus_id, [q.text for q in questions])
     retrieval = RetrievalOrder({(row.question, row.text): row.retrieval_rank for row in matches})
     is_retrieved = all(retrieval.knows(q.text, q.candidates) for q in questions)
     name, ranker = (RETRIEVAL, retrieval) if is_retrieved else (WORDS, BM25Ranker())

@@ -22,6 +22,7 @@ from as2core.errors import DamagedModel
 from as2core.retrieval.index import DamagedIndex
 from as2core.types import Json
 from db.models import Question
+from db.repositories import candidates as candidate_rows
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 
@@ -111,11 +112,11 @@ def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
     for question_id in question_ids:
         job.check()
         with wb.write() as s:
-            by_exit = rows.load_scores_by_exit(s, question_id, model.id)
+            by_exit = candidate_rows.load_scores_by_exit(s, question_id, model.id)
             ids = list(by_exit.get(ranker.exits[-1], ()))
             if ids and all(by_exit.get(layer, {}).keys() == set(ids) for layer in ranker.exits):
                 scores = [
                     (layer, np.array([by_exit[layer][i] for i in ids], dtype=np.float32)) for layer in ranker.exits
                 ]
                 cuts = scoring.find_nearest_cuts(scoring.trace_from_scores(scores), ranker.schedule)
-                rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})
+                candidate_rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})

@@ -31,9 +31,9 @@ from as2core.rankers.generative import GenerativeRanker
 from as2core.text import tokenize
 from as2core.types import Candidate, OnProgress, Progress
 from db.models import Run
+from db.repositories import candidates as candidate_rows
 from db.repositories import corpora as corpus_rows
-from db.repositories import questions as rows
-from db.repositories.questions import Cut, NewCandidate
+from db.repositories.candidates import Cut, NewCandidate
 
 MAX_DOCUMENTS = 30
 MAX_CACHED_TRACES = 64  # of a loaded version
@@ -258,14 +258,14 @@ def store_ranking(
             NewCandidate(candidates[i].sentence_id, ordinal, candidates[i].retrieval_rank, cut=cuts.get(i))
             for ordinal, i in enumerate(positions)
         ]
-        ids = rows.put_candidates(s, question_id, new, origin=rows.RETRIEVED, run_id=run.id)
+        ids = candidate_rows.put_candidates(s, question_id, new, origin=candidate_rows.RETRIEVED, run_id=run.id)
         by_exit: dict[int, list[tuple[int, float, float | None, int]]] = {}
         for number, e in enumerate(trace.exits):
             columns = (e.alive, e.scores, np.asarray(ranker.probability(e.scores, number)), to_ranks(e.scores))
             scores = zip(*(column.tolist() for column in columns), strict=True)
             stored_scores = [(ids.get(candidates[i].sentence_id), *values) for i, *values in scores]
             by_exit[e.layer] = [(i, *values) for i, *values in stored_scores if i is not None]
-        rows.put_scores_by_exit(s, model.id, by_exit)
+        candidate_rows.put_scores_by_exit(s, model.id, by_exit)
         run_id = run.id
     return run_id, tuple(replace(c, id=ids[c.sentence_id]) if c.sentence_id in ids else c for c in candidates)
 
@@ -332,6 +332,8 @@ def store_generative(
         if run is None:
             return
         run.generative_id = version_id
-        candidate_ids = set(rows.find_candidate_ids(s, run.question_id).values())
+        candidate_ids = set(candidate_rows.find_candidate_ids(s, run.question_id).values())
         ranking = zip(ids.values(), values.tolist(), to_ranks(values).tolist(), strict=True)
-        rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in candidate_ids))
+        candidate_rows.put_scores(
+            s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in candidate_ids)
+        )

@@ -7,7 +7,7 @@ nothing in common, and the lists are fused by rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -28,10 +28,8 @@ class PassageIndex(Protocol):
     Every method may raise DamagedIndex, and UnreadableFile where the store cannot be reached or is full."""
 
     def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
-        """Replace each document's passages. A passage whose id was there before keeps its vector."""
-
-    def delete_docs(self, doc_ids: Iterable[str]) -> None:
-        """Remove these documents; unknown ids are no error."""
+        """Replace each document's passages; a document that has none any more is gone. A passage whose id was there
+        before keeps its vector."""
 
     def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
         """Vectors by passage id, float32 `(d,)` each; ids no longer there are skipped."""

@@ -122,11 +122,7 @@ class MilvusIndex:
                 old = {r["id"]: r for r in self._list_rows(_match("doc_id", [d for d, _ in batch]), _FIELDS)}
                 rows = [self._make_row(p, doc_id, old.get(p.id)) for doc_id, passages in batch for p in passages]
                 self._write(rows)
-                self._delete("id", old.keys() - {r["id"] for r in rows})
-
-    def delete_docs(self, doc_ids: Iterable[str]) -> None:
-        with translate_errors(self._url):
-            self._delete("doc_id", doc_ids)
+                self._delete(old.keys() - {r["id"] for r in rows})
 
     def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
         ids = list(vectors)
@@ -191,10 +187,10 @@ class MilvusIndex:
         for at in range(0, len(rows), BATCH_ROWS):
             self._client.upsert(self._collection, rows[at : at + BATCH_ROWS], partition_name=self._partition)
 
-    def _delete(self, field: str, values: Iterable[str]) -> None:
-        values = list(values)
-        for at in range(0, len(values), BATCH_IDS):
-            some = _match(field, values[at : at + BATCH_IDS])
+    def _delete(self, ids: Iterable[str]) -> None:
+        ids = list(ids)
+        for at in range(0, len(ids), BATCH_IDS):
+            some = _match("id", ids[at : at + BATCH_IDS])
             self._client.delete(self._collection, filter=some, partition_name=self._partition)
 
     def _search(self, field: str, data: object, k: int, parameters: Row, condition: str) -> list[Hit]:

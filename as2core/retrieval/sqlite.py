@@ -151,11 +151,6 @@ class SqliteIndex:
             )
             db.executemany(_ADD, rows)
 
-    def delete_docs(self, doc_ids: Iterable[str]) -> None:
-        """Remove these documents; unknown ids are no error."""
-        with self._transaction() as db:
-            _delete(db, doc_ids)
-
     def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
         """Vectors by passage id, float32 `(d,)` each; ids no longer there are skipped."""
         with self._transaction() as db:

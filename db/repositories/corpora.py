@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
-from db.models import Candidate, Corpus, CurrentLabel, Document, LabelEvent, Question, Sentence, text_key
+from db.models import Corpus, CurrentLabel, Document, LabelEvent, Question, Sentence, text_key
 from db.repositories.statements import add_row, split_batches
 
 
@@ -334,15 +334,3 @@ def list_texts_of_documents(session: Session, corpus_id: int, *, without: str) -
 def load_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Sentence]:
     batches = split_batches(sentence_ids)
     return [row for ids in batches for row in session.scalars(select(Sentence).where(Sentence.id.in_(ids)))]
-
-
-def list_candidate_sentences(session: Session, question_ids: Sequence[int]) -> list[Row]:
-    """Rows (question_id, imported_id, Sentence) of their candidates, in the order they were stored; `imported_id` is
-    the id a candidate was imported under, None if it was not imported."""
-    candidates = (
-        select(Candidate.question_id, Candidate.external_id.label("imported_id"), Sentence)
-        .join(Sentence, Sentence.id == Candidate.sentence_id)
-        .order_by(Candidate.id)
-    )
-    batches = split_batches(question_ids)
-    return [row for ids in batches for row in session.execute(candidates.where(Candidate.question_id.in_(ids)))]

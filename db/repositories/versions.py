@@ -10,7 +10,8 @@ from sqlalchemy import Row, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, Score
-from db.repositories.questions import CUT_COLUMNS, RETRIEVED, has_label, is_ranked_by, is_run_of
+from db.repositories.candidates import CUT_COLUMNS, RETRIEVED, has_label
+from db.repositories.questions import is_ranked_by, is_run_of
 from db.repositories.statements import add_row, lock, upsert
 
 NAMES_LOCK = 7265  # any number that nothing else here locks

@@ -23,11 +23,11 @@ from app import bootstrap
 from app.ask import asking, proposals, questions, same_question, stored_questions
 from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing, ingestion
-from app.exchange import exports, imports
+from app.exchange import exports, label_files
 from app.jobs import queue
 from app.labels import agreement, annotation, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings
@@ -233,7 +233,7 @@ LABEL_FILES = [
 
 @hostile
 def test_label_files(wb, times):
-    formats = st.one_of(st.sampled_from(["auto", *imports.IMPORTS]), texts)
+    formats = st.one_of(st.sampled_from(["auto", *label_files.IMPORTS]), texts)
     strategy = st.tuples(st.one_of(st.none(), ids), texts, mutations(LABEL_FILES), formats, texts, texts, ids)
 
     def act(corpus_id, name, content, fmt, annotator, split, by):

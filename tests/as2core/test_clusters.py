@@ -180,14 +180,14 @@ def test_removed_passages_are_not_found_and_many_of_them_are_due_for_a_new_file(
     index.optimize()
     query = draw(1, seed=5)[0]
     best = rank_by_hand(vectors, query, 30)
-    index.delete_docs([f"d{i}" for i in best[:15]])
+    index.upsert_docs([(f"d{i}", []) for i in best[:15]])
     assert index.is_optimized()
     assert list_passages(index, query, 15) == [f"p{i}" for i in best[15:]]
-    index.delete_docs([f"d{i}" for i in best[15:21]])
+    index.upsert_docs([(f"d{i}", []) for i in best[15:21]])
     assert not index.is_optimized()
     index.optimize()
     assert list_passages(index, query, 9) == [f"p{i}" for i in best[21:]]
-    index.delete_docs([f"d{i}" for i in range(200) if i % 2])
+    index.upsert_docs([(f"d{i}", []) for i in range(200) if i % 2])
     index.optimize()
     assert index.count() < 100 and list_names(index) == [] and index.is_optimized()
 

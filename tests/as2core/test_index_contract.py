@@ -144,10 +144,10 @@ def test_a_document_without_passages_is_gone(index):
     assert index.count() == 2
 
 
-def test_a_deleted_document_is_gone_and_an_unknown_one_is_no_error(index):
+def test_with_its_passages_a_document_loses_its_vectors_and_an_unknown_one_is_no_error(index):
     index.set_vectors({p.id: unit(i) for i, p in enumerate(index.list_pending(9))})
     index.optimize()
-    index.delete_docs(["haydn", "nobody"])
+    index.upsert_docs([("haydn", []), ("nobody", [])])
     assert index.search_words("symphonies", 5) == []
     assert "haydn" not in list_documents(index.search_vectors(unit(0, 1, 2), 9))
     assert (index.count(), index.count_vectors()) == (2, 2)
@@ -210,7 +210,7 @@ def test_search_by_vector_follows_every_change_of_two_users(users, seed):
             del expected[pid]
         passages = split_passages(name, [f"step {step} {i}" for i in range(rng.integers(1, 8))], 2, 0)
         if rng.random() < 0.35:
-            writer.delete_docs([name])
+            writer.upsert_docs([(name, [])])
         else:
             writer.upsert_docs([(name, passages)])
             vectors = {p.id: rng.integers(-999, 999, WIDTH) for p in passages}

@@ -76,7 +76,7 @@ def test_a_question_of_two_thousand_different_words_is_answered(index):
 def test_the_word_index_stays_sound_through_many_replacements(index):
     for turn in range(5):
         index.upsert_docs([(name, split_passages(name, [*s, f"Turn {turn}."])) for name, s in DOCS.items()])
-        index.delete_docs(["danube"])
+        index.upsert_docs([("danube", [])])
     db = sqlite3.connect(index.path)
     db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")  # raises when it disagrees
     db.close()
@@ -110,7 +110,7 @@ index = SqliteIndex(sys.argv[1])
 made = split_passages("oder", ["The Oder is a border."])
 index.upsert_docs([("oder", made)])
 index.set_vectors({made[0].id: np.array([0.0, 1.0])})
-index.delete_docs(["haydn"])
+index.upsert_docs([("haydn", [])])
 """
 
 
@@ -129,7 +129,7 @@ def test_dense_search_follows_every_change_two_users_of_the_file_make(tmp_path, 
         name = f"d{rng.integers(12)}"
         old = [pid for pid in expected if pid.startswith(f"{name}:")]
         if rng.random() < 0.35:
-            writer.delete_docs([name])
+            writer.upsert_docs([(name, [])])
             made = []
         else:
             made = split_passages(name, [f"step {step} {i}" for i in range(rng.integers(1, 8))], 2, 0)
@@ -213,7 +213,7 @@ def test_passages_are_counted_again_once_the_file_has_changed(index):
     index.set_vectors({pending[0].id: np.array([1.0, 0.0])})
     assert (index.count(), index.count_vectors()) == (total, 1)
     gone = pending[0].doc_id
-    index.delete_docs([gone])
+    index.upsert_docs([(gone, [])])
     left = [p for p in pending if p.doc_id != gone]
     assert (index.count(), index.count_vectors()) == (len(left), 0)
 

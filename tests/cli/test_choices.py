@@ -7,7 +7,7 @@ import pytest
 from app.adapt import label_selection
 from app.adapt.settings import CALIBRATION, KINDS
 from app.cli import adapt, labels, versions
-from app.exchange import exports, imports
+from app.exchange import exports, label_files
 from as2core.export import FORMATS
 from as2core.rankers.catalog import CATALOG
 
@@ -15,7 +15,7 @@ from as2core.rankers.catalog import CATALOG
 @pytest.mark.parametrize(
     ("choices", "known"),
     [
-        (labels.ImportFormat, ("auto", *imports.IMPORTS)),
+        (labels.ImportFormat, ("auto", *label_files.IMPORTS)),
         (labels.ExportFormat, exports.FORMATS),
         (adapt.Kind, KINDS),
         (adapt.Conflicts, label_selection.CONFLICTS),

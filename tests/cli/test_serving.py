@@ -7,14 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
+from functools import partial
 
+import polling
 import psutil
 import pytest
 
 AS2 = [sys.executable, "-m", "as2core.cli"]
 PATIENCE = 120.0  # seconds a busy machine may take
+until = partial(polling.until, seconds=PATIENCE, pause=0.1)
 
 
 @pytest.fixture
@@ -32,16 +34,6 @@ def port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
-
-
-def until(condition, what):
-    """What `condition` gives, as soon as it is true."""
-    give_up = time.monotonic() + PATIENCE
-    while time.monotonic() < give_up:
-        if found := condition():
-            return found
-        time.sleep(0.1)
-    pytest.fail(f"waited {PATIENCE:.0f} s for {what}")
 
 
 def children(process, of):

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import event, update
 
 from db.models import Annotator, Candidate
+from db.repositories import candidates as candidate_rows
 from db.repositories import corpora, labels, questions, statements
-from db.repositories.questions import NewCandidate
+from db.repositories.candidates import NewCandidate
 
 DEFAULT_LIMIT = 32_766
 MANY = 40_000
@@ -35,7 +36,7 @@ def corpus_id(database, add_document, now):
         for n in range(3):
             q = questions.add_question(s, corpus_id, f"why {n} ?", external_id=f"q{n}", origin="asked", now=now)
             rows = [NewCandidate(sentence.id, place) for place, sentence in enumerate(sentences)]
-            questions.add_candidates(s, [(q.id, row) for row in rows])
+            candidate_rows.add_candidates(s, [(q.id, row) for row in rows])
             labels.add_event(s, q.id, sentences[0].id, ann.id, "correct", now)
         s.execute(update(Candidate).values(retrieval_rank=1))
     return corpus_id
@@ -46,7 +47,7 @@ def read_all(s, corpus_id, ids, texts):
         [(r.question_id, r.label) for r in labels.list_labels_of_questions(s, ids)],
         labels.find_labels_by(s, 1, ids),
         labels.find_verdicts(s, question_ids=ids),
-        [(r.question, r.text) for r in questions.list_retrieval_ranks(s, corpus_id, texts)],
+        [(r.question, r.text) for r in candidate_rows.list_retrieval_ranks(s, corpus_id, texts)],
         [q.text for q in questions.find_questions_by_text(s, corpus_id, texts)],
     )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import small_corpus
 from network_calls import find_outside_calls, trace_prefix
+from polling import until
 from serving import free_port, is_healthy
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -35,13 +36,6 @@ def running(command: list[str], log: Path, **environment: str) -> Iterator[subpr
     finally:
         process.terminate()
         process.wait(60)
-
-
-def wait_until(is_ready, seconds: float = 120) -> None:
-    give_up = time.monotonic() + seconds
-    while not is_ready():
-        assert time.monotonic() < give_up, "it did not start"
-        time.sleep(0.3)
 
 
 @pytest.fixture
@@ -65,7 +59,7 @@ def open_from_elsewhere(port: int) -> None:
 def test_the_app_its_worker_a_question_and_a_retrain_ask_nobody(environment, tmp_path):
     log, port = tmp_path / "app", free_port()
     with running([AS2, "app", "--port", str(port)], log, **environment) as process:
-        wait_until(lambda: is_healthy(f"http://127.0.0.1:{port}"))
+        until(lambda: is_healthy(f"http://127.0.0.1:{port}"), "the app", seconds=120)
         open_from_elsewhere(port)
         for name, command in {
             "ask": ["ask", QUESTION],
@@ -102,7 +96,7 @@ def test_the_ranking_service_asks_nobody(environment, tmp_path):
             return False
 
     with running([AS2, "serve", "--port", str(port)], log, **environment) as process:
-        wait_until(is_answered)
+        until(is_answered, "the answer", seconds=120)
         time.sleep(TELEMETRY_SECONDS)
         assert process.poll() is None
     assert find_outside_calls(log.read_text()) == []

@@ -21,7 +21,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.labels import annotation, leasing
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import people
 from as2core.errors import NotEnoughLabels
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.corpora import corpora
-from app.exchange import exports, imports
+from app.exchange import exports, imports, label_files
 from app.exchange.report import ImportView
 from app.ui import navigation
 from app.ui.data.reasons import draw_reasons
@@ -115,7 +115,7 @@ def _draw_choices(frame: Frame) -> _Choices:
     key = f"data_import_target_{corpus.id if corpus else 0}"
     target = st.radio("Into", names, key=key, format_func=plain, captions=captions)
     with st.expander("Format, annotator, ratings and split"):
-        fmt = st.selectbox("Format", (AUTO, *imports.IMPORTS), key="data_import_format", format_func=_format_name)
+        fmt = st.selectbox("Format", (AUTO, *label_files.IMPORTS), key="data_import_format", format_func=_format_name)
         signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
                                help="The name for labels without one in the file. Only an admin can import "
                                     "labels in the name of somebody else here")  # fmt: skip
@@ -132,7 +132,7 @@ def _import(frame: Frame, file: Any, choices: _Choices, *, add_sentences: bool |
     st.session_state.pop(UNKNOWN, None)
     st.session_state[IMPORTS] = st.session_state.get(IMPORTS, 0) + 1
     with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
-        labels = imports.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
+        labels = label_files.read_labels(file.name, file.getvalue(), choices.fmt, min_correct=choices.min_correct)
         if add_sentences is None and choices.target is not None and frame.corpus.sentences:
             texts = imports.list_unknown_sentences(frame.wb, choices.target, labels)
             if texts:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.ask import stored_questions
-from app.labels import annotation, leasing
+from app.labels import annotation, leasing, seats
 from app.labels.queues import UNLABELLED
 from app.ranking.next_question import find_search_change, is_list_outdated, rank_next_question, renew_list
 from app.ranking.retrieval import EmptyCorpus
@@ -46,7 +46,7 @@ def find_desk(page: LabelPage) -> Desk | ListDesk:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         with slot, st.spinner("Finding the next item …"):
             desk = _open_desk(page, skips)
-    elif desk.item is None and leasing.has_open_item(wb, seat, is_list=isinstance(desk, ListDesk)):
+    elif desk.item is None and seats.has_open_item(wb, seat, is_list=isinstance(desk, ListDesk)):
         desk = desk.draw_next(wb)  # such as after other rules, or what somebody gave back
     if desk.item is None and page.queue == UNLABELLED and page.frame.corpus.sentences:
         with slot, st.spinner("Ranking the next question …"):

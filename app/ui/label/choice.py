@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.jobs.queue import JobView
-from app.labels import leasing
+from app.labels import seats
 from app.labels.guidelines import GuidelineView, read_guidelines
-from app.labels.leasing import Seat
 from app.labels.queues import DECIDE, QUEUES, can_narrow
+from app.labels.seats import Seat
 from app.ui import signin, url
 from app.ui.label import decide
 from app.ui.label.desk import Display
@@ -90,7 +90,7 @@ def _return_to_last() -> None:
 
 
 def _choose_pool(frame: Frame) -> tuple[str, ...]:
-    versions = leasing.list_pool(frame.wb, frame.corpus.id)
+    versions = seats.list_pool(frame.wb, frame.corpus.id)
     default = [n for n in url.get("pool").split(",") if n in versions]
     pool = st.multiselect("Rankers to pool", versions, default=default, key="label_pool", placeholder="Newest ranking",
                          help="Offers the first ten candidates of each, as an evaluation needs them labelled. "

@@ -16,8 +16,8 @@ from app.jobs import queue as jobs
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels import leasing
-from app.labels.leasing import Seat
 from app.labels.queues import DECIDE, Assignment
+from app.labels.seats import Seat
 from app.ui import errors, url
 from app.ui.compare.ranker_choice import draw_suggestions
 from app.ui.errors import guard

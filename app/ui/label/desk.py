@@ -12,8 +12,8 @@ from typing import Generic, Self, TypeVar
 
 from app.labels import annotation, leasing
 from app.labels.items import QuestionItem, QueueItem
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, Assignment
+from app.labels.seats import Seat
 from app.workbench.workbench import DatabaseTrouble, Workbench
 
 DESK_KEY = "_label_desk"  # of the session

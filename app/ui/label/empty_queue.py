@@ -14,7 +14,7 @@ from app.ask import stored_questions
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
-from app.labels import leasing, progress
+from app.labels import leasing, progress, seats
 from app.labels.queues import QUEUES, TOPS, UNLABELLED
 from app.ranking import next_question, score_job
 from app.ui import navigation
@@ -147,7 +147,7 @@ def _explain_empty_review(wb: Workbench, desk: Desk | ListDesk) -> str:
 
 def _describe_others(wb: Workbench, desk: Desk | ListDesk) -> str:
     """What of the queue is in front of others; "" if nothing is."""
-    elsewhere = leasing.count_at_other_desks(wb, desk.seat)
+    elsewhere = seats.count_at_other_desks(wb, desk.seat)
     if not elsewhere:
         return ""
     others = f"{count(elsewhere, 'item is', 'items are')} open at another desk, and free again when it moves on"

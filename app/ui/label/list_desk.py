@@ -6,8 +6,8 @@ from typing import Self
 
 from app.labels import annotation, leasing
 from app.labels.items import ListRow, Presentation, QuestionItem
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, Assignment
+from app.labels.seats import Seat
 from app.ui.label.desk import BaseDesk, Display, Pair
 from app.workbench.workbench import Workbench
 from as2core.types import INCORRECT

@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.labels import flags, leasing, progress
+from app.labels import flags, progress, seats
 from app.labels.queues import QUEUES
 from app.ui import keys, url
 from app.ui.label import choice, decide, empty_queue, rows, sidebar, speech, undo
@@ -135,7 +135,7 @@ def _draw_buttons_without_item(page: LabelPage, desk: Desk | ListDesk) -> None:
         if desk.can_go_back:
             draw_button("back")
         is_list = isinstance(desk, ListDesk)
-        if not page.is_deciding and leasing.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
+        if not page.is_deciding and seats.has_open_item(page.frame.wb, desk.seat, is_list=is_list):
             draw_button("forward")
         _draw_keys_switch()
 

@@ -9,7 +9,7 @@ from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import retrieval, scoring
 from app.ranking.first_stage import FirstStageRanker
 from app.ranking.retrieval import EmptyCorpus, EmptyQuestion, choose_sentences

@@ -10,7 +10,7 @@ from app.corpora import corpora, documents
 from app.jobs import queue
 from app.jobs.attempt import JobRun, SteppedBack, run_queued
 from app.labels import annotation, consensus, guidelines, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import scoring
 from app.workbench import people
 from app.worker import RUNNERS

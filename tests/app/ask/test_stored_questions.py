@@ -15,7 +15,7 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, flags, leasing, progress
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking.retrieval import EmptyQuestion
 from app.versions import promotion
 from app.workbench import audit_log, people

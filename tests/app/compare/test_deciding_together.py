@@ -13,8 +13,9 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.leasing import LEASE, Seat
+from app.labels.leasing import LEASE
 from app.labels.queues import DECIDE
+from app.labels.seats import Seat
 from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Display
 from app.worker import RUNNERS

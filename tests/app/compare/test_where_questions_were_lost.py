@@ -13,7 +13,7 @@ from as2core.data import jsonl
 from as2core.types import Candidate, Question
 from db.models import Candidate as CandidateRow
 from db.models import Question as QuestionRow
-from db.repositories.questions import list_hits
+from db.repositories.candidates import list_hits
 
 RIGHT, TOP, LOW, NONE = "Who made the tower?", "When did it open?", "When was the bridge made?", "Why?"
 

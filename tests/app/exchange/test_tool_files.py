@@ -8,7 +8,7 @@ from fake_models import FakeCascade, overlap
 from label_files import import_labels
 
 from app.ask import asking
-from app.exchange import exports, imports
+from app.exchange import exports, imports, label_files
 from app.labels import annotation, label_list, rules
 from app.labels.consensus import LabelRequest
 from app.workbench import people
@@ -132,7 +132,7 @@ def test_a_record_is_told_by_its_number_and_a_file_of_spans_is_refused(wb):
 def test_ratings_say_which_of_them_count_as_correct(wb, towers):
     content = b"Case Name,Query Text,Doc ID,Title,Rating\nC,how old?,tower-0,T,3\nC,how old?,tower-1,T,1\n"
     for least, labels in ((1, [1, 1]), (2, [1, 0])):
-        file = imports.read_labels("case.csv", content, min_correct=least)
+        file = label_files.read_labels("case.csv", content, min_correct=least)
         assert [c.label for q in file.questions for c in q.candidates] == labels
         view = imports.store_labels(wb, towers.id, file, f"by {least}")
         assert (view.format, view.new) == ("csv", 2)

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from functools import partial
 from pathlib import Path
 
+import polling
 import pytest
 from sqlalchemy import text
 
@@ -19,6 +20,7 @@ from app.jobs.process import hold_worker_lock, is_running
 from app.labels import annotation
 
 REPO = Path(__file__).parents[3]
+until = partial(polling.until, seconds=120, pause=0.05)
 LABELLER = """
 import itertools, sys
 sys.path.insert(0, {here!r})
@@ -53,13 +55,6 @@ def start(environment, tmp_path):
     for process in running:
         process.kill()
         process.wait()
-
-
-def until(condition, seconds=120.0):
-    give_up = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < give_up, "it never happened"
-        time.sleep(0.05)
 
 
 def test_every_label_confirmed_before_a_kill_is_there(wb, towers, ann, start):
@@ -147,10 +142,7 @@ def test_a_worker_without_work_ends_by_itself(start):
 def test_a_worker_of_the_app_leaves_the_processor_to_the_pages(start):
     process = start("-m", "app.worker", "--idle", "30", start_new_session=True)
     group = Path(f"/proc/{process.pid}/autogroup")
-    deadline = time.monotonic() + 60
-    while not group.read_text().strip().endswith(f"nice {worker.NICENESS}"):
-        assert time.monotonic() < deadline, group.read_text()
-        time.sleep(0.1)
+    until(lambda: group.read_text().strip().endswith(f"nice {worker.NICENESS}"), "its niceness", seconds=60)
     assert os.getpriority(os.PRIO_PROCESS, process.pid) >= worker.NICENESS
 
 

@@ -12,7 +12,7 @@ from app.labels import agreement, annotation, consensus, leasing, progress, rule
 from app.labels import consensus as labels
 from app.labels.agreement import AC1, compute_ac1, compute_alpha, compute_kappa, infer_question_kind
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import scoring
 from app.ranking.synonyms import write_synonyms
 from app.workbench import people

@@ -6,7 +6,7 @@ from tower_texts import QUESTIONS
 from app.ask import asking, stored_questions
 from app.labels import agreement, annotation, flags, leasing
 from app.labels.consensus import MAX_NOTE_CHARS
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import audit_log
 from as2core.errors import BadSetting
 

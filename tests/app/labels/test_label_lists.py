@@ -7,10 +7,10 @@ from tower_texts import QUESTIONS
 
 from app.ask import asking
 from app.corpora import documents, ingestion
-from app.labels import annotation, consensus, flags, leasing, progress, rules
+from app.labels import annotation, consensus, flags, leasing, progress, rules, seats
 from app.labels.annotation import Presentation
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES
+from app.labels.seats import Seat
 from app.ranking import retrieval
 from app.workbench import people
 from db.repositories import questions
@@ -157,7 +157,7 @@ def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann
 
 
 def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, give, ann):
-    assert leasing.list_pool(wb, scored.id) == ("generative", "cascade", "retrieval")
+    assert seats.list_pool(wb, scored.id) == ("generative", "cascade", "retrieval")
     pool = ("generative",)
     left, met = progress.measure_progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
     while (item := leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", pool=pool))) is not None:

@@ -8,7 +8,7 @@ from sqlalchemy import event
 from app.jobs import retrain_rule
 from app.labels import annotation, leasing
 from app.labels.items import Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 
 PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for the overlap; the event
 EARLIER, LEASE, LOCK, OTHERS = 1, 1, 1, 1  # one's own newest, given back, the candidate, labels of others

@@ -1,6 +1,7 @@
 """What was shown once and is shown again: after an undo, by the arrow left, from the list of acts."""
 
 import pytest
+from pair_leases import find_lease
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
@@ -149,7 +150,7 @@ def test_a_label_of_ones_own_may_be_changed_while_another_looks_at_the_pair(wb, 
     desk = mine.give(wb, "correct", DISPLAY)
     assert sit(Desk, bob, "tops").pair == mine.pair
     again = desk.open_pair(wb, mine.pair)
-    assert (again.item.leased_until, again.item.is_locked) == (None, False)
+    assert (find_lease(wb, again.item).annotator_id, again.item.is_locked) == (bob.id, False)
     again.give(wb, "unsure", DISPLAY)
     assert newest(wb)[0] == "unsure"
 

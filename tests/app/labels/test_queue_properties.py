@@ -9,8 +9,8 @@ from label_files import import_labels
 from sqlalchemy import select
 
 from app.labels import annotation, leasing, prevalence, queues, rules
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, Assignment
+from app.labels.seats import Seat
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
 from db.models import Candidate as CandidateRow

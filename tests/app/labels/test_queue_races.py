@@ -2,14 +2,16 @@
 
 import pytest
 from label_files import import_labels
+from pair_leases import find_lease
 
 from app.jobs.attempt import run_queued
-from app.labels import leasing
-from app.labels.leasing import Seat
+from app.labels import leasing, rules, seats
+from app.labels.seats import Seat
 from app.ranking import score_job
 from app.worker import RUNNERS
 from as2core.data import jsonl
 from as2core.types import Candidate, Question
+from db.repositories import queues
 
 TEXTS = ("Who built the tower?", "Where is bread baked?", "Who built the tall tower?")  # the queue: first, last, second
 LIST_SIZE = 90  # more than HEAD_ROWS, as a search brings them
@@ -35,22 +37,22 @@ def come_between(monkeypatch):
     """come_between(act): before somebody else gets what the queue offers first, `act` runs, once."""
 
     def prepare(act):
-        draw = leasing._draw
+        draw = seats.draw_head
 
         def draw_late(*args, **options):
             drawn = draw(*args, **options)
-            monkeypatch.setattr(leasing, "_draw", draw)
+            monkeypatch.setattr(leasing, "draw_head", draw)
             act()
             return drawn
 
-        monkeypatch.setattr(leasing, "_draw", draw_late)
+        monkeypatch.setattr(leasing, "draw_head", draw_late)
 
     return prepare
 
 
-@pytest.mark.parametrize("head", [1, leasing.HEAD_QUESTIONS])
+@pytest.mark.parametrize("head", [1, seats.HEAD_QUESTIONS])
 def test_of_two_who_begin_lists_at_once_each_gets_a_question(wb, long_lists, ann, bob, come_between, monkeypatch, head):
-    monkeypatch.setattr(leasing, "HEAD_QUESTIONS", head)
+    monkeypatch.setattr(seats, "HEAD_QUESTIONS", head)
     firsts = []
     come_between(lambda: firsts.append(leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
     second = leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
@@ -66,7 +68,7 @@ def test_a_question_lost_to_another_is_passed_over_until_the_queue_ends(wb, long
 
     come_between(take_all)
     assert leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) is None
-    assert leasing.count_at_other_desks(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) >= 3 * LIST_SIZE
+    assert seats.count_at_other_desks(wb, Seat(long_lists, bob.id, "unlabelled", "bob")) >= 3 * LIST_SIZE
 
 
 def test_who_labels_sentences_gets_one_though_another_began_the_list_of_the_first(
@@ -76,7 +78,7 @@ def test_who_labels_sentences_gets_one_though_another_began_the_list_of_the_firs
     come_between(lambda: lists.append(leasing.find_next_question(wb, Seat(long_lists, ann.id, "unlabelled", "ann"))))
     item = leasing.find_next_item(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
     assert item.question != lists[0].question
-    assert item.leased_until is not None
+    assert find_lease(wb, item).annotator_id == bob.id
 
 
 def test_a_list_of_nearly_the_same_question_waits_where_there_is_another(wb, long_lists, ann):
@@ -91,9 +93,9 @@ def test_a_list_of_nearly_the_same_question_waits_where_there_is_another(wb, lon
 @pytest.mark.parametrize("queue", ["unlabelled", "tops", "uncertain", "random"])
 def test_the_head_of_a_queue_of_lists_has_as_many_questions_as_there_are(wb, long_lists, ann, queue):
     with wb.read() as s:
-        request = leasing.request_queue(s, Seat(long_lists, ann.id, queue), leasing.find_rules(s, long_lists))
-        rows = leasing.queues.list_open_questions(s, request, wb.clock(), 8)
-        pairs = leasing.queues.list_open_pairs(s, request, wb.clock(), 1000)
+        request = seats.request_queue(s, Seat(long_lists, ann.id, queue), rules.find_rules(s, long_lists))
+        rows = queues.list_open_questions(s, request, wb.clock(), 8)
+        pairs = queues.list_open_pairs(s, request, wb.clock(), 1000)
     assert len({r.question_id for r in rows}) == len(rows) >= 3
     firsts = {}
     for row in pairs:

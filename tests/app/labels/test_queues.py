@@ -1,8 +1,10 @@
 import re
 import threading
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from pair_leases import find_lease
 from sqlalchemy import Engine, event, select
 from tower_texts import QUESTIONS
 
@@ -11,14 +13,15 @@ from app.corpora import corpora, documents, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, flags, leasing, progress, rules
-from app.labels.leasing import Seat
 from app.labels.queues import QUEUES, UNLABELLED
+from app.labels.seats import Seat
 from app.ranking import next_question, score_job
 from app.workbench import people
 from app.workbench.people import Gone
 from app.worker import RUNNERS
 from as2core.errors import BadSetting
 from db.models import Question, Run
+from db.repositories import candidates as candidate_rows
 from db.repositories import question_lists, queues
 from db.repositories import questions as rows
 from db.repositories.leases import Holder
@@ -134,7 +137,9 @@ def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers
         sentences = [c.id for d in documents.list_documents(wb, towers.id) for c in documents.list_sentences(wb, d.id)]
         for i in range(100):
             asked = rows.add_question(s, towers.id, f"Why {i}?", external_id=f"q{i}", origin="imported", now=wb.clock())
-            rows.add_candidates(s, [(asked.id, rows.NewCandidate(c, n)) for n, c in enumerate(sentences)])
+            candidate_rows.add_candidates(
+                s, [(asked.id, candidate_rows.NewCandidate(c, n)) for n, c in enumerate(sentences)]
+            )
     with wb.read() as s:
         picks = queues.list_open_pairs(
             s, queues.QueueRequest(towers.id, QUEUES["random"].order, Holder(ann.id)), wb.clock(), 100
@@ -169,10 +174,11 @@ def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
 
 def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
     first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
+    before = find_lease(wb, first)
     clock.advance(minutes=5)
     again = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
     assert (pair(again), again.token) == (pair(first), first.token)
-    assert again.leased_until > first.leased_until
+    assert find_lease(wb, again).expires - before.expires == timedelta(minutes=5)
 
 
 def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
@@ -229,7 +235,7 @@ def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
     undone = annotation.undo_last(wb, ann.id, scored.id)
     again = leasing.open_item(wb, undone.question_id, undone.sentence_id, ann.id)
     assert (pair(again), again.label) == (pair(item), None)
-    assert again.leased_until is not None
+    assert find_lease(wb, again).annotator_id == ann.id
 
 
 def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
@@ -345,9 +351,9 @@ def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
     mine = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     seen = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
-    assert (pair(seen), seen.leased_until) == (pair(mine), None)
+    assert (pair(seen), find_lease(wb, seen)) == (pair(mine), None)
     again = leasing.open_item(wb, *pair(mine), bob.id)
-    assert (again.leased_until, again.is_locked) == (None, False)
+    assert (find_lease(wb, again), again.is_locked) == (None, False)
     assert pair(leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
 
 

@@ -6,7 +6,7 @@ from app.exchange import exports
 from app.labels import annotation, consensus, leasing, rules, visibility
 from app.labels.consensus import LabelRequest
 from app.labels.judgements import read_judgements
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import people
 from db.repositories import people as people_rows
 from db.repositories import reviews

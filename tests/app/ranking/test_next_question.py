@@ -16,10 +16,11 @@ from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.jobs.kinds import JobKind
 from app.labels import annotation, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.ranking import next_question, scoring
 from app.workbench import people
 from app.worker import RUNNERS
+from db.repositories import candidates as candidate_rows
 from db.repositories import questions as rows
 
 BREAD = b"Bread is baked from flour and water. A baker kneads the dough by hand."
@@ -237,7 +238,9 @@ def test_a_question_with_a_label_needs_no_ranking_where_those_without_one_are_li
         [question] = rows.list_questions(s, bakery.id)
         [sentence, *_] = documents.list_sentences(wb, documents.list_documents(wb, bakery.id)[0].id)
     with wb.write() as s:
-        rows.put_candidates(s, question.id, [rows.NewCandidate(sentence.id, 0, None)], origin=rows.IMPORTED)
+        candidate_rows.put_candidates(
+            s, question.id, [candidate_rows.NewCandidate(sentence.id, 0, None)], origin=rows.IMPORTED
+        )
     annotation.give_label(wb, question_id=question.id, sentence_id=sentence.id, annotator_id=ann.id, label="incorrect")
     narrow = Seat(bakery.id, ann.id, "unlabelled", questions=(question.id,))
     assert next_question.count_unranked(wb, narrow) == 0

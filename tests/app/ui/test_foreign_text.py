@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from app.labels.items import ListRow, QuestionItem
-from app.labels.leasing import Seat
 from app.labels.queues import Assignment
+from app.labels.seats import Seat
 from app.ranking.retrieval import RetrievedSentence
 from app.ui import errors
 from app.ui.ask.answer import render_context

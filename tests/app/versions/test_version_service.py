@@ -13,7 +13,7 @@ from app.corpora import ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, consensus, leasing
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.outcome import Change
 from app.versions.promotion import NothingToRollBack
@@ -224,9 +224,9 @@ def open_update(wb, settings, models, **card):
     return bootstrap.open(settings, models, wb.clock)
 
 
-def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_questions_anew(
-    wb, settings, models, towers, ann, ask_queued
-):
+@pytest.fixture
+def open_and_closed(wb, towers, ann, ask_queued):
+    """A question without a label, and one with a label on every candidate; both are in the queues."""
     run_queued(wb, RUNNERS)  # the vectors
     asked = ask_queued(towers.id, "When was the tower finished?")
     closed = ask_queued(towers.id, "Who built the bridge?")
@@ -234,6 +234,13 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
         annotation.give_label(
             wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
         )
+    return asked, closed
+
+
+def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_questions_anew(
+    wb, settings, models, towers, ann, open_and_closed
+):
+    asked, closed = open_and_closed
     there = open_update(wb, settings, models, note="from spring")
     now = registry.get_active(there)
     assert (now.name, now.state, now.metrics, now.note) == ("cascade", "active", {"AP": 0.8}, "from spring")
@@ -315,14 +322,8 @@ def test_a_fusion_has_learnt_what_its_parts_have(wb):
     assert loading.find_base(wb, nested, "fusion").trained_on == ("When?",)
 
 
-def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, candidates, towers, ann, ask_queued):
-    run_queued(wb, RUNNERS)  # the vectors
-    asked = ask_queued(towers.id, "When was the tower finished?")
-    closed = ask_queued(towers.id, "Who built the bridge?")
-    for c in closed.candidates:
-        annotation.give_label(
-            wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
-        )
+def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, candidates, towers, open_and_closed):
+    asked, _ = open_and_closed
     promotion.promote(wb, "towers-1")
     promotion.promote(wb, "towers-2")
     [job] = queue.list_jobs(wb, "score")

@@ -3,9 +3,9 @@
 import subprocess
 import sys
 import threading
-import time
 
 import psutil
+from polling import until
 
 from app.workbench import parent_process
 
@@ -33,10 +33,7 @@ def test_a_process_ends_soon_after_the_one_that_started_it_was_killed():
     assert child.is_running()
     starter.kill()
     starter.wait()
-    give_up = time.monotonic() + 60
-    while child.is_running() and child.status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < give_up, "it goes on"
-        time.sleep(0.05)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, "its end")
 
 
 def test_a_process_that_was_not_asked_to_watches_nobody(monkeypatch):

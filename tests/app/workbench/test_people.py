@@ -13,7 +13,7 @@ from app.corpora import corpora, ingestion
 from app.jobs import retrain_rule
 from app.labels import annotation, consensus, flags, guidelines, leasing, rules
 from app.labels.annotation import OverlapReached, Presentation
-from app.labels.leasing import Seat
+from app.labels.seats import Seat
 from app.workbench import people
 from app.workbench.people import Gone, NotAllowed
 from as2core.errors import BadSetting

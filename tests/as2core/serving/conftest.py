@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 
 import pytest
+from polling import until
 
 from as2core.serving.rankers import ServedRankers
 
@@ -25,10 +25,8 @@ def running(app):
     server = uvicorn.Server(uvicorn.Config(app, port=0, http=ImpatientProtocol, log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    give_up = time.monotonic() + PATIENCE
-    while not server.started and time.monotonic() < give_up:
-        time.sleep(0.02)
     try:
+        until(lambda: server.started, "the server", seconds=PATIENCE)
         yield server.servers[0].sockets[0].getsockname()[1]
     finally:
         server.should_exit = True

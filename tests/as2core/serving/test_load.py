@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 import pytest
 from fastapi import HTTPException
+from polling import until
 
 from as2core.pauses import pause
 from as2core.serving import connections, limits
@@ -64,13 +65,6 @@ def connect(port, text=b""):
     connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     connection.sendall(text)
     return connection
-
-
-def until(condition):
-    give_up = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
 
 
 def test_a_short_request_and_health_are_answered_before_a_long_one_that_came_first(serve, slow):

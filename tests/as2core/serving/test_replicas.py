@@ -11,10 +11,12 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
+import polling
 import psutil
 import pytest
 from fastapi.testclient import TestClient
@@ -37,6 +39,7 @@ from as2core.version import __version__
 TEXTS = ["the tower stands in paris", "rain and bread", "a tower of bread", "paris"]
 CANDIDATES = [Candidate(str(i), text) for i, text in enumerate(TEXTS)]
 PATIENCE = 120.0  # seconds
+until = partial(polling.until, seconds=PATIENCE, pause=0.1)
 
 
 def pack(spec: str, tmp_path) -> PackedRanker:
@@ -155,14 +158,6 @@ def find_replicas() -> list[psutil.Process]:
             if "ray::ServeReplica" in " ".join(process.cmdline()):
                 found.append(process)
     return found
-
-
-def until(condition):
-    give_up = time.monotonic() + PATIENCE
-    while not (value := condition()):
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
-    return value
 
 
 def post(client, query="where is the tower", documents=TEXTS):

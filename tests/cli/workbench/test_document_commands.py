@@ -8,19 +8,6 @@ import pytest
 
 
 @pytest.fixture
-def as2(tmp_path, monkeypatch, as2):
-    """The commands over an empty home, whose jobs nobody runs."""
-    from app.workbench.settings import get_settings
-
-    monkeypatch.setenv("AS2_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("AS2_CORPORA_DIR", str(tmp_path / "no-corpora"))
-    monkeypatch.setenv("AS2_WORKER", "external")
-    get_settings.cache_clear()
-    yield as2
-    get_settings.cache_clear()
-
-
-@pytest.fixture
 def write(tmp_path):
     """`write("docs", **{"a.txt": "A text."})` makes a folder and its files."""
 

@@ -1,0 +1,286 @@
+"""Plain text and Markdown: marks, sections, programs, titles."""
+
+import pytest
+from document_files import one
+
+from as2core.data.documents import read_documents
+from as2core.data.parser_process import ParserProcess
+from as2core.data.sections import split_document
+from as2core.text import split_sentences
+
+
+def test_plain_text_is_kept_with_its_line_ends_made_one():
+    document = one("notes/My_river.txt", "One.\r\nTwo.\r\r\nThree.\x0cFour.\n")
+    assert (document.id, document.title, document.source) == ("notes/My_river", "My river", "notes/My_river.txt")
+    assert document.text == "One.\nTwo.\n\nThree.\n\nFour."
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("within days of deliv-\r\nery. The rest\nfollows.", "within days of delivery.\nThe rest\nfollows."),
+        ("of de\u00adliv\u00ad\nery, \u200ba\u00adlas", "of delivery,\nalas"),
+        ("of deliv\u2010\nery", "of delivery"),
+        ("from 20 De-\ncember on", "from 20 December\non"),
+        ("A gizmodrome. The giz-\nmodrome\n\nNext", "A gizmodrome. The gizmodrome\n\nNext"),  # the text has it
+        ("It is well-\nknown here", "It is well-known\nhere"),
+        ("An e-mail. By e-\nmail, too", "An e-mail. By e-mail,\ntoo"),  # though "email" is a word
+        ("Pre- or post-war. It is pre-\nand post-war.", "Pre- or post-war. It is pre-\nand post-war."),
+        ("North-\nEast - \nfive-\n- six", "North-\nEast - \nfive-\n- six"),
+    ],
+)
+def test_a_word_that_a_text_divides_at_a_line_end_is_joined_and_a_real_hyphen_stays(text, read):
+    assert one("a.txt", text).text == read
+
+
+def test_markdown_joins_divided_words_but_not_in_a_program():
+    text = "Days of deliv-\nery. Well-\n*known* and well-\nknown.\n\n- a deliv-\n  ery\n\n```\ndeliv-\nery\n```\n"
+    assert one("a.md", text).text == (
+        "Days of delivery. Well-known and well-known.\n\n- a delivery\n\ndeliv-\nery"
+    )  # fmt: skip
+
+
+MARKDOWN = """---
+title: "The Danube"
+field: rivers
+---
+# Course
+
+The Danube *rises* in the [Black Forest](https://example.org) and
+flows **east**. See `Donau` & ![a map](map.png).
+
+- one spring
+- another
+  spring
+
+1. first
+2. second
+
+| city | bank |
+|------|------|
+| Ulm  | left |
+
+> Old words.
+
+<!-- unseen -->
+<div>seen</div>
+
+```
+code stays
+```
+"""
+
+
+def test_markdown_is_read_without_its_marks():
+    document = one("danube.md", MARKDOWN)
+    assert (document.id, document.title, document.meta) == ("danube", "The Danube", {"field": "rivers"})
+    assert document.text.split("\n\n") == [
+        "The Danube rises in the Black Forest and flows east. See Donau & a map.",
+        "- one spring\n- another spring",
+        "1. first\n2. second",
+        "city: Ulm | bank: left",
+        "Old words.",
+        "seen",
+        "code stays",
+    ]
+
+
+PROGRAM = """def f(x):
+    # Strip it. Then go.
+
+    return x.strip()"""
+
+
+SECTIONS = {
+    "labels.md": """# Labels
+
+Give one.
+
+## 2.1. To undo a label. Or two
+
+Press z. Press it again.
+
+### Labels
+
+Many labels.
+
+## %s
+
+End.
+""",
+    "labels.html": "<title>Labels - Manual</title><h1>Labels</h1><p>Give one.</p><div><h2><a></a>2.1. To <acronym>undo"
+    "</acronym> a label. Or two</h2></div><p>Press z. Press it again.</p><h3>Labels</h3><p>Many labels.</p><h2>%s</h2>"
+    "<p>End.</p>",
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_sentence_knows_the_heading_of_its_section(name):
+    sentences = split_document(one(name, SECTIONS[name] % ("Prose set in large type. " * 9)))
+    undo = "To undo a label. Or two"
+    assert [(s.text, s.heading) for s in sentences][:4] == [
+        ("Give one.", ""),
+        (f"2.1. {undo}: Press z.", undo),
+        ("Press it again.", undo),
+        ("Many labels.", ""),
+    ]
+    assert [s.text for s in sentences[4:]] == [*["Prose set in large type."] * 9, "End."]  # no heading, nor one piece
+    assert not any(s.heading for s in sentences[4:])
+
+
+def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not():
+    text = "Prices\n\n1. Is it free?\n\nYes, it is. Why not?\n\n2. Where is it?\n\n3. And when?\n\nAt noon.\n\nReally?"
+    assert [s.text for s in split_document(one("faq.txt", text))] == [
+        "Prices",
+        "1. Is it free? Yes, it is.",
+        "Why not?",
+        "2. Where is it?",
+        "3. And when? At noon.",
+        "Really?",
+    ]
+
+
+def test_a_line_that_is_a_question_stands_before_its_answer_too():
+    text = "Q: Is it free?\nA: Yes. Always.\nQ: What of the mill that they\nbuilt?\nA: It is gone."
+    text += "\nWhy? Nobody\nknows. So what?"
+    assert [s.text for s in split_document(one("faq.txt", text))] == [
+        "Q: Is it free? A: Yes.",
+        "Always.",
+        "Q: What of the mill that they built? A: It is gone.",
+        "Why?",
+        "Nobody knows.",
+        "So what?",
+    ]
+
+
+def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
+    text = "The moth\n\nOverview\nIt flies at night.\n\nFood\n\nIt eats wool.\n\nRed wine\n\nBeer\n\nIt drinks.\n\nEnd"
+    assert [s.text for s in split_document(one("the-moth.txt", text))] == [
+        "Overview: It flies at night.",
+        "Food: It eats wool.",
+        "Red wine",
+        "Beer",
+        "It drinks.",
+        "End",
+    ]
+    assert [s.text for s in split_document(one("the-moth.txt", "The moth"))] == ["The moth"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.md", "# X\n\n## B.3. Keys\n\n### Undo\n\nPress z.\n\n## Mouse\n\nClick.\n\n### End"),
+        (
+            "x.html",
+            "<h2>B.3. Keys</h2><h3>Undo</h3><div><h3>Note</h3><p>Press z.</p></div>"
+            "<h2>Mouse</h2><p>Click.</p><h3>End</h3>",
+        ),
+    ],
+)
+def test_a_heading_without_a_sentence_is_one_below_the_heading_above_it_and_a_note_opens_no_section(name, text):
+    headings = {s.text: s.heading for s in split_document(one(name, text))}
+    assert headings == {"B.3. Keys": "", "Undo: Press z.": "Undo", "Mouse: Click.": "Mouse", "End": "Mouse"}
+
+
+def test_a_program_in_a_fence_is_one_block_and_one_sentence():
+    document = one("x.md", f"It strips.\n\n```python\n{PROGRAM}\n```\n\nThat is all. Really.")
+    assert [document.text[a:b] for a, b in document.verbatim] == [PROGRAM]
+    assert [s.text for s in split_sentences(document.text, document.verbatim)] == [
+        "It strips.",
+        "def f(x): # Strip it. Then go. return x.strip()",
+        "That is all.",
+        "Really.",
+    ]
+
+
+@pytest.mark.parametrize("before", ["", "Mind this.\n\n", "&#32;&#32;a\n\n"])
+def test_a_program_is_located_wherever_it_stands_also_when_parsed_in_a_process_of_its_own(before):
+    data = f"{before}```\n  indented\n# Now. Then.\n```\n".encode()
+    parser = ParserProcess()
+    (document,) = read_documents("x.md", data, parse=parser.parse)
+    parser.close()
+    assert document == one("x.md", data)
+    assert [s.text for s in split_sentences(document.text, document.verbatim)][-1] == "indented # Now. Then."
+
+
+def test_a_long_program_is_cut_at_its_lines():
+    program = "\n".join(f"x{i:03} = f(1, 2); y = a - b" for i in range(60))
+    document = one("x.md", f"```\n{program}\n```\n")
+    pieces = [s.text for s in split_sentences(document.text, document.verbatim)]
+    assert len(pieces) == 2 and pieces[1].startswith("x0") and " ".join(pieces) == program.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("One[^1]. Two[^long]: three.", "One. Two: three."),
+        ("[^1]: A text.\n[^2]: Word", "A text. Word"),
+        ("One[^1].\n\n[^1]: Word", "One.\n\nWord"),
+        ("Match `[^a]` with it.", "Match [^a] with it."),
+        ("See [this][1].\n\n[1]: http://example.org", "See this."),
+        ("- [ ] open\n- [x] ready", "- open\n- ready"),
+        ("- [link](http://example.org)", "- link"),
+        ("| a | b |\n|---|---|", "a | b"),  # no row has the names
+        ("| | Front |\n|--|--|\n| Cargo | 3 bar |\n| City | |", "Cargo | Front: 3 bar\n\nCity"),
+    ],
+)
+def test_marks_of_footnotes_and_tasks_are_left_out(text, read):
+    assert one("x.md", text).text == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("!!! warning\n    Use the cable.", "Use the cable."),
+        ('??? note "Old boxes"\n    They show\n    red.', "Old boxes: They show red."),
+        (":::tip\nPrint it.\n:::\n\nEnd", "Print it.\n\nEnd"),
+        (":::note Printers\n\nPrint it.\n\n:::", "Printers:\n\nPrint it."),
+        ("> [!NOTE]\n> Print it.", "Print it."),
+        ("[[_TOC_]]\n\nEnd\n\n[TOC]", "End"),
+        ("Wow !!! great: see [TOC] and\n[!it]", "Wow !!! great: see [TOC] and [!it]"),
+    ],
+)
+def test_lines_that_say_how_a_page_is_made_are_left_out(text, read):
+    assert one("x.md", text).text == read
+
+
+@pytest.mark.parametrize(
+    ("begun", "read"), [("- - a\n  - b", "- a\n- b"), ("1. 2. a", "2. a"), ("x\n\n- - a", "x\n\n- a")]
+)
+def test_a_list_that_begins_with_a_list_is_a_block_of_its_own(begun, read):
+    assert one("x.md", begun).text == read
+
+
+@pytest.mark.parametrize("heading", ["# A river", "A river\n======="])
+def test_the_first_heading_is_the_title_where_no_front_matter_has_one(heading):
+    document = one("x.md", f"{heading}\n\nIt is long.\n\n## Delta\n\nIt is wide.")
+    assert (document.title, document.text) == ("A river", "It is long.\n\nDelta\n\nIt is wide.")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Rivers\n======\nThey are long.\n  * * *  \nLakes", ["Rivers", "They are long.", "Lakes"]),
+        ("+----+---+\n| km | m |\n|====|===|\n| 1  | 2 |\n\u2514\u2500\u2500\u2518", ["| km | m |", "| 1  | 2 |"]),
+        ("-- \nAnn\n--- a/x\nC--", ["-- \nAnn\n--- a/x\nC--"]),
+    ],
+)
+def test_a_line_that_is_only_drawn_divides_a_text_and_is_no_word_of_it(text, read):
+    assert [part.strip("\n") for part in one("x.txt", text).text.split("\n\n") if part.strip()] == read
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("It is fast.\n\n## Benchmarks\n\nIt was measured.", "x"),
+        ("It is fast.\n\n## Benchmarks\n\nIt was measured.\n\n# Zip\n\nIt zips.", "Zip"),
+        ("<p align=center></p>\n\n## Zip\n\nIt is fast.", "Zip"),
+    ],
+)
+def test_the_heading_of_a_part_is_not_the_title_of_the_whole(text, title):
+    assert one("x.md", text).title == title
+
+
+def test_a_hashtag_is_no_heading_and_one_after_it_is():
+    document = one("x.md", "#rivers are long\n\n# The Danube\n\nIt is long.")
+    assert (document.title, document.text) == ("The Danube", "#rivers are long\n\nThe Danube\n\nIt is long.")

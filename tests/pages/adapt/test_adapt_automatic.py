@@ -1,0 +1,40 @@
+"""Automatic retraining."""
+
+from adapt_pages import label, open_adapt
+from app_pages import texts
+from stored import TOWERS
+
+from app.adapt import schedule
+from app.jobs import retrain_rule
+
+
+def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
+    label(wb, 1, 1, "correct")
+    at = open_adapt({"corpus": "Towers"})
+    assert "1 new label since the last retrain" in texts(at)
+    at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(40)
+    at.toggle(key=f"adapt_auto_on_{TOWERS}").set_value(True).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=40, at_night=False)
+
+
+def test_a_change_of_automatic_retraining_leaves_what_others_set_meanwhile_and_shows_it(wb):
+    at = open_adapt({"corpus": "Towers"})
+    retrain_rule.set_rule(wb, TOWERS, after=50)
+    at = at.toggle(key=f"adapt_auto_night_{TOWERS}").set_value(True).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=50, at_night=True)
+    assert at.toggle(key=f"adapt_auto_on_{TOWERS}").value
+    assert at.number_input(key=f"adapt_auto_after_{TOWERS}").value == 50
+    retrain_rule.set_rule(wb, TOWERS, at_night=False)
+    at = at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(60).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=60, at_night=False)
+    retrain_rule.set_rule(wb, TOWERS, after=None)
+    at = at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(70).run()
+    assert retrain_rule.load_rule(wb, TOWERS).after is None
+    assert not at.toggle(key=f"adapt_auto_on_{TOWERS}").value
+
+
+def test_a_retrain_by_itself_that_could_not_start_says_why(wb):
+    label(wb, 1, 1, "correct")
+    retrain_rule.set_rule(wb, TOWERS, after=1)
+    schedule.start_due(wb)
+    assert "could not start: No sentence is labelled incorrect" in texts(open_adapt({"corpus": "Towers"}))
