@@ -517,7 +517,7 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
 
 
 @pytest.mark.parametrize(
-    ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference from"), (-0.04, None)]
+    ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference to"), (-0.04, None)]
 )
 def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_worse(wb, difference, how):
     change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
@@ -607,7 +607,7 @@ def test_the_card_leads_to_ask_where_the_sentence_that_became_first_is_first_the
     at = open_adapt({"job": str(put_job(wb, state="done", corpus_id=THINGS, result=result))})
     links = [x for x in at.get("page_link") if x.proto.label.startswith("Ask one of them")]
     example._find_first.clear()
-    assert bool(links) == (first == sentences[1]) == ("first on Ask yet" not in texts(at))
+    assert bool(links) == (first == sentences[1]) == ("has its correct sentence first yet" not in texts(at))
     if links:
         assert "base=cascade" in links[0].proto.query_string and "against=starter-3" in links[0].proto.query_string
 
@@ -749,6 +749,37 @@ def test_a_worse_one_needs_a_reason(wb):
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
     at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
     assert [p.words for p in registry.get_active(wb).promotions] == ["the held-out ones are of another field"]
+
+
+@pytest.fixture
+def scrolls(monkeypatch):
+    """What the page brings into sight: (selector, place, block), a call each."""
+    calls = []
+    monkeypatch.setattr(
+        adapt_page, "scroll_to", lambda selector, place, *, block: calls.append((selector, place, block))
+    )
+    return calls
+
+
+@pytest.mark.parametrize("where", ["job", "version"])
+def test_what_a_promotion_comes_to_is_brought_into_sight_where_it_was_clicked_also_a_refusal(wb, where, scrolls):
+    change_version(wb, "starter-3", metrics=WORSE)
+    result = stored.retrain_result(difference=-0.04, wins=2, losses=14, p=0.01)
+    stored.change_card(wb, "starter-3", **(result | {"metrics": result["after"]}))
+    job = put_job(wb, state="done", corpus_id=THINGS, result=result)
+    at = open_adapt({"job": str(job)} if where == "job" else {"version": "starter-3"})
+    assert not scrolls
+    at = at.button(key="adapt_promote").click().run()
+    [refusal] = at.error
+    assert "Give a reason" in refusal.value
+    assert find_place(at, "adapt_reason") < find_place(at, "Give a reason") < find_place(at, "Before and after, on")
+    at.text_input(key="adapt_reason").input("of another field")
+    at = at.button(key="adapt_promote").click().run()
+    assert "starter-3 is in use, for all corpora." in texts(at) and not at.error
+    (first, before, block), (second, after, _) = scrolls
+    assert first == second == ".st-key-adapt_decision" and before != after and block == "nearest"
+    at = at.button(key=f"adapt_card_{THIRD}").click().run()
+    assert scrolls[-1][0] == ".st-key-adapt_card" and scrolls[-1][2] == "start"
 
 
 def put_gate(wb, at_least):
