@@ -777,7 +777,7 @@ def test_what_a_promotion_comes_to_is_brought_into_sight_where_it_was_clicked_al
     at = at.button(key="adapt_promote").click().run()
     assert "starter-3 is in use, for all corpora." in texts(at) and not at.error
     (first, before, block), (second, after, _) = scrolls
-    assert first == second == ".st-key-adapt_decision" and before != after and block == "nearest"
+    assert first == second == ".st-key-adapt_decision" and before != after and block == "center"
     at = at.button(key=f"adapt_card_{THIRD}").click().run()
     assert scrolls[-1][0] == ".st-key-adapt_card" and scrolls[-1][2] == "start"
 

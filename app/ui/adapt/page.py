@@ -127,7 +127,7 @@ def _follow_click() -> bool:
     phone the card is longer than the screen. Whether there was one."""
     part, clicks = st.session_state.get(versions.SIGHT, ("", 0))
     if part:
-        block: Literal["start", "nearest"] = "start" if part == versions.CARD else "nearest"
+        block: Literal["start", "center"] = "start" if part == versions.CARD else "center"
         scroll_to(f".st-key-{part}", f"click {clicks}", block=block)
     return bool(part)
 

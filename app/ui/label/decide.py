@@ -191,7 +191,7 @@ def _draw_form(frame: Frame) -> None:
         "Measure", list(MEASURE_CAPTIONS), captions=list(MEASURE_CAPTIONS.values()), key="label_decide_measure"
     )
     st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance",
-                    help="Rankers that differ by less are equally good. 0.02 of P@1 is 2 questions of 100.")  # fmt: skip
+                    help="Rankers that differ by less are equally good: 0.02 of P@1 is 2 of 100 questions")  # fmt: skip
     why, are_different = frame.explain_refusal(), len(set(rankers.values())) == len(SIDES)
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
               disabled=bool(why) or bool(mistakes) or not are_different, on_click=_start,
