@@ -24,10 +24,10 @@ from db.repositories import questions as question_rows
 from db.repositories.pairs import read_pair
 
 CONFLICTS = {
-    "majority": "Majority; ties are left out; an adjudication comes first",
-    "latest": "Latest label; an adjudication comes first",
-    "adjudicated": "Only adjudicated conflicts; others are left out",
-    "leave-out": "Leave out every pair in conflict, adjudicated or not",
+    "majority": "Majority; ties are left out; a settled conflict counts as settled",
+    "latest": "Latest label; a settled conflict counts as settled",
+    "adjudicated": "Only settled conflicts; others are left out",
+    "leave-out": "Leave out every pair in conflict, settled or not",
 }
 KINDS = {"people": "given here", "imported": "imported from a file"}
 PRESUMED_COUNT, MAX_PRESUMED_COUNT = 10, 50  # by default, and at most

@@ -35,13 +35,13 @@ from as2core.types import CORRECT, INCORRECT, OnProgress, Question
 from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
-    "jsonl": "one question per line with its candidates, every annotator's labels, the verdicts and the split",
-    "csv": "query, docid, rating (1, 0 or as imported); an apostrophe keeps a spreadsheet from reading a formula",
-    "table": "question, sentence, label, title, for a spreadsheet; an apostrophe keeps it from reading a formula",
-    "qrels": "qid 0 docid rel (1, 0 or as imported)",
+    "jsonl": "a question per line with its candidates, every annotator's labels, the verdicts and the split",
+    "csv": "for Quepid: query, docid, rating (1, 0 or as imported); an apostrophe begins what looks like a formula",
+    "table": "for a spreadsheet: question, sentence, label, title; an apostrophe begins what looks like a formula",
+    "qrels": "for trec_eval: question id, 0, sentence id, label (1, 0 or as imported)",
     "wikiqa": "question, document, sentence and label (1 or 0) per line, divided by tabs",
-    "beir": "corpus, queries and qrels, zipped",
-    "run": "the ranking of the version in use: qid Q0 docid rank score tag",
+    "beir": "for BEIR: corpus, queries and qrels, zipped",
+    "run": "for trec_eval, the ranking of the version in use: question id, Q0, sentence id, rank, score, name",
     "pairs": "a question, a labelled sentence and 1 or 0 per line, to train a cross-encoder of sentence-transformers",
     "triplets": "a question, a correct and an incorrect sentence per line, to train an embedder of the same library",
     "label-studio": "a task per sentence, with every annotator's labels, and the ranker's scores as predictions",

@@ -138,7 +138,8 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
         return reason
     if evidence.row.rank is None:
         is_random = assignment.control or is_sample(assignment.queue)
-        return "A random pick, not ranked yet." if is_random else "Not ranked yet."
+        pick = CONTROL if assignment.control else "A random pick"
+        return f"{pick}, not ranked yet." if is_random else "Not ranked yet."
     if not with_scores:
         return f"{CONTROL}." if assignment.control else queue.description if queue else "Shown again."
     if assignment.control:
@@ -315,7 +316,7 @@ QUEUES = {
             description="Your own labels, newest first, for review.",
             order=Order(_newest_own, scores=(), is_review=True),
             explain=lambda e: f"You labelled it {e.own}." if e.own else "",
-            when_empty="No more labels of yours to review. Press → to start again.",
+            when_empty="No label of yours is left to review here. When you have seen all, → begins again.",
         ),
         Queue(
             name=RANDOM,

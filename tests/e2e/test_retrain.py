@@ -44,7 +44,7 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
         reason.press("Enter")
     card.get_by_role("button", name="Promote").click()
     in_use = card.get_by_text(re.compile(r"starter-\d+ is in use, for all corpora"))
-    expect(in_use).to_be_visible()
+    expect(in_use).to_be_in_viewport()
     name = in_use.inner_text().split(" is in use")[0].split()[-1]
     expect(page.get_by_text(f"Ranker: {name}")).to_be_visible()
 

@@ -133,6 +133,9 @@ def test_a_note_in_a_dialog_that_a_restart_has_closed_is_shown_to_be_copied(wb):
     fresh = restart(at._tree.get_widget_states(), "label", {"mode": "one", "corpus": "Towers"})
     assert RESTART_MESSAGE in texts(fresh) and [c.value for c in fresh.code] == ["Is a year enough?"]
     assert not fresh.run().code
+    states = [w for w in at._tree.get_widget_states().widgets if w.WhichOneof("value") != "trigger_value"]
+    fresh = restart(WidgetStates(widgets=states), "label", {"mode": "one", "corpus": "Towers"})  # it was dismissed
+    assert RESTART_MESSAGE in texts(fresh) and [c.value for c in fresh.code] == ["Is a year enough?"]
 
 
 def test_files_that_a_restart_of_the_server_lost_are_asked_for_again(wb):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -118,8 +119,17 @@ def _draw_version(frame: Frame, name: str) -> None:
         except As2Error as error:
             errors.show(error)
     _draw_dismiss("version")
-    if clicks := st.session_state.get(versions.CARD_CLICKS):  # the list of versions is far below
-        scroll_to(".st-key-adapt_card", f"{name} {clicks}", block="start")
+    _follow_click()
+
+
+def _follow_click() -> bool:
+    """Bring what the last click on a version was about into sight: the list of versions is far below the card, and on a
+    phone the card is longer than the screen. Whether there was one."""
+    part, clicks = st.session_state.get(versions.SIGHT, ("", 0))
+    if part:
+        block: Literal["start", "center"] = "start" if part == versions.CARD else "center"
+        scroll_to(f".st-key-{part}", f"click {clicks}", block=block)
+    return bool(part)
 
 
 def _draw_job(frame: Frame, job: JobView) -> None:
@@ -136,7 +146,7 @@ def _draw_job(frame: Frame, job: JobView) -> None:
     draw_live(wb, job, partial(draw_retrain, person=frame.annotator, corpus=corpus))
     if not job.is_active:
         _draw_dismiss("job")
-    if st.session_state.get(readiness.STARTED) == job.id:  # by a button below the fold
+    if not _follow_click() and st.session_state.get(readiness.STARTED) == job.id:  # by a button below the fold
         place = ".st-key-adapt_card" if job.state == "done" else ".st-key-adapt_job"
         scroll_to(place, f"job {job.id} {place}", block="start")
 

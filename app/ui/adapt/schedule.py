@@ -19,7 +19,7 @@ def draw_waiting(frame: Frame) -> None:
     change = waiting.change
     questions = f" on {count(change.questions, 'question')}" if change.questions else ""
     decision = "for a decision" if frame.explain_refusal("decide") else "for your decision"
-    result = "is better than" if change.outcome is Outcome.BETTER else "makes no clear difference from"
+    result = "is better than" if change.outcome is Outcome.BETTER else "makes no clear difference to"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
             f":material/notifications: **{plain(waiting.name)}** {result} the version in use{questions} "

@@ -20,6 +20,7 @@ from app.versions.outcome import Change
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 from as2core.evaluation import Outcome
+from as2core.gate import GateFailed
 
 Colour = Literal["green", "gray", "blue", "orange"]
 BADGES: dict[str, tuple[Colour, str]] = {
@@ -30,7 +31,9 @@ BADGES: dict[str, tuple[Colour, str]] = {
     "former": ("gray", ":material/history:"),
 }
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
-CARD_CLICKS = "_adapt_card_clicks"
+CARD, DECISION = "adapt_card", "adapt_decision"  # keys of parts of the page
+SIGHT = "_adapt_sight"  # of the session: the part that the last click brings into sight, and how many such clicks
+_REFUSAL = "_adapt_refusal"  # of the session: a version, and why the last click on its card did not promote it
 MAX_ARROWS = 3  # before a name: a chain of retrains gets one longer with each, and every version names its parent
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 CARD_CHOICE, DIALOG_CHOICE = "adapt_ignore_gates", "adapt_use_ignore_gates"
@@ -42,14 +45,23 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 def draw_decision(frame: Frame, version: VersionView) -> None:
     """Promote or reject a version, below the card's outcome. One that is worse needs a reason."""
     active = _name_active(frame.wb, version.kind)
-    for past in version.promotions:
-        st.caption(plain(describe_promotion(version, past)))
-    if version.name == active:
-        _draw_in_use(frame, version)
-    elif version.problem:
-        st.error(plain(version.problem), icon=":material/error:")
-    elif not promote.draw_job(frame, version):
-        _draw_offer(frame, version, active)
+    with st.container(key=DECISION):
+        for past in version.promotions:
+            st.caption(plain(describe_promotion(version, past)))
+        if version.name == active:
+            _draw_in_use(frame, version)
+        elif version.problem:
+            st.error(plain(version.problem), icon=":material/error:")
+        elif not promote.draw_job(frame, version):
+            _draw_offer(frame, version, active)
+            _draw_refusal(version)
+
+
+def _draw_refusal(version: VersionView) -> None:
+    """Beside the buttons, once: on a phone the page's top is out of sight."""
+    name, error = st.session_state.pop(_REFUSAL, ("", None))
+    if error is not None and name == version.name:
+        errors.show(error)
 
 
 def _draw_in_use(frame: Frame, version: VersionView) -> None:
@@ -267,8 +279,14 @@ def name_promotion(version: VersionView, active: VersionView | None) -> str:
 
 
 def _open_card(name: str) -> None:
-    st.session_state[CARD_CLICKS] = st.session_state.get(CARD_CLICKS, 0) + 1
+    _bring_into_sight(CARD)
     url.put(version=name)
+
+
+def _bring_into_sight(part: str) -> None:
+    """In the run that follows."""
+    _, clicks = st.session_state.get(SIGHT, ("", 0))
+    st.session_state[SIGHT] = (part, clicks + 1)
 
 
 def draw_dialogs(frame: Frame) -> None:
@@ -348,15 +366,21 @@ def _confirm_use(frame: Frame, version: VersionView) -> None:
     """Closes the dialog; where gates have to be measured first, the card shows it."""
     if promote.promote(frame, version, st.session_state.get("adapt_use_reason", ""), choice=DIALOG_CHOICE) is not None:
         url.put(version=version.name)
+        _bring_into_sight(DECISION)
     _close()
 
 
 @guard
 def _promote(frame: Frame, version: VersionView) -> None:
-    promote.promote(frame, version, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
+    _bring_into_sight(DECISION)
+    try:
+        promote.promote(frame, version, st.session_state.get("adapt_reason", ""), choice=CARD_CHOICE)
+    except (GateFailed, promotion.NeedsReason) as error:
+        st.session_state[_REFUSAL] = (version.name, error)
 
 
 @guard
 def _reject(frame: Frame, name: str) -> None:
+    _bring_into_sight(DECISION)
     promotion.reject(frame.wb, name, by=frame.annotator.id)
     announce(f"{name} is rejected; it can still be promoted.")

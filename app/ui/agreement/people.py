@@ -14,9 +14,9 @@ from app.workbench import audit_log, people, sessions
 from app.workbench.people import BLOCKED, NOBODY, ROLES, AnnotatorView
 
 PERMISSIONS = {
-    "admin": "all that annotators may; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
+    "admin": "does what annotators do; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
     "roles, deletes corpora",
-    "annotator": "all that viewers may; labels, imports, changes documents, questions and synonyms, renames corpora, "
+    "annotator": "does what viewers do; labels, imports, changes documents, questions and synonyms, renames corpora, "
     "retrains, promotes and deletes versions",
     "viewer": "reads, asks, compares, requests proposals, exports labels",
     "blocked": "sees no page",

@@ -71,7 +71,8 @@ def _draw_form(frame: Frame, now: Rules) -> None:
                         help="Random pairs give fair estimates, such as of the share of correct ones")  # fmt: skip
         st.number_input("Of random pairs, shown without ranks, in %", 0, 100, values["blind"], 5,
                         key=keys["blind"], help="Measures how much the ranks influence labels")  # fmt: skip
-        st.number_input("Target number of pairs (0: none)", 0, None, values["target"], 100, key=keys["target"])
+        st.number_input("Target number of pairs (0: none)", 0, None, values["target"], 100, key=keys["target"],
+                        help="Label shows a bar of how many have a label")  # fmt: skip
         st.form_submit_button("Save", icon=":material/save:", on_click=_save, args=(frame, values, keys))
 
 

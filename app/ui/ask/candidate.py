@@ -55,9 +55,7 @@ def render_standings(standings: list[Standing]) -> str:
         f"{s.candidates:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
         for s in standings
     )
-    head = "".join(
-        f"<th scope=col>{name}</th>" for name in ("after", "its rank", "places that stay", "its score", "score needed")
-    )
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "kept", "score", "score to stay"))
     return f'<table class="as2-table as2-standings"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 

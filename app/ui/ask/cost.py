@@ -81,9 +81,9 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
         st.caption(f"Times are measured in this run, which dropped nothing. {note}")
     else:
         st.caption(
-            "For the slider's replay, this page scores the encoder's candidates at every exit, which took "
-            f"{full.seconds * 1000:,.0f} ms. The times above are estimates: the measured time of each exit, scaled by "
-            f"its share of the compute. {note}"
+            "So that the slider can show any share, this page scores all sentences of the cascade at every exit. That "
+            f"took {full.seconds * 1000:,.0f} ms. The times above are estimates: the measured time of each exit, "
+            f"scaled by its share of the compute. {note}"
         )
 
 

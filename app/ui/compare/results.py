@@ -258,7 +258,7 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
         return
     frame = sort_by_difference(view.per_question, first, second, metric)
     if not (frame["difference"].abs() > 1e-9).any():
-        st.caption("No question changed.")
+        st.caption(f"No question has another {metric} with one than with the other.")
         return
     st.altair_chart(build_difference_chart(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip

@@ -190,14 +190,16 @@ def _draw_form(frame: Frame) -> None:
     measure = st.radio(
         "Measure", list(MEASURE_CAPTIONS), captions=list(MEASURE_CAPTIONS.values()), key="label_decide_measure"
     )
-    st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
+    st.number_input("Smallest difference that matters", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance",
+                    help="Rankers that differ by less are equally good: 0.02 of P@1 is 2 of 100 questions")  # fmt: skip
     why, are_different = frame.explain_refusal(), len(set(rankers.values())) == len(SIDES)
     st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
               disabled=bool(why) or bool(mistakes) or not are_different, on_click=_start,
               args=(frame, measure))  # fmt: skip
     if not are_different:
         st.caption("Choose two different rankers.")
-    st.caption("Both rank the questions of the label queues first. Labels that are there count.")
+    st.caption("Both rank the questions of the label queues first, in the background. Then you label what can decide; "
+               "labels that are there already count.")  # fmt: skip
 
 
 def _choose(side: str, names: list[str], default: str) -> None:

@@ -102,7 +102,7 @@ def _describe_extent(item: QuestionItem) -> str:
     with_rank, missing = sum(r.rank is not None for r in item.rows), item.run_size - total
     parts = [f"{labels} of {count(total, 'candidate')} labelled by you"]
     if 0 < with_rank < total:
-        others = f"{total - with_rank:,} of them not ranked, from labels or a file"
+        others = f"{total - with_rank:,} of them without a rank: they came with labels or a file"
         parts = [f"{count(total, 'candidate')}, {others}; {labels:,} labelled by you"]
     if missing > 0:
         parts.append(f"Of the {item.run_size:,} that were ranked, {missing:,} left the corpus since.")

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import Serialized
 
-from app.ui.landing.unsaved import draw_sent_texts, keep_sent_texts
+from app.ui.landing.unsaved import draw_text, keep_sent_texts, list_sent_notes
 from app.ui.uploads import note_lost_files
 
 RESTART_MESSAGE = "The server was restarted while this page was open. If your last click had no effect, repeat it."
@@ -28,9 +28,12 @@ def show_lost_click() -> None:
         keep_sent_texts({_read_key(i): value.string_value for i, value in values.items() if value.string_value})
     note_lost_files(i for i, value in values.items() if value.file_uploader_state_value.uploaded_file_info)
     with st.container():
-        if any(_is_click(value) for value in values.values()):
+        texts = list_sent_notes() if is_first else []
+        if texts or any(_is_click(value) for value in values.values()):
             st.warning(RESTART_MESSAGE, icon=":material/sync_problem:")
-            draw_sent_texts()
+        for text in texts:
+            st.caption("You had typed:")
+            draw_text(text)
 
 
 def _read_values() -> dict[str, Any]:

@@ -36,7 +36,7 @@ def draw_texts() -> None:
         st.markdown("This was not saved. Copy it before you log in:")
     for name, text in texts.items():
         st.caption(name)
-        _draw_text(text)
+        draw_text(text)
 
 
 def keep_sent_texts(texts: Mapping[str, str]) -> None:
@@ -55,14 +55,11 @@ def find_sent_number(stem: str) -> int:
     return next((int(number) for number in numbers if number.isdigit()), 0)
 
 
-def draw_sent_texts() -> None:
-    """Of dialogs."""
-    for key in IN_DIALOGS:
-        if text := find_sent_text(key):
-            st.caption("You had typed:")
-            _draw_text(text)
+def list_sent_notes() -> list[str]:
+    """Texts of dialogs, which are closed by now."""
+    return [text for key in IN_DIALOGS if (text := find_sent_text(key))]
 
 
-def _draw_text(text: str) -> None:
+def draw_text(text: str) -> None:
     """As it is, with a button that copies it."""
     st.code(text, language=None, wrap_lines=True)

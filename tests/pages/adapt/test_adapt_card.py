@@ -38,7 +38,7 @@ def test_the_card_leads_to_ask_where_the_sentence_that_became_first_is_first_the
     at = open_adapt({"job": str(put_job(wb, state="done", corpus_id=THINGS, result=result))})
     links = [x for x in at.get("page_link") if x.proto.label.startswith("Ask one of them")]
     example._find_first.clear()
-    assert bool(links) == (first == sentences[1]) == ("first on Ask yet" not in texts(at))
+    assert bool(links) == (first == sentences[1]) == ("has its correct sentence first yet" not in texts(at))
     if links:
         assert "base=cascade" in links[0].proto.query_string and "against=starter-3" in links[0].proto.query_string
 

@@ -4,9 +4,10 @@ import pytest
 import stored
 from adapt_pages import WORSE, open_adapt, open_result
 from app_pages import find_place, markup, texts
-from stored import SECOND, THIRD, change_version
+from stored import SECOND, THINGS, THIRD, change_version, put_job
 
 from app.jobs.attempt import run_queued
+from app.ui.adapt import page as adapt_page
 from app.versions import promotion, registry
 from app.worker import RUNNERS
 
@@ -38,6 +39,37 @@ def test_a_worse_one_needs_a_reason(wb):
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
     at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
     assert [p.words for p in registry.get_active(wb).promotions] == ["the held-out ones are of another field"]
+
+
+@pytest.fixture
+def scrolls(monkeypatch):
+    """What the page brings into sight: (selector, place, block), a call each."""
+    calls = []
+    monkeypatch.setattr(
+        adapt_page, "scroll_to", lambda selector, place, *, block: calls.append((selector, place, block))
+    )
+    return calls
+
+
+@pytest.mark.parametrize("where", ["job", "version"])
+def test_what_a_promotion_comes_to_is_brought_into_sight_where_it_was_clicked_also_a_refusal(wb, where, scrolls):
+    change_version(wb, "starter-3", metrics=WORSE)
+    result = stored.retrain_result(difference=-0.04, wins=2, losses=14, p=0.01)
+    stored.change_card(wb, "starter-3", **(result | {"metrics": result["after"]}))
+    job = put_job(wb, state="done", corpus_id=THINGS, result=result)
+    at = open_adapt({"job": str(job)} if where == "job" else {"version": "starter-3"})
+    assert not scrolls
+    at = at.button(key="adapt_promote").click().run()
+    [refusal] = at.error
+    assert "Give a reason" in refusal.value
+    assert find_place(at, "adapt_reason") < find_place(at, "Give a reason") < find_place(at, "Before and after, on")
+    at.text_input(key="adapt_reason").input("of another field")
+    at = at.button(key="adapt_promote").click().run()
+    assert "starter-3 is in use, for all corpora." in texts(at) and not at.error
+    (first, before, block), (second, after, _) = scrolls
+    assert first == second == ".st-key-adapt_decision" and before != after and block == "center"
+    at = at.button(key=f"adapt_card_{THIRD}").click().run()
+    assert scrolls[-1][0] == ".st-key-adapt_card" and scrolls[-1][2] == "start"
 
 
 def put_gate(wb, at_least):

@@ -26,7 +26,7 @@ def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
 
 
 @pytest.mark.parametrize(
-    ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference from"), (-0.04, None)]
+    ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference to"), (-0.04, None)]
 )
 def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_worse(wb, difference, how):
     change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})

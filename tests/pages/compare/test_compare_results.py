@@ -185,9 +185,9 @@ def test_a_cost_that_no_two_rankers_of_the_comparison_have_is_neither_offered_no
 def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("starter-2").run()  # whose fake ranks as the cascade does
-    assert "No question changed." in texts(at)
+    assert "No question has another AP with one than with the other." in texts(at)
     at = at.selectbox(key="compare_from").set_value("rr").run()
-    assert "No question changed." not in texts(at)
+    assert "No question has another" not in texts(at)
 
 
 def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(wb, sweep):

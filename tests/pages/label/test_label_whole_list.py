@@ -178,7 +178,7 @@ def test_rows_with_enough_labels_say_whose_they_are(wb, ann):
 
 def test_a_list_with_more_candidates_than_were_ranked_says_so(wb, me):
     annotation.give_label(wb, question_id=BRIDGE, sentence_id=1, annotator_id=me.id, label="incorrect")
-    extent = "5 candidates, 1 of them not ranked, from labels or a file; 1 labelled by you</p>"
+    extent = "5 candidates, 1 of them without a rank: they came with labels or a file; 1 labelled by you</p>"
     assert extent in markup(opened_list(queue="tops"))
 
 
