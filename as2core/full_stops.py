@@ -73,17 +73,20 @@ def goes_on(before: str, following: str, *, german: bool) -> bool:
 
 def continues_line(before: str, number: str, following: str, *, german: bool) -> bool:
     """Whether the number that a line begins with is an ordinal of the line before it, and not a list's."""
+    if not german:
+        return False
     is_date = _AFTER_PREPOSITION.search(before) is not None and following in _NOUNS
-    return german and (is_date or _is_described(f"{before} {number}", following))
+    return is_date or _is_described(f"{before} {number}", following)
 
 
 def _is_ordinal(before: str, following: str, german: bool) -> bool:
-    if _NUMBER.search(before) and _is_counted(following, german):
+    if before[-2:-1].isdigit() and _NUMBER.search(before) and _is_counted(following, german):
         return True
     return german and _is_described(before, following)
 
 
 def _is_counted(word: str, german: bool) -> bool:
+    """Whether it follows an ordinal also where no article stands before that."""
     if word.islower() and (word in _MONTHS or word.endswith("kuuta")):
         return True
     return german and (word in _NOUNS or word.capitalize() in _NOUNS)
