@@ -137,6 +137,12 @@ def test_marks_of_github_mkdocs_myst_and_notion_are_no_text(text, read_as):
     assert read(text).text == read_as
 
 
+def test_a_page_whose_front_matter_says_that_it_is_about_cookies_keeps_its_sentences_on_them():
+    text = "We use cookies to keep your basket.\n\nThey last a day.\n"
+    assert split(f"---\ntitle: Privacy\n---\n{text}") == ["We use cookies to keep your basket.", "They last a day."]
+    assert split(text) == ["They last a day."]
+
+
 def test_hugos_front_matter_has_the_title():
     document = read('+++\ntitle = "Boxes"\nweight = 3\n+++\nOne is sent.')
     assert (document.title, document.text, document.meta) == ("Boxes", "One is sent.", {"weight": "3"})
