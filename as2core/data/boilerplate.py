@@ -29,7 +29,7 @@ _AROUND_TEXT = (
     r"(?:still )?have (?:more|any other|further) questions\? (?:submit a request|contact us|ask us)",
     r"sorry we couldn't be helpful\. help us improve this article with your feedback",
     r"(?:(?:skip|jump) to (?:the )?(?:main |page )?(?:content|navigation|search|menu|footer)\s*)+",
-    r"(?:\u2191 ?)?(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
+    r"(?:back|return|go|scroll) to (?:the )?top(?: of (?:the|this) page)?",
     r"(?:edit|improve|print) this page(?: on (?:github|gitlab|bitbucket))?|edit on (?:github|gitlab|bitbucket)",
     r"(?:\W*(?:previous|next)(?: page| article| topic| chapter| section)?\W*){1,2}",
     r"on this page|in this article|table of contents",
@@ -44,7 +44,7 @@ _AROUND_TEXT = (
     r"(?:reading time:? \d+ min(?:ute)?s?|\d+ min(?:ute)?s? read)",
 )
 _OPINION = re.compile(rf"(?:{'|'.join(_ASKS_OPINION)})\W*(?:yes\W*no)?\W*", re.IGNORECASE)
-_LINE = re.compile(rf"(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
+_LINE = re.compile(rf"[^\w\u00a9]*(?:{'|'.join(_AROUND_TEXT)})\W*", re.IGNORECASE)
 _HEADING = re.compile(  # a manual may have a section "Edit this page"
     r"leave a reply|share this:?|table of contents|on this page|in this article", re.IGNORECASE
 )

@@ -69,8 +69,9 @@ def _parse_html(content: bytes) -> Parsed:
 
 def _parse_markdown(content: bytes) -> Parsed:
     meta, body = front_matter(decode_text(content))
-    title, blocks = markdown_blocks(body)
-    return Parsed(meta.pop("title", "") or title, blocks, meta=meta)
+    given_title = meta.pop("title", "")
+    title, blocks = markdown_blocks(body, given_title)
+    return Parsed(given_title or title, blocks, meta=meta)
 
 
 PARSERS: dict[str, Callable[[bytes], Parsed]] = {  # of a file that is one document; each may take long or fail

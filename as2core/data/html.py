@@ -188,7 +188,7 @@ def _join_cells(table: "HtmlElement") -> None:
     """Make a cell of one paragraph plain text: else its row would fall apart into its cells."""
     for cell in table.iter("td", "th"):
         if len(_walk(cell)) == 1:
-            for element in list(cell.iterdescendants("p", "div")):
+            for element in list(cell.iterdescendants("p", "div", "pre")):
                 element.drop_tag()
 
 

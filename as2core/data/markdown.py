@@ -44,9 +44,9 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}, text[match.end() :]
 
 
-def markdown_blocks(text: str) -> tuple[str, list[Block]]:
+def markdown_blocks(text: str, given_title: str = "") -> tuple[str, list[Block]]:
     """`(title, blocks)`: headings and paragraphs apart, list items "- " a line each, cells " | " with their columns'
-    names, without the marks of footnotes and tasks, and without lists of links.
+    names, without the marks of footnotes and tasks, and without lists of links. `given_title`: of the front matter.
 
     The title is the first heading of level 1, or any that the text begins with, or "": a deeper one further down names
     a part. Where the text begins with the title, it is not repeated there.
@@ -56,7 +56,7 @@ def markdown_blocks(text: str) -> tuple[str, list[Block]]:
     for token in drop_link_lists(tokens):
         reader.read(token)
     blocks = [b for b in reader.blocks if b.text.strip()]
-    return reader.title, drop_boilerplate(reader.title, drop_title(reader.title, blocks))
+    return reader.title, drop_boilerplate(given_title or reader.title, drop_title(reader.title, blocks))
 
 
 class _Reader:

@@ -1,10 +1,11 @@
 """Lists of links in Markdown: tables of contents, rows of links, badges. As in web pages, they are no text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from as2core.data.markdown_marks import drop_heading_mark
 from as2core.data.page_links import CONTENTS_LABELS, MIN_ANNOUNCING_WORDS
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ MIN_ITEMS = 2  # of a list of links
 MIN_PARAGRAPH_LINKS, MIN_LINK_SHARE = 3, 0.9  # of a row of links; the share is of its characters
 _BADGE = re.compile(r"badge|shields\.io|travis-ci|codecov|circleci", re.IGNORECASE)  # in an image's address
 _BETWEEN_LINKS = re.compile(r"[\s|/,\u2022\u00b7\u2013\u2014-]+")
+_PAGE_NUMBER = re.compile(r"\s+\d+$")
 _TAGS = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
 _ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
 
@@ -21,7 +23,11 @@ _ADDRESSES = ("mailto:", "tel:")  # an address and a number are answers
 def drop_link_lists(tokens: Sequence["Token"]) -> list["Token"]:
     """The tokens without these, and without a heading that has nothing else below it; all where no text is left."""
     parts = list(_list_parts(tokens))
-    is_kept = [not _holds_links_alone(part) or _is_announced(before) for before, part in pairwise([[], *parts])]
+    headings = {_read_line(part) for part in parts if _read_level(part)}
+    is_kept = [
+        (not _holds_links_alone(part) or _is_announced(before)) and not _names_heading(part, headings)
+        for before, part in pairwise([[], *parts])
+    ]
     for i in reversed(range(len(parts))):
         if is_kept[i] and (level := _read_level(parts[i])):
             following = next((j for j in range(i + 1, len(parts)) if is_kept[j]), len(parts))
@@ -29,6 +35,16 @@ def drop_link_lists(tokens: Sequence["Token"]) -> list["Token"]:
             is_kept[i] = following == i + 1 or not (is_last or _read_line(parts[i]) in CONTENTS_LABELS)
     remaining = [part for part, keep in zip(parts, is_kept, strict=True) if keep]
     return [token for part in remaining for token in part] if any(map(_holds_text, remaining)) else list(tokens)
+
+
+def _names_heading(part: Sequence["Token"], headings: Set[str]) -> bool:
+    """Whether it is a line of a table of contents as Google Docs has it: a link to a heading, with a page's number."""
+    if part[0].type != "paragraph_open" or _share_links(part[1]) < 1:
+        return False
+    links = [child for child in part[1].children or () if child.type == "link_open"]
+    words = "".join(child.content for child in part[1].children or () if child.type in ("text", "code_inline"))
+    is_inside = all(str(link.attrs.get("href", "")).startswith("#") for link in links)
+    return is_inside and " ".join(_PAGE_NUMBER.sub("", words).lower().split()) in headings
 
 
 def _is_announced(before: Sequence["Token"]) -> bool:
@@ -39,7 +55,9 @@ def _is_announced(before: Sequence["Token"]) -> bool:
 
 
 def _read_line(part: Sequence["Token"]) -> str:
-    return " ".join(" ".join(token.content for token in part if token.type == "inline").lower().split())
+    """Its words, without emphasis and the mark of a heading."""
+    texts = [drop_heading_mark(token.content) for token in part if token.type == "inline"]
+    return " ".join(" ".join(texts).replace("*", "").lower().split())
 
 
 def _holds_text(part: Sequence["Token"]) -> bool:

@@ -21,7 +21,6 @@ _AROUND_TEXT = frozenset(
     """comments comments-area comment-list comment comment-respond article-comments
     breadcrumb breadcrumbs wy-breadcrumbs table-of-contents table_of_contents toc toc-macro jump-to-nav
     page-metadata article-author article-meta avatar__info entry-meta post-meta byline siteSub
-    theme-doc-version-badge
     article-votes article-vote article-more-questions article-return-to-top intercom-reaction-picker
     article-attachments pageSection related-articles recent-articles jp-relatedposts sharedaddy article-share
     entry-footer footer site-footer page-footer printfooter catlinks powered-by-zendesk skip-links linenos linenodiv
@@ -29,7 +28,8 @@ _AROUND_TEXT = frozenset(
 )
 _BLOCK_TAGS = frozenset("div section article main ol ul li dl p table td tr".split())
 _MARKS = frozenset(  # within a line, too
-    "mw-editsection mw-jump-link viewcode-link skip-link skip-navigation solution-print--icon linenos".split()
+    """mw-editsection mw-jump-link viewcode-link skip-link skip-navigation solution-print--icon linenos
+    theme-doc-version-badge""".split()
 )
 _ROLES_AROUND_TEXT = frozenset("navigation search banner contentinfo tablist dialog alertdialog".split())
 _COOKIE_NOTE = re.compile(

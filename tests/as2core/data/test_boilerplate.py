@@ -38,6 +38,7 @@ TEXT = Block("A permit costs 40 euros.")
         "Jump to navigation Jump to search",
         "Back to top",
         "↑ Back to top",
+        "(back to top)",
         "Edit this page on GitHub",
         "Please sign in to leave a comment.",
         "Powered by Zendesk",

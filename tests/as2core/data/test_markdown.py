@@ -53,6 +53,16 @@ def test_a_list_or_a_line_with_more_than_links_to_pages_is_read(part, text):
     assert split(f"# Acme\n\nIt opens.\n\n{part}") == ["It opens.", *text]
 
 
+def test_the_table_of_contents_of_google_docs_is_not_read():
+    contents = "[Boxes\t1](#boxes)\n\n[What is sent?\t2](#what-is-sent?)\n\n[Form A](#form)\n"
+    text = "## **Boxes** {#boxes}\n\nOne is sent.\n\n## What is sent? {#what-is-sent?}\n\nA box.\n"
+    assert split(f"# **Acme** {{#acme}}\n\n{contents}\n{text}") == [
+        "Form A",
+        "Boxes: One is sent.",
+        "What is sent? A box.",
+    ]
+
+
 def test_a_list_of_links_that_ends_a_sentence_is_read():
     text = ["Guides that we have so far:", "Boxes", "Big ones", "Post"]
     assert split(f"# Acme\n\nIt opens.\n\nGuides that we have so far:\n\n{LINKS}") == ["It opens.", *text]
@@ -125,6 +135,12 @@ def test_a_list_goes_on_after_a_program_and_after_a_second_paragraph_in_it():
 )
 def test_marks_of_github_mkdocs_myst_and_notion_are_no_text(text, read_as):
     assert read(text).text == read_as
+
+
+def test_a_page_whose_front_matter_says_that_it_is_about_cookies_keeps_its_sentences_on_them():
+    text = "We use cookies to keep your basket.\n\nThey last a day.\n"
+    assert split(f"---\ntitle: Privacy\n---\n{text}") == ["We use cookies to keep your basket.", "They last a day."]
+    assert split(text) == ["They last a day."]
 
 
 def test_hugos_front_matter_has_the_title():

@@ -151,6 +151,8 @@ def test_links_after_a_label_such_as_related_articles_go_with_it_and_a_sentence_
         ("<tr><td><b>Site</b><td><p><strong>Server</strong></p><tr><td>Oslo<td>osl", "Site: Oslo | Server: osl"),
         ("<tr><td><b>Site</b><td>Oslo<tr><td><b>Server</b><td>osl", "Site | Oslo\n\nServer | osl"),
         ("<tr><td><p>Oslo</p><td><p>&nbsp;</p><td>", "Oslo"),
+        ("<tr><td>Stop<td><pre><code>a.stop()</code></pre>", "Stop | a.stop()"),
+        ("<tr><td class='linenos'><pre>1</pre><td><div><pre>a.stop()</pre></div>", "a.stop()"),
         ("<tr><td>Oslo<td><td>osl", "Oslo | | osl"),
         ("<tr><td><ul><li>Oslo</li><li>Bergen</li></ul></td></tr>", "- Oslo\n- Bergen"),
     ],
