@@ -59,22 +59,24 @@ def read_engine() -> str:
 
 
 def cite(spec: str) -> dict[str, str | None]:
-    """`version`: the name on a trained ranker's card, else the release of the code, which may be another package's;
-    `weights`: their SHA-256."""
+    """`version`: the name here of a version, else that on a trained ranker's card, else the release of the code, which
+    may be another package's; `weights`: their SHA-256."""
     from as2core.rankers.catalog import CATALOG, INSTALLED, MODELS_DIR, find_shipped_model, split_spec
 
     if spec.partition(":")[0] in CATALOG:
         model = find_shipped_model(spec)
-        path = None if model is None else MODELS_DIR / model
+        path, known = None if model is None else MODELS_DIR / model, None
     else:
         name, _ = split_spec(spec)
-        path = list_versions().get(name, Path(name))
+        versions = list_versions()
+        path = versions.get(name, Path(name))
+        known = next((n for n, folder in versions.items() if folder == path and n != ACTIVE), None)
     try:
         card = json.loads((path / "card.json").read_text()) if path else {}
     except (OSError, ValueError):
         card = {}
     release = INSTALLED.get(spec.partition(":")[0], f"as2core {__version__}")
-    return {"version": card.get("name", release), "weights": card.get("sha256")}
+    return {"version": known or card.get("name", release), "weights": card.get("sha256")}
 
 
 def list_versions() -> dict[str, Path]:

@@ -4,6 +4,7 @@ An imported file may come from anywhere. Nothing of it is run or unpickled; only
 are unpacked, into a temporary folder, and it may depend only on a backbone that is in use here.
 """
 
+import re
 import stat
 import tempfile
 import zipfile
@@ -22,7 +23,7 @@ from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.export import FORMATS
 from as2core.types import Json
 
-__all__ = ["FORMATS", "export_zip", "import_zip"]
+__all__ = ["FORMATS", "export_zip", "import_zip", "infer_name"]
 
 MAX_BYTES, MAX_FILES = 600_000_000, 200  # unpacked
 SUFFIXES = (".json", ".jinja", ".md", ".model", ".onnx", ".py", ".safetensors", ".txt")  # what exports hold
@@ -45,6 +46,12 @@ def list_exits(version: VersionView) -> tuple[int, ...]:
     settings = read_json(Path(version.path)).get("settings")
     exits = settings.get("exits") if isinstance(settings, dict) and version.kind == CASCADE else None
     return tuple(int(e) for e in exits if isinstance(e, int)) if isinstance(exits, list) else ()
+
+
+def infer_name(filename: str) -> str:
+    """The name of the version in a file that a page exported, where the browser may have numbered it."""
+    stem = re.sub(r"( ?\(\d+\))?\.zip$", "", filename, flags=re.IGNORECASE)
+    return re.sub(rf"\.({'|'.join(FORMATS)})$", "", stem)
 
 
 def import_zip(wb: Workbench, file: BinaryIO, *, filename: str, name: str, by: int | None = None) -> VersionView:

@@ -171,6 +171,17 @@ def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path)
     assert lookup.cite("bm25") == {"version": f"as2core {lookup.__version__}", "weights": None}
 
 
+def test_a_version_is_cited_by_its_name_here_and_not_by_its_folder_s(monkeypatch, tmp_path):
+    folder = tmp_path / "manuals-job-3"
+    folder.mkdir()
+    (folder / "card.json").write_text('{"name": "manuals-job-3", "sha256": "ab12"}')
+    monkeypatch.setattr(lookup, "list_versions", lambda: {lookup.ACTIVE: folder, "manuals-1": folder})
+    for spec in ("manuals-1", "manuals-1:drop_ratio=0", lookup.ACTIVE, str(folder)):
+        assert lookup.cite(spec) == {"version": "manuals-1", "weights": "ab12"}
+    monkeypatch.setattr(lookup, "list_versions", lambda: {lookup.ACTIVE: folder})
+    assert lookup.cite(lookup.ACTIVE)["version"] == "manuals-job-3"
+
+
 def test_transfer_lists_its_recipes(as2_json):
     assert {"default", "tiny"} <= {r["recipe"] for r in as2_json("transfer", "--list")["recipes"]}
 

@@ -63,6 +63,17 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
     assert ("**spring**" in texts(at)) == (spring.kind == "cascade")  # the list is of one kind
 
 
+@pytest.mark.parametrize("file", ["spring.as2.zip", "spring.as2 (1).zip", "spring.zip"])
+def test_a_file_is_imported_under_its_own_name_where_none_is_typed(wb, file):
+    content = export_version("as2").session_state["_adapt_export"][-1]
+    at = open_page("adapt")
+    at.file_uploader(key="adapt_import_file_0").set_value((file, content, "application/zip"))
+    at = at.run()
+    assert at.text_input(key="adapt_import_name_0").placeholder == "spring"
+    at.button(key="adapt_import_start").click().run()
+    assert registry.get_version(wb, "spring").state == "candidate"
+
+
 def test_an_earlier_exit_is_exported_in_formats_that_hold_one_and_has_fewer_layers(wb):
     at = export_version("as2")
     with pytest.raises(KeyError):

@@ -70,8 +70,11 @@ def draw_import(frame: Frame) -> None:
         st.caption("A zip from Export, made here or elsewhere. Nothing changes until you promote the version.")
         round_ = st.session_state.setdefault("_adapt_import_round", 0)
         file = offer_upload("Zip file", is_allowed=not why, key=f"adapt_import_file_{round_}", help=why)
-        name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=MAX_NAME_CHARS, disabled=bool(why))
-        is_ready = file is not None and bool(name.strip()) and not why
+        suggestion = archive.infer_name(file.name) if file else ""
+        entry = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=MAX_NAME_CHARS, disabled=bool(why),
+                              placeholder=suggestion)  # fmt: skip
+        name = entry.strip() or suggestion
+        is_ready = file is not None and bool(name) and not why
         if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:
             with catch_errors(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
                 version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
