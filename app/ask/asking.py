@@ -90,11 +90,6 @@ class AskView(Answer):
     seconds: Mapping[str, float]
     notes: tuple[str, ...]
 
-    @property
-    def run_id(self) -> int:
-        """Waits until the run is stored."""
-        return self.run.get()[0]
-
 
 @dataclass(frozen=True, slots=True)
 class EarlyAnswer:

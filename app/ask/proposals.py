@@ -60,7 +60,6 @@ class ProposalView:
     text: str
     sentence: str
     title: str
-    document_id: int
     place: int
 
 

@@ -64,14 +64,6 @@ class QuestionsView:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedView:
-    """A question somebody asked, and when last."""
-
-    text: str
-    asked_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class DeletionView:
     """What would go with a question: `labels` of everyone, by name. `refusal`: why this person may not delete it, ""
     if they may."""
@@ -105,12 +97,10 @@ def list_questions(
     return QuestionsView(tuple(QuestionView(**row._asdict()) for row in records), total, origins)
 
 
-def list_recent(
-    wb: Workbench, corpus_id: int, annotator_id: int, limit: int = MAX_RECENT_QUESTIONS
-) -> tuple[AskedView, ...]:
-    """What this person asked last, newest first."""
+def list_recent(wb: Workbench, corpus_id: int, annotator_id: int, limit: int = MAX_RECENT_QUESTIONS) -> tuple[str, ...]:
+    """The questions that this person asked last, newest first."""
     with wb.read() as s:
-        return tuple(AskedView(row.text, row.asked_at) for row in rows.list_asked_by(s, corpus_id, annotator_id, limit))
+        return tuple(rows.list_asked_by(s, corpus_id, annotator_id, limit))
 
 
 def count_queued(wb: Workbench, corpus_id: int) -> int:

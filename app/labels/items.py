@@ -84,8 +84,8 @@ class RankedSentence:
 class QueueItem(RankedSentence):
     """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys. `candidates`: how
     many were ranked with it. `is_non_training`: no retrain learns from it. `peers`: the others' (name, label),
-    empty until one's own label is in. `flags`: (name, note) that nobody cleared. `is_locked`: shown again without a
-    label of one's own while somebody else, or another desk of one's own, has it."""
+    empty until one's own label is in. `is_locked`: shown again without a label of one's own while somebody else, or
+    another desk of one's own, has it."""
 
     question_id: int
     question: str
@@ -97,7 +97,6 @@ class QueueItem(RankedSentence):
     version: str
     token: str
     peers: tuple[tuple[str, str], ...]
-    flags: tuple[tuple[str, str], ...]
     is_locked: bool = False
 
 
@@ -166,7 +165,6 @@ def build_item(
         version=find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),
-        flags=tuple((r.name, r.note) for r in reviews.list_flags(s, pair)),
     )
 
 

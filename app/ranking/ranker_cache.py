@@ -33,7 +33,3 @@ class RankerCache:
             while len(cache) > self._size:
                 cache.popitem(last=False)
         return result
-
-    def clear(self) -> None:
-        with self._lock:
-            self._caches.clear()

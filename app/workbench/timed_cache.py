@@ -43,7 +43,3 @@ class TimedCache(Generic[K, V]):
             until, _ = self._entries.get(key, (0.0, None))
             if self._clock() < until:
                 self._entries = {**self._entries, key: (until, value)}
-
-    def clear(self) -> None:
-        with self._lock:
-            self._entries = {}

@@ -21,10 +21,9 @@ def add_proposal(
 
 
 def list_waiting(session: Session, corpus_id: int, limit: int) -> list[Row]:
-    """Rows (id, text, sentence, title, document_id, place), the oldest first."""
-    sentence, document_id = Sentence.text.label("sentence"), Document.id.label("document_id")
+    """Rows (id, text, sentence, title, place), the oldest first."""
     proposals = (
-        select(Proposal.id, Proposal.text, sentence, Document.title, document_id, Proposal.place)
+        select(Proposal.id, Proposal.text, Sentence.text.label("sentence"), Document.title, Proposal.place)
         .join(Sentence, Sentence.id == Proposal.sentence_id)
         .join(Document, Document.id == Sentence.document_id)
         .where(Proposal.corpus_id == corpus_id, Proposal.state == WAITING, ~Sentence.retired)

@@ -86,13 +86,12 @@ def list_leftovers(session: Session, corpus_id: int) -> list[int]:
     return list(session.scalars(ids.where(~Question.queued, ~with_label, ~with_flag).order_by(Question.id)))
 
 
-def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
-    """Rows (text, asked_at) of the questions this person asked last, newest first."""
-    asked_at = func.max(Run.created).label("asked_at")
-    mine = select(Question.text, asked_at).join(Run, Run.question_id == Question.id)
+def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[str]:
+    """The texts of the questions this person asked last, newest first."""
+    mine = select(Question.text).join(Run, Run.question_id == Question.id)
     mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)
     newest_first = mine.group_by(Question.id, Question.text).order_by(func.max(Run.id).desc())
-    return list(session.execute(newest_first.limit(limit)))
+    return list(session.scalars(newest_first.limit(limit)))
 
 
 def set_queued(session: Session, question_ids: Collection[int], *, queued: bool) -> None:

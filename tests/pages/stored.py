@@ -18,6 +18,7 @@ from app.workbench.workbench import Workbench
 from db.models import WITHDRAWN, Job, LabelEvent, ModelVersion, Question, Run, Sentence
 from db.repositories import jobs as job_rows
 from db.repositories import questions as question_rows
+from db.repositories import reviews
 from db.repositories import versions as version_rows
 
 TOWERS, WORKS = 1, 2  # corpora of the prepared home
@@ -146,6 +147,12 @@ def labels(wb: Workbench, name: str = "me") -> dict[tuple[int, int], str]:
     me = people.sign_in(wb, name).id
     newest = {(e.question_id, e.sentence_id): e.label for e in label_events(wb) if e.annotator_id == me}
     return {pair: label for pair, label in newest.items() if label != WITHDRAWN}
+
+
+def flags(wb: Workbench, pair: tuple[int, int]) -> list[tuple[str, str]]:
+    """(name, note) of those on a (question, sentence) that nobody cleared."""
+    with wb.read() as s:
+        return [(row.name, row.note) for row in reviews.list_flags(s, pair)]
 
 
 def retrain_result(*, wins: int = 12, losses: int = 3, ties: int = 20, difference: float = 0.041, p: float = 0.03):

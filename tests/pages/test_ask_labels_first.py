@@ -7,6 +7,8 @@ from app_pages import markup, open_page, texts
 from fake_models import FakeCascade
 
 from app.labels import agreement, annotation, rules
+from app.ranking import scoring
+from app.ranking.ranker_cache import RankerCache
 from app.workbench import people
 
 QUESTION = "When was the hall finished?"
@@ -211,9 +213,7 @@ def test_the_first_drawing_has_the_labelled_answer_already(wb, me, monkeypatch):
     ask_question(q="When was the hall finished at last?")  # not the same
     label(wb, me, OTHER, question_id=view_of(ask_question(q="When was the hall finished at last?")).question_id)
     drawn.clear()
-    from app.ranking import scoring
-
-    scoring._traces.clear()  # a cached trace has no early run
+    monkeypatch.setattr(scoring, "_traces", RankerCache(1))  # a cached trace has no early run
     ask_question(q="When was the hall finished at last?")
     assert drawn[:2] == [(False, OTHER), (True, OTHER)]
 

@@ -16,14 +16,14 @@ def draw_history(frame: Frame, besides: Collection[str]) -> None:
     """Nothing before the first question, and none of those that the page shows already, `besides` these. The keys are
     those of the place: a list that grew replays no old click."""
     questions = stored_questions.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
-    recent = [question for question in questions if question.text not in besides]
+    recent = [question for question in questions if question not in besides]
     if not recent:
         return
     with st.container(gap=None, key="as2_recent"):
         st.caption("Recent questions")
         for place, question in enumerate(recent):
-            st.button(plain(shorten(question.text, MAX_CHARS)), key=f"as2_recent_{place}", type="tertiary",
-                      icon=":material/history:", on_click=_ask_again, args=(question.text,))  # fmt: skip
+            st.button(plain(shorten(question, MAX_CHARS)), key=f"as2_recent_{place}", type="tertiary",
+                      icon=":material/history:", on_click=_ask_again, args=(question,))  # fmt: skip
 
 
 def draw_link_limit(question: str) -> None:

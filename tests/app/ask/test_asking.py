@@ -203,7 +203,7 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
     version = registry.get_active(wb).id
     generative = registry.get_active(wb, "generative").id
     with wb.read() as s:
-        run = s.get(Run, asked.run_id)
+        run = s.get(Run, asked.run.get()[0])
         assert (run.version_id, run.generative_id, run.last_exit) == (version, generative, 6)
         for position, c in enumerate(asked.candidates):
             kept = exit_scores(s, c.id, version)
@@ -235,7 +235,7 @@ def test_what_left_its_document_while_it_was_ranked_is_shown_and_not_kept(wb, to
     assert np.isfinite(asking.score_generative(wb, asked)).all()
     generative = registry.get_active(wb, "generative").id
     with wb.read() as s:
-        assert s.get(Run, asked.run_id).generative_id == generative
+        assert s.get(Run, asked.run.get()[0]).generative_id == generative
         ordinals = s.scalars(select(Stored.ordinal).order_by(Stored.ordinal)).all()
         scored = [len(exit_scores(s, c.id, generative)) for c in asked.candidates if c.id is not None]
     assert ordinals == [*range(len(scored))]
@@ -254,7 +254,7 @@ def test_the_same_question_again_is_the_same_question(wb, towers):
     first = asking.ask(wb, towers.id, QUESTION)
     second = asking.ask(wb, towers.id, f"  {QUESTION.replace(' ', '  ')} ")
     assert first.question_id == second.question_id
-    assert first.run_id != second.run_id
+    assert first.run.get()[0] != second.run.get()[0]
     assert [c.id for c in first.candidates] == [c.id for c in second.candidates]
     assert corpora.get_corpus(wb, towers.id).questions == 1
 

@@ -174,9 +174,9 @@ def test_everyone_has_their_own_recent_questions_newest_first_and_each_once(wb, 
     for person, text in ((ann, TOWER), (ann, BRIDGE), (bob, BREAD), (ann, TOWER), (None, BREAD)):
         clock.advance(minutes=1)
         asking.ask(wb, towers.id, text, by=person and person.id)
-    assert [r.text for r in stored_questions.list_recent(wb, towers.id, ann.id)] == [TOWER, BRIDGE]
-    assert [r.text for r in stored_questions.list_recent(wb, towers.id, bob.id)] == [BREAD]
-    assert [r.text for r in stored_questions.list_recent(wb, towers.id, ann.id, 1)] == [TOWER]
+    assert stored_questions.list_recent(wb, towers.id, ann.id) == (TOWER, BRIDGE)
+    assert stored_questions.list_recent(wb, towers.id, bob.id) == (BREAD,)
+    assert stored_questions.list_recent(wb, towers.id, ann.id, 1) == (TOWER,)
 
 
 def test_a_deleted_question_goes_with_all_that_belongs_to_it(wb, towers, ann, bob):

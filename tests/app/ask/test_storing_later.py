@@ -37,7 +37,7 @@ def test_the_answer_is_there_before_the_run_is(later, towers):
     assert [q.text for q in list_rows(later, Question)] == [QUESTION]
     assert list_rows(later, Run) == list_rows(later, Candidate) == []
     assert list_rows(later, Run) == []
-    [run] = [r for r in [view.run_id] if r]
+    run, _ = view.run.get()
     assert [r.id for r in list_rows(later, Run)] == [run]
     assert len(list_rows(later, Score)) == 5 * len(view.candidates)
 
@@ -69,7 +69,7 @@ def test_a_label_given_at_once_finds_the_candidate_of_its_run(later, towers, ann
     annotation.give_label(later, **pair, label="correct")
     with later.read() as s:
         candidate = s.scalars(select(Candidate).where(Candidate.sentence_id == sentence)).one()
-    assert (candidate.origin, candidate.run_id) == ("retrieved", view.run_id)
+    assert (candidate.origin, candidate.run_id) == ("retrieved", view.run.get()[0])
     assert [e.label for e in list_rows(later, LabelEvent)] == ["correct"]
 
 
@@ -135,7 +135,7 @@ def test_what_could_not_be_stored_says_so_to_who_needs_it(later, towers, monkeyp
     with later.write() as s:
         s.execute(delete(Question))
     with pytest.raises(DatabaseTrouble):
-        _ = view.run_id
+        view.run.get()
     assert list_rows(later, Run) == []
 
 

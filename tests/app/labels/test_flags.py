@@ -38,7 +38,7 @@ def test_somebody_else_s_flag_keeps_its_question_in_the_queues(wb, towers, pair,
     flags.add_flag(wb, **pair, annotator_id=bob.id, note="1889?")
     flags.withdraw_flag(wb, flag, pair["question_id"], ann.id)
     found = leasing.find_next_item(wb, Seat(towers.id, ann.id, "flagged"))
-    assert found is not None and found.flags == (("bob", "1889?"),)
+    assert found is not None and found.why == "Flagged by bob: 1889?"
     assert list_queue_changes(wb) == ["put in the label queues by a flag"]
 
 

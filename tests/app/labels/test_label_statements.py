@@ -13,7 +13,7 @@ from app.labels.seats import Seat
 PERSON, CORPUS, INSERT = 1, 2, 1  # who may label; of the pair, once more for the overlap; the event
 EARLIER, LEASE, LOCK, OTHERS = 1, 1, 1, 1  # one's own newest, given back, the candidate, labels of others
 LABEL_STATEMENTS = PERSON + CORPUS + INSERT + EARLIER + LEASE + LOCK + OTHERS
-NEXT_STATEMENTS = 17  # the head of the queue, the lease, and the item with its context
+NEXT_STATEMENTS = 16  # the head of the queue, the lease, and the item with its context
 
 
 @contextmanager

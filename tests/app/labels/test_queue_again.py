@@ -235,7 +235,7 @@ def test_an_undo_puts_a_pair_back_into_the_review_it_left(wb, scored, sit, clock
     clock.advance(minutes=11)
     back = leasing.find_next_item(wb, Seat(scored.id, bob.id, queue))
     assert (back.question_id, back.sentence_id) == pair
-    assert back.flags == ((("ann", "is a year enough?"),) if queue == "flagged" else ())
+    assert (back.why == "Flagged by ann: is a year enough?") is (queue == "flagged")
 
 
 def test_a_label_confirmed_stays_in_the_draw_it_came_from(wb, scored, sit, ann):

@@ -63,9 +63,3 @@ def test_of_more_than_it_holds_the_oldest_go(cache):
     cache.put("c", 5, seconds=10)  # it is the newest now
     cache.put("f", 6, seconds=10)
     assert [cache.get(key) for key in "cdef"] == [5, None, 4, 6]
-
-
-def test_nothing_is_left_of_a_cache_that_was_cleared(cache):
-    cache.put("a", 1, seconds=10)
-    cache.clear()
-    assert len(cache) == 0

@@ -26,7 +26,7 @@ def test_a_flag_is_stored_with_its_note(wb, ann):
     at = press(open_label(), "flag")
     at.text_input(key="label_flag_note").set_value("is a year enough?")
     button(at, "Flag").click().run()
-    assert leasing.open_item(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
+    assert stored.flags(wb, FIRST) == [("me", "is a year enough?")]
 
 
 def test_a_flag_brings_a_question_that_was_taken_out_of_the_queues_back_into_them(wb, me, ann):

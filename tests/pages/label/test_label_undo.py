@@ -6,7 +6,7 @@ from app_pages import button, markup
 from label_desk import BRIDGE, FIRST, SECOND, TRAINS, front, label, open_label, opened_list, press, read_rows
 
 from app.ask import stored_questions
-from app.labels import annotation, leasing
+from app.labels import annotation
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
@@ -56,9 +56,9 @@ def test_undo_takes_a_flag_and_the_labels_after_it_back_in_their_order(wb, ann):
     at = press(open_label(), "flag")
     button(at, "Flag").click().run()
     at = press(press(at.run(), "correct"), "undo")
-    assert stored.labels(wb) == {} and leasing.open_item(wb, *FIRST, ann.id).flags == (("me", ""),)
+    assert stored.labels(wb) == {} and stored.flags(wb, FIRST) == [("me", "")]
     at = press(at, "undo")
-    assert leasing.open_item(wb, *FIRST, ann.id).flags == ()
+    assert stored.flags(wb, FIRST) == []
     assert [t.value for t in at.toast] == ["Took back: flagged, “The Forth Bridge was opened on 4 March 1890.”."]
     assert front(at) == FIRST
 
