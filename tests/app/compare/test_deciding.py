@@ -91,7 +91,7 @@ def test_an_undone_label_is_asked_again_and_a_changed_one_changes_the_course(wb,
 
 def test_labels_that_were_there_count(wb, corpus, ann):
     with wb.read() as s:
-        pairs = [(r.question_id, r.sentence_id) for r in deciding.question_rows.list_candidate_rows(s, corpus)]
+        pairs = [(r.question_id, r.sentence_id) for r in deciding.candidate_rows.list_candidate_rows(s, corpus)]
     for pair in pairs:
         annotation.give_label(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=ann.id,
                               label="correct" if is_right(wb, pair) else "incorrect")  # fmt: skip
