@@ -98,7 +98,7 @@ def test_a_ranking_of_ones_own_is_uploaded_chosen_and_matched_and_a_bad_one_says
     questions = question_sets.load_questions(wb, choice)
     content = "".join(f"{q.qid} Q0 {q.candidates[0].id} 1 1 t\n" for q in questions).encode()
     at = at.file_uploader(key="compare_own_file_0").set_value([("theirs.txt", content, "text/plain")]).run()
-    assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25", "theirs.run"]
+    assert at.multiselect(key="compare_rankers").value == ["cascade", "starter-2", "bm25", "rr", "theirs.run"]
     assert "theirs.run matches all" in texts(at) and "the others come last" in texts(at) and not at.error
     at = at.file_uploader(key="compare_own_file_1").set_value([("other.run", b"x Q0 y 1 1 t\n", "text/plain")]).run()
     assert "other.run has no candidate of these" in texts(at) and at.button(key="compare_start").disabled
@@ -483,7 +483,8 @@ def test_earlier_comparisons_are_a_click_away(wb, job):
     stored.change_job(wb, job, finished=stored.jobs(wb)[-1].started + timedelta(seconds=75))
     at = open_page("compare", {"corpus": "Towers"})
     [line] = [m for m in at.markdown if "1 min 15 s" in m.value]
-    assert line.value.replace("\\", "") == "Labels of things: cascade, starter-2, bm25, rr (1 min 15 s)"
+    questions = "questions with correct and incorrect candidates"
+    assert line.value.replace("\\", "") == f"Labels of things: cascade, starter-2, bm25, rr ({questions}; 1 min 15 s)"
     assert line.help.replace("\\", "") == (
         "In the terminal: labels:things, with --setting clean. Rankers: cascade, starter-2, bm25, rr"
     )
@@ -873,10 +874,10 @@ def test_the_verdict_and_the_order_without_reranking_stand_on_the_page(wb, job):
 
 
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):
-    at = open_page("compare", {"corpus": "things"})
+    at = open_page("compare", {"corpus": "others"})
     assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25"]
     promotion.promote(wb, "starter-2")
-    at = open_page("compare", {"corpus": "things"})
+    at = open_page("compare", {"corpus": "others"})
     assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade", "bm25"]
 
 
