@@ -625,7 +625,7 @@ def test_exports_are_offered_once_there_are_labels(wb, me):
     ]
     assert "A question, a labelled sentence and 1 or 0 per line" in texts(at)
     assert "Question, document, sentence and label (1 or 0) per line, divided by tabs" in texts(at)  # WikiQA
-    assert "Query, docid, rating (1, 0 or as imported)" in texts(at) and "ratings above 1" not in texts(at)
+    assert "For Quepid: query, docid, rating (1, 0 or as imported)" in texts(at) and "ratings above 1" not in texts(at)
 
 
 def test_an_export_that_would_be_empty_says_what_it_needs(wb, me):

@@ -44,7 +44,7 @@ def test_a_ranking_of_ones_own_is_uploaded_chosen_and_matched_and_a_bad_one_says
     questions = question_sets.load_questions(wb, choice)
     content = "".join(f"{q.qid} Q0 {q.candidates[0].id} 1 1 t\n" for q in questions).encode()
     at = at.file_uploader(key="compare_own_file_0").set_value([("theirs.txt", content, "text/plain")]).run()
-    assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25", "theirs.run"]
+    assert at.multiselect(key="compare_rankers").value == ["cascade", "starter-2", "bm25", "rr", "theirs.run"]
     assert "theirs.run matches all" in texts(at) and "the others come last" in texts(at) and not at.error
     at = at.file_uploader(key="compare_own_file_1").set_value([("other.run", b"x Q0 y 1 1 t\n", "text/plain")]).run()
     assert "other.run has no candidate of these" in texts(at) and at.button(key="compare_start").disabled
@@ -231,10 +231,10 @@ def test_without_labels_of_its_own_a_corpus_is_compared_on_test_questions_which_
 
 
 def test_a_version_made_here_that_is_active_is_chosen_against_what_came_with_the_program(wb):
-    at = open_page("compare", {"corpus": "things"})
+    at = open_page("compare", {"corpus": "others"})
     assert at.multiselect(key="compare_rankers").value == ["cascade", "bi-encoder", "bm25"]
     promotion.promote(wb, "starter-2")
-    at = open_page("compare", {"corpus": "things"})
+    at = open_page("compare", {"corpus": "others"})
     assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade", "bm25"]
 
 

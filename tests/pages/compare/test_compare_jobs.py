@@ -55,7 +55,8 @@ def test_earlier_comparisons_are_a_click_away(wb, job):
     stored.change_job(wb, job, finished=stored.jobs(wb)[-1].started + timedelta(seconds=75))
     at = open_page("compare", {"corpus": "Towers"})
     [line] = [m for m in at.markdown if "1 min 15 s" in m.value]
-    assert line.value.replace("\\", "") == "Labels of things: cascade, starter-2, bm25, rr (1 min 15 s)"
+    questions = "questions with correct and incorrect candidates"
+    assert line.value.replace("\\", "") == f"Labels of things: cascade, starter-2, bm25, rr ({questions}; 1 min 15 s)"
     assert line.help.replace("\\", "") == (
         "In the terminal: labels:things, with --setting clean. Rankers: cascade, starter-2, bm25, rr"
     )
