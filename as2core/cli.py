@@ -6,7 +6,6 @@ torch is imported by the commands that need it, so that `as2 --help` is quick.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import sys
@@ -28,7 +27,7 @@ from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
 from as2core.commands.train import train
 from as2core.commands.tune import tune
-from as2core.errors import As2Error, BadSetting
+from as2core.errors import FULL_DISK, As2Error, BadSetting, is_disk_full
 from as2core.lookup import (
     COMMANDS,
     cite,
@@ -217,8 +216,8 @@ def _describe_error(error: Exception) -> str:
         return f"{message} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"this needs the package {error.name!r}: run `make setup`, or pip install the extra (docs/running.md)"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "the disk is full: free some space and try again"
+    if is_disk_full(error):
+        return FULL_DISK
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     return f"unexpected {type(error).__name__}: {error} (AS2_DEBUG=1 shows where)"

@@ -1,5 +1,14 @@
 """The errors by name. Every message says what is wrong and what to do."""
 
+import errno
+
+FULL_DISK = "the disk is full: free some space and try again"
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether there was no room to write, also where a library wraps the system's error, as safetensors does."""
+    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)
+
 
 class As2Error(Exception):
     """Base of the errors that a user can correct; the command line and the pages show its text."""

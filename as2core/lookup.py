@@ -65,18 +65,18 @@ def cite(spec: str) -> dict[str, str | None]:
 
     if spec.partition(":")[0] in CATALOG:
         model = find_shipped_model(spec)
-        path, known = None if model is None else MODELS_DIR / model, None
+        path, alias = None if model is None else MODELS_DIR / model, None
     else:
         name, _ = split_spec(spec)
         versions = list_versions()
         path = versions.get(name, Path(name))
-        known = next((n for n, folder in versions.items() if folder == path and n != ACTIVE), None)
+        alias = next((n for n, folder in versions.items() if folder == path and n != ACTIVE), None)
     try:
         card = json.loads((path / "card.json").read_text()) if path else {}
     except (OSError, ValueError):
         card = {}
     release = INSTALLED.get(spec.partition(":")[0], f"as2core {__version__}")
-    return {"version": known or card.get("name", release), "weights": card.get("sha256")}
+    return {"version": alias or card.get("name", release), "weights": card.get("sha256")}
 
 
 def list_versions() -> dict[str, Path]:

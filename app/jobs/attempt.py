@@ -17,7 +17,7 @@ from typing import TypeAlias
 from app.jobs.process import name_worker
 from app.jobs.queue import PRIORITIES, find_slot
 from app.workbench.workbench import DatabaseContention, DatabaseOutage, DatabaseTrouble, Workbench
-from as2core.errors import As2Error, Cancelled
+from as2core.errors import FULL_DISK, As2Error, Cancelled, is_disk_full
 from db.models import Job, JsonObject
 from db.repositories import jobs as rows
 
@@ -157,6 +157,8 @@ class JobRun:
     def _fail(self, error: Exception) -> None:
         log.exception("job %s (%s) failed", self.id, self.kind)
         text = str(error) if isinstance(error, As2Error) else f"{type(error).__name__}: {error}"
+        if is_disk_full(error) and not isinstance(error, As2Error):
+            text = FULL_DISK
         self._end("failed", message="failed", error=" ".join(text.split())[:500], log=self._write_error_log())
 
     def _write_error_log(self) -> str:

@@ -8,7 +8,6 @@ SQLite's database is; PostgreSQL has pg_dump. Where the settings name an empty P
 that: so a home moves there.
 """
 
-import errno
 import io
 import json
 import shutil
@@ -34,7 +33,7 @@ from app.workbench.home import name_other_owner, prepare_home
 from app.workbench.indexes import open_indexes
 from app.workbench.settings import Settings, to_sqlite_url
 from app.workbench.workbench import Workbench, translate_errors
-from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.errors import FULL_DISK, As2Error, BadSetting, UnreadableFile, is_disk_full
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora
 from db.row_copy import copy_rows, is_empty
@@ -249,8 +248,8 @@ def check_restore(settings: Settings, file: Path) -> None:
 
 
 def _name_reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "the disk is full: free some space and try again"
+    if is_disk_full(error):
+        return FULL_DISK
     return getattr(error, "strerror", None) or str(error)
 
 

@@ -62,9 +62,16 @@ def test_an_error_is_one_line_on_standard_error_and_a_code(as2, argv, code, said
     assert said in err
 
 
-def test_a_full_disk_is_said_with_the_remedy(as2, texts, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+        RuntimeError(f"Error while serializing: I/O error: {os.strerror(errno.ENOSPC)} (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_said_with_the_remedy(as2, texts, monkeypatch, error):
     def write(spec):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise error
 
     monkeypatch.setattr(cli, "load_ranker", write)
     message = "as2: the disk is full: free some space and try again\n"

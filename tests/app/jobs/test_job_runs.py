@@ -7,6 +7,7 @@ import time
 import pytest
 from job_runs import in_background, make_endless_run
 from polling import until
+from safetensors import SafetensorError
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
@@ -73,6 +74,23 @@ def test_a_failure_is_one_line_and_a_log(wb, runners):
     log = (wb.settings.jobs_dir / str(made.id) / "error.log").read_text()
     assert failed.log.endswith("error.log")
     assert "Traceback" in log
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_job_that_finds_the_disk_full_says_so_with_the_remedy(wb, runners, error):
+    def work(job):
+        raise error
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    assert queue.load_job(wb, made.id).error == "the disk is full: free some space and try again"
 
 
 def test_a_failure_whose_log_cannot_be_written_is_a_failure_still(wb, runners):
