@@ -7,7 +7,6 @@ from stored import QUESTIONS, TOWERS, put_job
 
 from app.adapt import label_selection
 from app.adapt.label_selection import LabelSelection
-from app.adapt.report import LabelCounts, RetrainReport
 from app.compare import comparison_job, question_sets
 from app.compare.sweeps import SWEEP_RATIOS, make_spec
 from app.jobs import queue
@@ -17,7 +16,6 @@ from app.ui.compare import setup
 from app.versions import promotion
 from app.workbench import people
 from app.worker import RUNNERS
-from as2core.metrics import PairedTest
 from db.repositories.candidates import list_candidate_rows
 
 
@@ -131,24 +129,6 @@ def test_the_form_under_a_result_starts_with_what_was_compared_to_change_one_thi
     assert read_form(at) == (["bm25:k1=2"], "labels:others", "raw", True, 7, False)  # what is changed stays
     linked = open_page("compare", {"corpus": "things", "job": str(job), "rankers": "rr,bm25"})
     assert read_form(linked)[0] == ["rr", "bm25"]
-
-
-def test_two_versions_are_told_apart_by_how_they_were_made(wb, job):
-    title = "How these versions were made"
-    assert title not in [e.label for e in open_comparison(job).expander]  # one has no other to be taken for
-    paired = PairedTest(0.1, 0.02, 0.18, 0.01, 3, 1, 8)
-    for name, presumed in (("starter-2", 0), ("starter-3", 20)):
-        choice = LabelSelection(presumed=presumed)
-        labels = LabelCounts(questions=12, correct=12, incorrect=30 + presumed, presumed=presumed)
-        report = RetrainReport(name, {"AP": 0.5}, {"AP": 0.6}, paired, base="cascade", labels=labels, choice=choice)
-        stored.change_card(wb, name, **report.to_card())
-    done = comparison_job.start_compare(wb, ["starter-2", "starter-3:drop_ratio=0.5", "bm25"], "labels:things")
-    run_queued(wb, RUNNERS)
-    [recipes] = [e for e in open_comparison(done.id).expander if e.label == title]
-    table = recipes.get("html")[-1].proto.body
-    assert "Trained on 12 questions (12 correct and 30 incorrect labels)" in table
-    assert "12 correct and 30 incorrect labels, 20 unlabelled sentences counted as incorrect" in table
-    assert "first labels" in table and "drop_ratio" not in table and "bm25" not in table
 
 
 def test_one_ranker_is_not_enough(wb):

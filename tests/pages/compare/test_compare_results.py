@@ -11,6 +11,8 @@ from comparisons import open_comparison, table
 from fake_models import write_version
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
+from app.adapt.label_selection import LabelSelection
+from app.adapt.report import LabelCounts, RetrainReport
 from app.compare import comparison, comparison_job, exports
 from app.compare.pairs import PairedResult
 from app.compare.rankers import find_twins
@@ -312,3 +314,21 @@ def test_without_a_sweep_a_ratio_typed_by_hand_is_listed_though_it_is_the_defaul
     set_drop_ratio(wb, "starter-2", 0.3)
     assert find_twins(wb, ["starter-2", "starter-2:drop_ratio=0.3"]) == {}
     assert find_twins(wb, ["bm25", "starter-2:drop_ratio=0.3", "starter-2:drop_ratio=0"]) == {}  # not by its name
+
+
+def test_two_versions_are_told_apart_by_how_they_were_made(wb, job):
+    title = "How these versions were made"
+    assert title not in [e.label for e in open_comparison(job).expander]  # one has no other to be taken for
+    paired = PairedTest(0.1, 0.02, 0.18, 0.01, 3, 1, 8)
+    for name, presumed in (("starter-2", 0), ("starter-3", 20)):
+        choice = LabelSelection(presumed=presumed)
+        labels = LabelCounts(questions=12, correct=12, incorrect=30 + presumed, presumed=presumed)
+        report = RetrainReport(name, {"AP": 0.5}, {"AP": 0.6}, paired, base="cascade", labels=labels, choice=choice)
+        stored.change_card(wb, name, **report.to_card())
+    done = comparison_job.start_compare(wb, ["starter-2", "starter-3:drop_ratio=0.5", "bm25"], "labels:things")
+    run_queued(wb, RUNNERS)
+    [recipes] = [e for e in open_comparison(done.id).expander if e.label == title]
+    table = recipes.get("html")[-1].proto.body
+    assert "Trained on 12 questions (12 correct and 30 incorrect labels)" in table
+    assert "12 correct and 30 incorrect labels, 20 unlabelled sentences counted as incorrect" in table
+    assert "first labels" in table and "drop_ratio" not in table and "bm25" not in table
