@@ -3,11 +3,12 @@
 import errno
 
 FULL_DISK = "the disk is full: free some space and try again"
+_SIGNS = ("No space left on device", "unexpected pos ")  # the second: torch.save's, whose file is shorter than written
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether there was no room to write, also where a library wraps the system's error, as safetensors does."""
-    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)
+    """Whether there was no room to write, also where safetensors or torch hides the system's error."""
+    return getattr(error, "errno", None) == errno.ENOSPC or any(sign in str(error) for sign in _SIGNS)
 
 
 class As2Error(Exception):
