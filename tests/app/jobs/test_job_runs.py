@@ -80,6 +80,7 @@ def test_a_failure_is_one_line_and_a_log(wb, runners):
     "error",
     [
         OSError(28, "No space left on device"),
+        RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 93263488 vs 93263380"),
         SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
     ],
 )
