@@ -264,8 +264,8 @@ def test_unlabelled_does_not_tell_a_second_person_what_the_first_found_correct(w
 
 def test_early_begins_where_the_first_exit_and_the_last_are_furthest_apart(wb, scored, give, ann):
     first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "early"))
-    assert "layer 2 ranks it" in first.why
-    assert f"layer 6 {first.rank}." in first.why
+    assert "it is ranked" in first.why and "after layer 2 and" in first.why
+    assert f"and {first.rank} after layer 6." in first.why
 
 
 def test_a_flag_brings_a_pair_back_with_its_note_until_somebody_labels_it(wb, scored, give, ann, bob):
