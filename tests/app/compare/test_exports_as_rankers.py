@@ -62,10 +62,10 @@ def test_every_format_is_compared_and_says_what_it_was_trained_on(wb, exports, t
     view = comparison.load_comparison(wb, job.id)
     assert [r.ranker for r in view.results] == [*names, "bm25"] and not [n for n in view.notes if "left out" in n]
     assert view.trained_on == dict.fromkeys(names, 1)
-    hf, cross_encoder, onnx, _ = (
+    hf, cross_encoder, onnx, _, _ = (
         view.per_question[view.per_question["ranker"] == name]["AP"].tolist() for name in names
     )
-    assert hf == cross_encoder == onnx
+    assert hf == cross_encoder == onnx  # int8 may order a near tie otherwise, and as2 drops
 
 
 @pytest.mark.parametrize("to", FORMATS)

@@ -260,8 +260,12 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     count = annotation.rows.count_outcomes
     monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
     n = progress.measure_progress(wb, towers.id, ann.id).remaining
-    wb.progress_counts.clear()
-    wb.label_summaries.clear()
+
+    def end_seconds():
+        for cache in (wb.progress_counts, wb.label_summaries):
+            monkeypatch.setattr(cache, "_entries", {})
+
+    end_seconds()
     counted.clear()
 
     def read_progress(who):
@@ -277,8 +281,7 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     assert len(counted) == 1
     give(ann, 2, "unsure")
     assert read_progress(bob) == (0, 0, 2, n - 2)
-    wb.progress_counts.clear()  # the seconds are over
-    wb.label_summaries.clear()
+    end_seconds()
     assert read_progress(ann) == (2, 2, 2, n - 2)
     assert len(counted) == 3
 
