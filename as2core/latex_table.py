@@ -90,8 +90,14 @@ def _write_caption(contents: ReportContents) -> str:
         r"Letters: clearly better than that ranker, by a 95\,\% bootstrap interval of the difference without 0 and "
         f"$p < {MAX_P}$ in a two-sided randomisation test over the questions, corrected by Holm's method."
     )
+    return f"{caption} {letters}{_describe_pairs(contents)}"
+
+
+def _describe_pairs(contents: ReportContents) -> str:
+    """Which pairs were tested, where not all were."""
     names = [r["ranker"] for r in contents.rankers]
-    is_whole = len(contents.tests) == len([*combinations(names, 2)])
-    return f"{caption} {letters}" + (
-        "" if is_whole else f" Tested is {escape_latex(names[0])} against each other ranker."
-    )
+    if len(contents.tests) == len([*combinations(names, 2)]):
+        return ""
+    if all(names[0] in pair for pair in contents.tests):
+        return f" Tested is {escape_latex(names[0])} against each other ranker."
+    return " Not all pairs were tested."

@@ -63,6 +63,7 @@ def test_the_caption_names_the_pairs_that_were_tested_unless_all_were():
     names = {"x": 0.7, "y": 0.4, "z": 0.3}
     assert "Tested is" not in write_latex(make_contents(names))
     assert "Tested is x against each other ranker." in write_latex(make_contents(names, pairs=[("x", "y"), ("x", "z")]))
+    assert "Not all pairs were tested." in write_latex(make_contents(names, pairs=[("x", "y"), ("y", "z")]))
     assert "Letters" not in write_latex(make_contents({"x": 0.7}))
 
 
