@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from as2core.errors import UnreadableFile
+from as2core.errors import FULL_DISK, UnreadableFile
 from as2core.retrieval.index import DamagedIndex, list_content_words
 from as2core.retrieval.stored_vectors import SCHEMA as CLUSTERS_SCHEMA
 from as2core.retrieval.stored_vectors import StoredVectors, list_files
@@ -240,7 +240,7 @@ def remove_index(path: Path) -> None:
 def _to_error(error: sqlite3.DatabaseError, path: Path) -> UnreadableFile:
     code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_disk_full(path)):
-        return UnreadableFile("the disk is full: free some space and try again")
+        return UnreadableFile(FULL_DISK)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):  # the last: a table is missing
         return DamagedIndex(str(error))
     return UnreadableFile(f"the search index {path} cannot be used ({error}): try again, or check its permissions")
