@@ -112,8 +112,8 @@ def _read_rows(session: Session, candidate_ids: list[int]) -> list[Row]:
 def list_open_question_ids(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[int]:
     """The first `limit` questions with a candidate that the queue holds, in the order of their ids."""
     _fix_join_order(session)
-    ids = _open(request, now).with_only_columns(Candidate.question_id).distinct()
-    return list(session.scalars(ids.order_by(Candidate.question_id).limit(limit)))
+    ids = request.order.sort(_open(request, now), request).with_only_columns(Candidate.question_id).distinct()
+    return list(session.scalars(ids.order_by(None).order_by(Candidate.question_id).limit(limit)))
 
 
 def count_open(session: Session, request: QueueRequest, now: datetime, *, leased: bool = True) -> int:

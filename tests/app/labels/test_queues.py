@@ -12,7 +12,7 @@ from app.ask import asking
 from app.corpora import corpora, documents, ingestion
 from app.jobs import queue as jobs
 from app.jobs.attempt import JobRun, run_queued
-from app.labels import annotation, flags, leasing, progress, rules
+from app.labels import annotation, flags, leasing, progress, rules, seats
 from app.labels.queues import QUEUES, UNLABELLED
 from app.labels.seats import Seat
 from app.ranking import next_question, score_job
@@ -363,6 +363,19 @@ def test_of_a_version_whose_runs_end_at_several_exits_the_deepest_is_read(wb, sc
         runs[0].last_exit, runs[-1].last_exit = 12, 4
     with wb.read() as s:
         assert {last for _, _, last in queues.list_pool_versions(s, scored.id)} == {12, 0}
+
+
+@pytest.mark.parametrize("is_list", [False, True], ids=["one", "list"])
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_queue_holds_something_as_long_as_it_gives_an_item(wb, scored, ann, queue, is_list):
+    seat = Seat(scored.id, ann.id, queue)
+    reviews = {"own", "flagged", "second"}
+    assert seats.has_open_item(wb, seat, is_list=is_list) == (queue not in reviews)
+    if queue in reviews:
+        return
+    label_all(wb, scored, ann, queue)
+    assert not seats.has_open_item(wb, seat, is_list=True)
+    assert seats.has_open_item(wb, Seat(scored.id, ann.id, "own"), is_list=is_list)
 
 
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
