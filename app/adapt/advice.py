@@ -12,6 +12,7 @@ from app.labels.consensus import LabelledQuestion
 from as2core.types import CORRECT, INCORRECT
 from db.repositories.questions import WRITTEN_HERE
 
+CHECKPOINT_BYTES = 400_000_000  # of a training of a ranker of the shipped size: weights, optimiser, the best so far
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 SPLIT_PURPOSES = {  # split of an imported question -> what it is for
     "train": "are for training (the split “train”)",
@@ -103,24 +104,28 @@ def _explain_likeness(composition: snapshot.Composition) -> str:
 
 
 def find_warnings(
-    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]
+    composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str], free_bytes: int
 ) -> list[str]:
-    """What to be wary of; none of it blocks a retrain. `trained_on`: questions that the base has learnt from."""
+    """What to be wary of; none of it blocks a retrain. `trained_on`: questions that the base has learnt from;
+    `free_bytes`: of the disk that the checkpoints go to."""
     parts = composition.parts
     incomplete = find_incomplete(parts)
+    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
     warnings = (
         "Pairs labelled unsure count as incorrect." if settings.choice.unsure_incorrect else "",
-        _warn_of_held_out(composition, settings, trained_on),
+        _warn_of_held_out(composition, copies),
         _warn_of_incomplete(incomplete, "more " if parts.held_out else "") if incomplete else "",
         _warn_of_only_correct(parts, is_presumed=bool(settings.choice.presumed)),
         _warn_of_only_incorrect(composition),
         _warn_of_conflicts(composition),
+        _warn_of_disk(free_bytes, 0 if settings.is_fitted else 1 + copies),
     )
     return [warning for warning in warnings if warning]
 
 
-def _warn_of_held_out(composition: snapshot.Composition, settings: RetrainSettings, trained_on: Collection[str]) -> str:
-    """Of a shipped corpus as it came, everybody knows that the questions are not their own."""
+def _warn_of_held_out(composition: snapshot.Composition, copies: int) -> str:
+    """`copies`: of the ranker, that are trained besides to check the result. Of a shipped corpus as it came, everybody
+    knows that the questions are not their own."""
     parts = composition.parts
     own = (x.question for x in composition.questions if x.origin not in SHIPPED_CORPORA)
     if parts.borrowed_part == "dev" and any(q.positives or q.negatives for q in own):
@@ -128,7 +133,7 @@ def _warn_of_held_out(composition: snapshot.Composition, settings: RetrainSettin
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."
         )
-    return _warn_of_few(parts, settings, trained_on) if 0 < len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ""
+    return _warn_of_few(parts, copies) if 0 < len(parts.held_out) < MIN_HELD_OUT_QUESTIONS else ""
 
 
 def _warn_of_only_correct(parts: Split, *, is_presumed: bool) -> str:
@@ -164,15 +169,24 @@ def _warn_of_conflicts(composition: snapshot.Composition) -> str:
     return f"{pairs} in conflict between annotators and left out." if conflicts else ""
 
 
-def _warn_of_few(parts: Split, settings: RetrainSettings, trained_on: Collection[str]) -> str:
+def _warn_of_few(parts: Split, copies: int) -> str:
     """That few questions are held out, and what is done about it."""
     few = f"Only {_are(len(parts.held_out))} held out"
-    copies = 0 if settings.is_fitted else len(plan_folds(parts.train, parts.held_out, trained_on=set(trained_on)))
     if not copies:
         return f"{few}: before and after will be uncertain."
     return (
         f"{few}, too few to judge by. So the result is checked on training questions, too, by copies of the ranker "
         "that did not learn from them. This takes most of the time."
+    )
+
+
+def _warn_of_disk(free_bytes: int, trainings: int) -> str:
+    needed = trainings * CHECKPOINT_BYTES
+    if free_bytes >= needed:
+        return ""
+    return (
+        f"The disk has {free_bytes / 1e9:.1f} GB free, and a retrain writes up to {needed / 1e9:.1f} GB until it ends. "
+        "Free some space first: it fails when the disk is full, and goes on from its last checkpoint after that."
     )
 
 

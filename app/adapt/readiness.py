@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from shutil import disk_usage
 
 from sqlalchemy import Row
 
@@ -202,7 +203,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         dev_questions=len(composition.parts.dev),
         heldout_questions=len(composition.parts.held_out),
         problems=(problem,) if problem else (),
-        warnings=tuple(advice.find_warnings(composition, settings, base.trained_on)),
+        warnings=tuple(advice.find_warnings(composition, settings, base.trained_on, disk_usage(wb.settings.home).free)),
         presumed=composition.presumed_count,
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],

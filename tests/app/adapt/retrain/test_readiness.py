@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from city_questions import finish_retrain, made_up
@@ -153,8 +154,20 @@ def test_where_no_held_out_question_has_both_kinds_of_labels_the_two_texts_agree
     composition, counts = replace(composition, parts=parts), {"correct": 9, "incorrect": 9}
     problem = advice.find_problem(composition, settings, counts, has_prepared=False)
     assert problem.startswith("Before and after cannot be compared yet: none of the held-out questions has both")
-    warnings = advice.find_warnings(composition, settings, ())
+    warnings = advice.find_warnings(composition, settings, (), free_bytes=10**12)
     assert any(w.startswith(f"{len(parts.incomplete)} questions are held out (") for w in warnings)
+
+
+def test_a_disk_without_room_for_the_checkpoints_is_told_before_the_start(wb, monkeypatch):
+    corpus, ready = readiness_of(wb, made_up(8))
+    assert not any("The disk has" in w for w in ready.warnings)
+    monkeypatch.setattr(readiness, "disk_usage", lambda _: SimpleNamespace(free=1_100_000_000))
+    assert not any("The disk has" in w for w in readiness.check_readiness(wb, corpus).warnings)
+    monkeypatch.setattr(advice, "plan_folds", lambda *_, **__: ("a copy", "a copy", "a copy"))
+    [warning] = [w for w in readiness.check_readiness(wb, corpus).warnings if "The disk has" in w]
+    assert warning.startswith("The disk has 1.1 GB free, and a retrain writes up to 1.6 GB until it ends. Free some")
+    fitted = readiness.check_readiness(wb, corpus, RetrainSettings("fusion"))
+    assert not any("The disk has" in w for w in fitted.warnings)  # a few numbers, without checkpoints
 
 
 def test_how_many_of_the_questions_with_incorrect_sentences_only_were_not_imported_is_told(wb):
