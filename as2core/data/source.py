@@ -127,8 +127,10 @@ def describe_problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply to read"
     if isinstance(error, json.JSONDecodeError):
+        if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
+            return "the JSON ends before it is complete"
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        return f"not JSON ({error.msg.removesuffix(' starting at')} at {line}column {error.colno})"
+        return f"not JSON ({error.msg.removesuffix(' at')} at {line}column {error.colno})"
     if isinstance(error, KeyError):
         return f"no {error}"
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"

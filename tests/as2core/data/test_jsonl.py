@@ -52,7 +52,7 @@ def line(**changes):
 
 
 BAD_LINES = {
-    "{": "not JSON",
+    "{": "the JSON ends before it is complete",
     "[]": "not a JSON object",
     line(candidates=...): 'no "candidates": a line is a question with all of them; a label a line has',
     line(candidates="She."): '"candidates" is not a list',

@@ -133,7 +133,8 @@ def test_a_long_answer_that_is_a_table_leaves_the_question_out_unless_another_is
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "Expecting"),
+        ("{]", "Expecting"),
+        ("{", "ends before it is complete"),
         ("[]", "TypeError"),
         (example(annotation(PARAGRAPH, BASEL), document_text=None), "AttributeError"),
         (example({"long_answer": span(0, 3)}), "no 'short_answers'"),
