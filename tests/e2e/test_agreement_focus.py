@@ -37,8 +37,8 @@ def disputes(environment, tmp_path_factory):
 
 
 @pytest.fixture
-def quiet_page(context, disputes):
-    with watch_page(context, disputes.partition("/agreement")[0]) as page:
+def quiet_page(open_page, disputes):
+    with watch_page(open_page(), disputes.partition("/agreement")[0]) as page:
         yield page
 
 

@@ -70,19 +70,19 @@ def read_status(url):
         return e.code
 
 
-def test_a_cookie_counts_for_some_hours_and_until_somebody_ends_the_session(login_server, own_home, context):
-    page = context.new_page()
+def test_a_cookie_counts_for_some_hours_and_until_somebody_ends_the_session(login_server, own_home, open_page):
+    page = open_page()
     page.goto(login_server)
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
     for route in ("metrics", "agent/openapi.json"):
         assert read_status(f"{login_server}/_stcore/{route}") == 404
-    give_cookie(context, login_server, hours_ago=13)
+    give_cookie(page.context, login_server, hours_ago=13)
     page.reload()
     expect(page.get_by_text("Your session has ended")).to_be_visible()
-    give_cookie(context, login_server, secret="another secret of the same length")
+    give_cookie(page.context, login_server, secret="another secret of the same length")
     page.reload()
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
-    give_cookie(context, login_server)
+    give_cookie(page.context, login_server)
     page.goto(f"{login_server}/agreement?view=people")
     expect(page.get_by_text("Signed in as Ada (admin)")).to_be_visible()
     expect(page.get_by_text("become the first admin")).to_be_visible()
@@ -96,8 +96,8 @@ def test_a_cookie_counts_for_some_hours_and_until_somebody_ends_the_session(logi
     expect(page.get_by_text("Signed in as")).to_have_count(0)
 
 
-def test_a_log_in_without_the_provider_leads_back_to_the_link_and_says_so(login_server, context):
-    page = context.new_page()
+def test_a_log_in_without_the_provider_leads_back_to_the_link_and_says_so(login_server, open_page):
+    page = open_page()
     page.goto(f"{login_server}/label?corpus=starter&queue=random&mode=one")
     page.get_by_role("button", name="Log in").click()  # nothing listens at the provider's address
     expect(page.get_by_text("You were not logged in.")).to_be_visible()

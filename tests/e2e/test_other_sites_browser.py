@@ -15,8 +15,8 @@ def follow(page, url):
     return answer.value
 
 
-def test_another_name_gets_a_page_that_says_why_and_cannot_log_anybody_out(context, server):
-    page, port = context.new_page(), urlsplit(server).port
+def test_another_name_gets_a_page_that_says_why_and_cannot_log_anybody_out(open_page, server):
+    page, port = open_page(), urlsplit(server).port
     other = f"http://labels.localhost:{port}/"  # a name of this machine for every browser
     assert page.goto(other).status == 403
     expect(page.get_by_role("heading", name="This server refused the request")).to_be_visible()

@@ -16,9 +16,9 @@ STAGE = "const shown = []; const calls = []; const at = document.body.appendChil
 
 
 @pytest.fixture
-def run(context):
+def run(open_page):
     """What a script leaves in `shown`."""
-    page = context.new_page()
+    page = open_page()
     return lambda steps: page.evaluate(f"() => {{ {TAKEOVER} {STAGE} {steps} return shown; }}")
 
 
@@ -52,8 +52,8 @@ def test_a_component_that_goes_leaves_the_one_that_came_before_it_went(run):
     assert shown == ["going", "coming", "coming"]
 
 
-def test_keys_are_heard_whichever_update_was_called_last_until_the_page_is_left(context):
-    page = context.new_page()
+def test_keys_are_heard_whichever_update_was_called_last_until_the_page_is_left(open_page):
+    page = open_page()
     sent = """async (script) => {
       const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
       const sent = [];

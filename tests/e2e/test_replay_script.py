@@ -46,8 +46,8 @@ def describe(trace):
 
 
 @pytest.fixture
-def replay(context):
-    page = context.new_page()
+def replay(open_page):
+    page = open_page()
     page.set_content("<p>")
     source = SCRIPT.read_text(encoding="utf-8").replace("export function", "function")
     page.add_script_tag(content=source)

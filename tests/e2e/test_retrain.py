@@ -20,13 +20,13 @@ def start(page: Page, url: str, *, epochs: int) -> None:
     start_retrain(page, epochs=epochs)
 
 
-def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small_worker):
+def test_from_labels_to_a_promoted_version_that_answers(small_page, open_page, small, small_worker):
     page = small_page
     start(page, small.url, epochs=2)
     address = page.url
 
     page.close()  # nobody is looking: the job goes on, and its address shows it again
-    page = small_page.context.new_page()
+    page = open_page()
     page.goto(address)
     card = page.locator(CARD)
     expect(card).to_be_visible(timeout=LONG)

@@ -46,8 +46,8 @@ def script_server(tmp_path):
         process.wait(30)
 
 
-def test_foreign_text_leads_nowhere_and_no_table_offers_a_download(script_server, context):
-    page = context.new_page()
+def test_foreign_text_leads_nowhere_and_no_table_offers_a_download(script_server, open_page):
+    page = open_page()
     page.goto(script_server)
     expect(page.get_by_role("link", name="a link of ours")).to_be_visible()
     hrefs = page.eval_on_selector_all("[data-testid=stMain] a", "links => links.map(a => a.href)")

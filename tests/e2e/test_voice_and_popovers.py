@@ -26,8 +26,8 @@ PAGE = """<div id=component></div>
 
 
 @pytest.fixture
-def page(context):
-    page = context.new_page()
+def page(open_page):
+    page = open_page()
     page.set_content(PAGE)
     page.evaluate(LISTEN, load_script(*SCRIPTS))
     return page
