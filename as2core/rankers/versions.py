@@ -29,6 +29,8 @@ from as2core.rankers.tensor_check import check_tensors
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from as2core.nn.backbone import Backbone
+
 Card = JsonObject  # what a version tells of itself: data, recipe, numbers, hashes
 FORMAT = 1
 STEPS, SCALE = ".steps", ".scale"
@@ -124,7 +126,7 @@ def read_version(path: Path, restore: Callable[[VersionConfig, Path], HasWeights
         raise DamagedModel(f"{path / CONFIG} cannot be used ({_describe_error(e)}): {_remedy(path)}") from e
     state = ranker.module.state_dict()
     tensors = _expand(_load_tensors(weights), state, weights)
-    has_backbone = bool(_backbone_state(ranker))
+    has_backbone = _find_backbone(ranker) is not None
     optional = [name for name in state if has_backbone and name.startswith("backbone.")]  # as `_own_tensors` leaves out
     check_tensors(tensors, state, str(weights), optional)
     ranker.module.load_state_dict(tensors, strict=False)
@@ -183,9 +185,17 @@ def _remedy(path: Path) -> str:
 
 def _backbone_state(ranker: HasWeights) -> dict[str, Tensor]:
     """The tensors of the backbone as it was before any training; {} for a ranker that has none of ours."""
-    from as2core.nn.backbone import Backbone, load_backbone
+    from as2core.nn.backbone import load_backbone
 
-    return load_backbone(ranker.encoder.name).state_dict() if isinstance(ranker.encoder, Backbone) else {}
+    backbone = _find_backbone(ranker)
+    return {} if backbone is None else load_backbone(backbone.name).state_dict()
+
+
+def _find_backbone(ranker: HasWeights) -> Backbone | None:
+    """The ranker's encoder, None where it is none of ours."""
+    from as2core.nn.backbone import Backbone
+
+    return ranker.encoder if isinstance(ranker.encoder, Backbone) else None
 
 
 def _own_tensors(ranker: HasWeights, original: Mapping[str, Tensor]) -> dict[str, Tensor]:

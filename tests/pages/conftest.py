@@ -79,6 +79,20 @@ def shared_bytecode():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def wait_by_joining():
+    """An AppTest asks a thousand times a second whether its script has ended, and so takes from the script's time."""
+    ask = local_script_runner.require_widgets_deltas
+
+    def wait(runner, timeout):
+        runner._script_thread.join(timeout)
+        ask(runner, timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_count_is_slow():
     """On a busy machine any count may take long enough to be cached; which is tested where it is done."""
     with pytest.MonkeyPatch.context() as patch:

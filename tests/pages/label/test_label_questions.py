@@ -113,7 +113,7 @@ def test_a_shipped_corpus_that_cannot_be_read_says_why_and_what_to_do(wb, tmp_pa
     monkeypatch.setattr(Settings, "shipped_dir", lambda self, name: tmp_path / name)
     shipped.read_handbook(wb, shipped.get_failures())
     at = open_label({"corpus": corpora.HANDBOOK})
-    assert "The corpus handbook could not be read: train.jsonl: line 1: not JSON" in markup(at)
+    assert "The corpus handbook could not be read: train.jsonl: line 1: the JSON ends" in markup(at)
     assert "load it on Data, under Corpora" in markup(at) and "being read" not in markup(at)
     (folder / "train.jsonl").unlink()
     starter.bring_back(wb, corpora.HANDBOOK)
