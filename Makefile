@@ -39,11 +39,13 @@ $(STAMP):
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true  # pip compiles on one core, which takes twice as long
 	@rm -f $(VENV)/.setup-* && touch $@
 
-# Only the tests need a browser. Debian's own is preferred; elsewhere Playwright fetches one.
+# Only the tests need a browser. Debian's own is preferred, best the one without windows, which takes less of the
+# processor; elsewhere Playwright fetches one.
 browser: $(STAMP)
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable; do \
 	  command -v $$name >/dev/null && exit 0; done; \
-	{ grep -qs '^ID=debian' /etc/os-release && .ci/apt chromium fonts-liberation; } \
+	{ grep -qs '^ID=debian' /etc/os-release \
+	    && { .ci/apt chromium-headless-shell fonts-liberation 2>/dev/null || .ci/apt chromium fonts-liberation; }; } \
 	  || $(BIN)/python -m playwright install chromium
 
 demo: $(STAMP)

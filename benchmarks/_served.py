@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 
 ROOT = Path(__file__).resolve().parents[1]
 AS2 = [sys.executable, "-c", "import sys; from as2core.cli import main; sys.exit(main())"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
 PATIENCE = 600.0  # seconds a start or an answer may take on a busy machine
 QUESTION = "When did the Eiffel Tower open?"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "performance.md", ROOT / "docs" / "results.md", ROOT / "docs" / "performance.svg")
 sys.path.insert(0, str(ROOT / "benchmarks"))
+from _served import no_browser
+
+needs_browser = pytest.mark.skipif(no_browser() is not None, reason="no browser")
 
 
 def run_benchmark(script: str, *options: str) -> str:
@@ -138,7 +140,7 @@ def test_generated_questions_are_of_the_words_of_their_documents():
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(1200)
-@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium on the path")
+@needs_browser
 def test_a_question_is_timed_through_the_service_and_in_a_browser():
     text = run_benchmark("ask_latency", "--quick", "--only", "starter")
     rows_of_it = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| starter")]
@@ -238,7 +240,7 @@ def test_the_parts_of_a_retrain_add_up_to_its_time():
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(1200)
-@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium on the path")
+@needs_browser
 def test_the_page_and_a_cold_start_are_timed():
     made = rows(run_benchmark("workbench", "--quick", "--only", "page,cold-start"))
     answered, ranked = made["the answer is visible"], made["the generative ranks are visible"]

@@ -336,7 +336,7 @@ def test_data_with_a_broken_line_meets_no_gate_and_is_counted(as2, as2_json, dat
     assert as2("eval", "jaccard", data, "--gate", gate)[0] == 0
     data.write_text(data.read_text()[:-40])  # an upload that broke off
     code, out, err = as2("eval", "jaccard", data, "--gate", gate)
-    assert (code, out) == (1, "") and "1 line left out, the first: line 6: not JSON" in err and "whole data" in err
+    assert (code, out) == (1, "") and "1 line left out, the first: line 6: the JSON ends" in err and "whole data" in err
     assert err.count("line 6") == 1
     report = tmp_path / "r.html"
     document = as2_json("eval", "jaccard", data, "--report", report)

@@ -20,7 +20,7 @@ import small_corpus
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 from serving import serving, working
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update "
     "--disable-default-apps --disable-sync --no-first-run --no-default-browser-check"

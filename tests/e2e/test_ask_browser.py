@@ -4,6 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
+from keyboard import wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -127,6 +128,7 @@ def test_the_side_bar_counts_a_label_at_once(page, server):
 
 def test_nothing_around_the_label_buttons_moves_when_a_label_is_given(page, server):
     ask_question(page, server)
+    wait_until_idle(page)
     places = [page.locator(f".st-key-{key}") for key in ("as2-labels-answer", "as2-queue", "as2_cascade")]
     before = [place.bounding_box()["y"] for place in places]
     page.get_by_role("button", name="Correct", exact=True).first.click()

@@ -68,7 +68,7 @@ def test_every_format_is_compared_and_says_what_it_was_trained_on(wb, exports, t
     assert hf == cross_encoder == onnx  # int8 may order a near tie otherwise, and as2 drops
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", [to for to in FORMATS if to != "onnx"])  # int8 is read alike, and each takes seconds
 def test_another_export_in_the_same_place_is_scored_and_loaded_anew_and_the_code_alone_changes_nothing(
     wb, exports, tmp_path, monkeypatch, to
 ):
