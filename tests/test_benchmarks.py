@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-DOCS = (ROOT / "docs" / "performance.md", ROOT / "docs" / "results.md", ROOT / "docs" / "performance.svg")
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from _served import no_browser
 
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = (ROOT / "docs" / "performance.md", ROOT / "docs" / "results.md", ROOT / "docs" / "performance.svg")
 needs_browser = pytest.mark.skipif(no_browser() is not None, reason="no browser")
 
 
