@@ -1,0 +1,138 @@
+"""The sheets of an Excel workbook (.xlsx, .xlsm) as rows of text, as they are shown: what is hidden by hand is left
+out, a cell that is merged over rows stands in each of them, numbers and dates are written by their formats.
+
+A formula counts by the result that was stored with it, and nothing is calculated or run. Comments, charts, pictures,
+the addresses of links and errors such as #N/A are left out.
+"""
+
+import io
+import warnings
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from as2core.data.number_formats import format_value
+from as2core.data.office_files import OLD_FORMAT, require_bounded_size
+from as2core.data.sheet_layout import Area, SheetLayout, read_layout
+from as2core.data.unpacking import TooLarge
+from as2core.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.cell.read_only import ReadOnlyCell
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+_PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in the older format, around a new file
+
+
+class Cell(NamedTuple):
+    """`is_value`: a number, a date or a truth value; `stands_out`: bold or filled with a colour; `width`: the columns
+    that it is merged over."""
+
+    text: str
+    is_value: bool = False
+    stands_out: bool = False
+    width: int = 1
+
+
+class Row(NamedTuple):
+    """What holds something, by its column. Rows and columns are counted from 1, as the sheet counts them."""
+
+    number: int
+    cells: dict[int, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """`rows`: those that hold something. `header_rows`: numbers of those that the sheet marks as names of columns.
+    `unsolved_rows`: the number of each shown formula's row whose result is not stored."""
+
+    name: str
+    rows: list[Row]
+    header_rows: frozenset[int] = frozenset()
+    unsolved_rows: tuple[int, ...] = ()
+
+
+def read_sheets(content: bytes) -> list[Sheet]:
+    """The sheets that are shown, in their order. Raises UnreadableFile."""
+    if content.startswith(OLD_FORMAT):
+        if _PASSWORD_MARK in content:
+            raise UnreadableFile("it is locked with a password; remove the password and save it again")
+        raise UnreadableFile("it is of an old version of Excel; save it as Excel workbook (.xlsx)")
+    try:
+        require_bounded_size(content)
+        with warnings.catch_warnings():  # openpyxl's, of what it does not keep
+            warnings.simplefilter("ignore")
+            book = _open_book(content)
+            return [_read_sheet(book, sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    except (UnreadableFile, TooLarge, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # openpyxl raises whatever it meets in a damaged file
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UnreadableFile(f"not an Excel workbook that can be read ({reason}); save it as .xlsx anew") from error
+
+
+def _open_book(content: bytes) -> "Workbook":
+    """Without the parts that say nothing about cells: a fault in one would refuse the workbook."""
+    from openpyxl.reader.excel import ExcelReader
+
+    reader = ExcelReader(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    for part in ("chartsheet", "custom", "properties", "theme"):
+        setattr(reader, f"read_{part}", lambda *details: None)
+    reader.read()
+    return reader.wb
+
+
+def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
+    layout = read_layout(book._archive, sheet._worksheet_path)  # nothing public tells where a sheet is
+    sheet.reset_dimensions()  # what a file says of its size may be a million rows
+    rows: list[Row] = []
+    for number, values in enumerate(sheet.iter_rows(), 1):
+        cells = {column: _read_cell(value) for column, value in enumerate(values, 1) if value.value is not None}
+        if cells := {column: cell for column, cell in cells.items() if cell.text}:
+            rows.append(Row(number, cells))
+    _spread_merged(rows, layout)
+    shown = [_drop_hidden(row, layout) for row in rows if row.number not in layout.hidden_rows]
+    unsolved = (row for row, column in layout.unsolved if not layout.hides_column(column))
+    return Sheet(
+        sheet.title,
+        [row for row in shown if row.cells],
+        frozenset(layout.header_rows),
+        tuple(row for row in unsolved if row not in layout.hidden_rows),
+    )
+
+
+def _read_cell(cell: "ReadOnlyCell") -> Cell:
+    if cell.data_type == "e":
+        return Cell("")
+    text = format_value(cell.value, cell.number_format).replace("_x000D_", "").strip()
+    is_filled = cell.fill is not None and cell.fill.fill_type == "solid"
+    return Cell(text, not isinstance(cell.value, str), is_filled or bool(cell.font and cell.font.b))
+
+
+def _spread_merged(rows: list[Row], layout: SheetLayout) -> None:
+    """Put what a merged area holds into its first shown column, in each of its rows that holds something else."""
+    numbers = [row.number for row in rows]
+    for area in layout.merged:
+        first = bisect_right(numbers, area.top - 1)
+        if first == len(rows) or numbers[first] != area.top or area.left not in rows[first].cells:
+            continue
+        column, width = _measure_area(area, layout)
+        cell = rows[first].cells[area.left]._replace(width=width)
+        for row in rows[first : bisect_right(numbers, area.bottom)]:
+            for hidden in [c for c in row.cells if area.left <= c <= area.right]:
+                del row.cells[hidden]
+            row.cells[column] = cell
+
+
+def _measure_area(area: Area, layout: SheetLayout) -> tuple[int, int]:
+    """Its first shown column, and how many are shown."""
+    if area.left == area.right:
+        return area.left, 1
+    shown = [c for c in range(area.left, area.right + 1) if not layout.hides_column(c)]
+    return (shown[0], len(shown)) if shown else (area.left, 1)
+
+
+def _drop_hidden(row: Row, layout: SheetLayout) -> Row:
+    """Its shown cells, by their columns in order."""
+    return Row(row.number, {c: row.cells[c] for c in sorted(row.cells) if not layout.hides_column(c)})
