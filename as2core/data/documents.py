@@ -172,16 +172,17 @@ def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> 
             yield _from_fields(record, docid, number, TITLE_COLUMNS)
         except ValueError as error:
             problems.append(Problem(number, str(error), unit))
-    if records is None and sheet.rows:
-        blocks = [b._replace(text=clean_text(b.text)) for b in read_blocks(sheet)]
+    blocks = _clean_blocks(read_blocks(sheet)) if records is None else []
+    if blocks:
         title = choose_sheet_title(stem, sheet.name, join_blocks(blocks))
-        yield _make_document(docid, title, drop_title(title, blocks))
+        repeats_title = len(blocks) > 1 and blocks[0].text == title
+        yield _make_document(docid, title, blocks[1:] if repeats_title else blocks)
 
 
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
-    blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
+    blocks = _clean_blocks(parsed.blocks)
     text = join_blocks(blocks) or clean_text(parsed.text)
     title_lines = [clean_text(line).strip() for line in parsed.title_lines]
     title = find_confirmed_title(stem, title_lines) or clean_text(parsed.title).strip()
@@ -192,6 +193,10 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
     return _make_document(stem, title, blocks, text, parsed.meta)
+
+
+def _clean_blocks(blocks: Sequence[Block]) -> list[Block]:
+    return [b for b in (b._replace(text=clean_text(b.text).strip()) for b in blocks) if b.text]
 
 
 def _make_document(

@@ -6,8 +6,10 @@ format, ten digits are read: those behind are errors of calculating.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import MAXYEAR, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import TypeAlias
 
 Value: TypeAlias = bool | int | float | str | date | time | timedelta | None
@@ -37,14 +39,11 @@ _TIME_TOKEN = re.compile(
 def format_value(value: Value, number_format: str) -> str:
     if value is None or isinstance(value, (str, bool)):
         return "" if value is None else value if isinstance(value, str) else str(value).upper()
-    sections = [s.removesuffix(";") for s in _SECTION.findall(_CURRENCY.sub(r'"\1"', number_format)) if s]
-    sections = sections or [GENERAL]
+    sections = _divide_sections(number_format)
     if isinstance(value, timedelta):
         return _format_duration(value, sections[0])
     if isinstance(value, (date, time)):
         return _format_time(value, sections[0])
-    if any(map(_CONDITION.search, sections)):  # which section holds is a matter of its condition
-        sections = [GENERAL]
     if value == 0 and len(sections) > 2:
         return _format_number(0, sections[2])
     if value < 0:
@@ -54,8 +53,19 @@ def format_value(value: Value, number_format: str) -> str:
     return _format_number(value, sections[0])
 
 
+@lru_cache
+def _divide_sections(number_format: str) -> Sequence[str]:
+    """For numbers above, below and at 0, and for text."""
+    sections = [s.removesuffix(";") for s in _SECTION.findall(_CURRENCY.sub(r'"\1"', number_format)) if s]
+    if not sections or any(map(_CONDITION.search, sections)):  # which section holds is a matter of its condition
+        return [GENERAL]
+    return sections
+
+
 def _format_number(value: float, section: str) -> str:
     """Of one that is not negative."""
+    if section == GENERAL:
+        return _format_general(value)
     tokens = [_name_token(match) for match in _TOKEN.finditer(section)]
     places = [i for i, (kind, _) in enumerate(tokens) if kind != "literal"]
     before, after = ("".join(text for kind, text in part if kind == "literal") for part in _divide(tokens, places))
@@ -145,7 +155,8 @@ def _format_time(value: date | time, section: str) -> str:
     }.get(frozenset(letters & set("ymd")))
     if day is None:
         return _write_parts(moment, tokens)
-    return f"{day} {moment:%H:%M}" if "h" in letters else day
+    has_time = "h" in letters and moment.time() != time()  # midnight is what programs write behind a date
+    return f"{day} {moment:%H:%M}" if has_time else day
 
 
 def _round_seconds(value: date | time) -> datetime:

@@ -63,14 +63,10 @@ def read_layout(archive: ZipFile, path: str) -> SheetLayout:
 
 def _list_elements(part: IO[bytes]) -> Iterator[Element]:
     """Those that say something about the layout; each is emptied afterwards."""
-    in_filter = False
-    for event, element in iterparse(part, events=("start", "end")):
+    for _, element in iterparse(part):
         if element.tag.startswith(_STRICT):
-            raise UnreadableFile("it is saved as a Strict Open XML Spreadsheet; save it as an Excel workbook (.xlsx)")
-        name = element.tag.removeprefix(_NAMESPACE)
-        if name == "autoFilter":
-            in_filter = event == "start"
-        if event == "end" and not in_filter and name in _ELEMENTS:
+            raise UnreadableFile("it is saved as a Strict Open XML Spreadsheet; save it as Excel workbook (.xlsx)")
+        if element.tag.removeprefix(_NAMESPACE) in _ELEMENTS:
             yield element
             element.clear()
 

@@ -23,6 +23,7 @@ MAX_ROWS_ABOVE_HEADER = 20  # that hold something
 MAX_HEADING_CHARS = 100
 MAX_NAME_CHARS = 40  # of a column that nothing but its words marks
 MIN_LONG_WORDS = 5  # of a text below a column's name
+MAX_ROWS_COMPARED = 50  # with one that may name columns
 MIN_KEPT_NAMES = 3  # that hold on below an empty row
 _DIGIT = re.compile(r"\d")
 _RANGE = " \u2013 "  # between the names of the first and the last column that a cell is merged over
@@ -44,15 +45,17 @@ def _read_text(row: Row, column: int) -> str:
 
 
 def _names_texts(row: Row, names: dict[int, str], above: Sequence[Row], below: Sequence[Row]) -> bool:
-    """Above it there are lines at most, unless it names the titles, too; of one name alone there is nothing beside."""
+    """Above it there are lines at most, or a table that ends before it; of one name alone there is nothing beside."""
     columns = [column for column, name in names.items() if name in TEXT_COLUMNS]
     cells = [row.cells[column] for row in below for column in columns if column in row.cells]
     if not columns or sum(cell.is_value for cell in cells) * 2 > len(cells):
         return False
+    stands_out = _stands_out(row)
     if len(names) == 1:
-        return all(len(r.cells) == 1 for r in above) and all(r.cells.keys() <= names.keys() for r in below)
+        return (stands_out or not above) and all(r.cells.keys() <= names.keys() for r in (*above, *below))
     has_title = not set(names.values()).isdisjoint(TITLE_COLUMNS)
-    return has_title or all(len(r.cells) == 1 for r in above)
+    is_apart = stands_out or (bool(above) and row.place > above[-1].place + 1)
+    return all(len(r.cells) == 1 for r in above) or (has_title and is_apart)
 
 
 def read_blocks(sheet: Sheet) -> list[Block]:
@@ -67,7 +70,7 @@ def _divide_at_gaps(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Rows that no empty row divides."""
     part: list[Row] = []
     for row in rows:
-        if part and row.number > part[-1].number + 1:
+        if part and row.place > part[-1].place + 1:
             yield part
             part = []
         part.append(row)
@@ -84,25 +87,26 @@ class _Reader:
     blocks: list[Block] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     header: Row | None = None
+    header_place: int = 0  # among the blocks
 
     def read(self, rows: Sequence[Row]) -> None:
         """Rows without a gap."""
-        columns = {column for row in rows for column in row.cells}
-        goes_on = columns == self.names.keys() and (self.header is not None or len(columns) >= MIN_KEPT_NAMES)
-        if not goes_on:
+        is_table = any(len(row.cells) > 1 for row in rows)
+        if is_table and not self._names_columns({column for row in rows for column in row.cells}):
             self._take_names({}, None)
         begins_table = True
         upper: Row | None = None  # the first row of a header of two
         for place, row in enumerate(rows):
-            if len(row.cells) == 1 and self._is_line(row):
+            if len(row.cells) == 1 and (not is_table or self._is_line(row)):
                 self._add_line(row)
                 begins_table = True
                 continue
-            is_header = row.number in self.header_rows or (begins_table and self._is_header(row, rows[place + 1 :]))
-            if begins_table and not is_header and self._spans_header(row, rows[place + 1 :]):
+            following = rows[place + 1 : place + 1 + MAX_ROWS_COMPARED] if begins_table else []
+            if begins_table and self._spans_header(row, following):
                 upper = row
                 continue
-            begins_table = False
+            is_header = row.number in self.header_rows or (begins_table and self._is_header(row, following))
+            begins_table = begins_table and not is_header and _stands_out(row)
             if is_header and len(row.cells) > 1:
                 self._take_names(_join_names(upper, row), row)
             elif not self._repeats_header(row):
@@ -113,11 +117,17 @@ class _Reader:
         self._take_names({}, None)
         return self.blocks
 
+    def _names_columns(self, columns: set[int]) -> bool:
+        """Whether the names in force are those of a table below a gap."""
+        if self.header is not None:
+            return columns <= self.names.keys()
+        return columns == self.names.keys() and len(columns) >= MIN_KEPT_NAMES
+
     def _take_names(self, names: dict[int, str], header: Row | None) -> None:
         """A header that no row needed is a row itself."""
         if self.header is not None:
-            self.blocks.append(Block(CELL_END.join(_list_texts(self.header))))
-        self.names, self.header = names, header
+            self.blocks.insert(self.header_place, Block(CELL_END.join(_list_texts(self.header))))
+        self.names, self.header, self.header_place = names, header, len(self.blocks)
 
     def _is_line(self, row: Row) -> bool:
         [(column, cell)] = row.cells.items()
@@ -127,8 +137,8 @@ class _Reader:
         [cell] = row.cells.values()
         text = " ".join(cell.text.split())
         is_short = len(text) <= MAX_HEADING_CHARS and text[-1] not in ".!;,"
-        is_marked = not cell.is_value and (cell.stands_out or cell.width > 1)
-        is_heading = is_short and is_marked and row.number < self.rows[-1].number
+        is_marked = not cell.is_value and (cell.look or cell.width > 1)
+        is_heading = is_short and bool(is_marked) and row.number < self.rows[-1].number
         self.blocks.append(Block(text, BlockKind.HEADING, 1) if is_heading else Block(text))
 
     def _add_row(self, row: Row) -> None:
@@ -146,32 +156,37 @@ class _Reader:
     def _is_header(self, row: Row, following: Sequence[Row]) -> bool:
         """Of the first row of a table."""
         cells = row.cells.values()
-        if len(cells) < 2 or any(cell.width > 1 for cell in cells):
-            return False
-        if all(cell.stands_out for cell in cells):
+        if len(cells) > 1 and _stands_out(row):
             return self._ends_marks(row)
+        if self.names or len(cells) < 2 or any(cell.is_value or cell.width > 1 for cell in cells):
+            return False
         texts = _list_texts(row)
         has_names = len({*texts}) == len(texts) and not any(len(t) > MAX_NAME_CHARS or _DIGIT.search(t) for t in texts)
-        return has_names and not any(cell.is_value for cell in cells) and _stands_above_others(row, following)
+        return has_names and _stands_above_others(row, following)
 
     def _ends_marks(self, row: Row) -> bool:
-        """Whether the next row of more than one cell does not stand out."""
+        """Whether the next rows of more than one cell do not stand out, or in another way."""
         after = bisect_right(self.rows, row.number, key=lambda r: r.number)
-        following = next((r for r in islice(self.rows, after, None) if len(r.cells) > 1), None)
-        return following is not None and not all(cell.stands_out for cell in following.cells.values())
+        following = [*islice((r for r in islice(self.rows, after, None) if len(r.cells) > 1), 2)]
+        if not following or not _stands_out(following[0]):
+            return bool(following)
+        looks = [{cell.look for cell in r.cells.values()} for r in (row, *following)]
+        return looks[0].isdisjoint(looks[1]) and looks[1:2] == looks[2:]
 
     def _spans_header(self, row: Row, following: Sequence[Row]) -> bool:
         """Whether it names groups of columns, whose own names follow."""
-        is_wide = any(cell.width > 1 for cell in row.cells.values()) and len(row.cells) > 1
-        is_text = not any(cell.is_value for cell in row.cells.values())
-        if not is_wide or not is_text or not following or len(following[0].cells) <= len(row.cells):
+        if not following or any(cell.is_value for cell in row.cells.values()):
             return False
-        return following[0].number in self.header_rows or self._is_header(following[0], following[1:])
+        lower = following[0]
+        spans = [range(column, column + cell.width) for column, cell in row.cells.items()]
+        if not any(sum(column in lower.cells for column in span) > 1 for span in spans):
+            return False
+        return lower.number in self.header_rows or self._is_header(lower, following[1:])
 
 
 def _stands_above_others(row: Row, following: Sequence[Row]) -> bool:
     """Whether a column of its has values alone below it, or long texts, or one of at least three has numbers in all."""
-    rows = [r for r in following if len(r.cells) > 1]
+    rows = [r for r in following if len(r.cells) > 1 and _list_texts(r) != _list_texts(row)]
     for column in row.cells:
         below = [r.cells[column] for r in rows if column in r.cells]
         if below and all(cell.is_value for cell in below):
@@ -191,6 +206,10 @@ def _join_names(upper: Row | None, row: Row) -> dict[int, str]:
         for c in range(column, column + cell.width):
             names[c] = f"{group} {names[c]}" if names.get(c, group) != group else group
     return names
+
+
+def _stands_out(row: Row) -> bool:
+    return all(cell.look for cell in row.cells.values())
 
 
 def _is_wide_line(row: Row) -> bool:

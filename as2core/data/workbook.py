@@ -22,23 +22,26 @@ if TYPE_CHECKING:
     from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
+_WHITE = {"rgb": ("FFFFFFFF", "00FFFFFF"), "theme": (0,), "indexed": (1, 9, 65)}
 _PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in the older format, around a new file
 
 
 class Cell(NamedTuple):
-    """`is_value`: a number, a date or a truth value; `stands_out`: bold or filled with a colour; `width`: the columns
-    that it is merged over."""
+    """`is_value`: a number, a date or a truth value; `look`: whether it is bold, and its colour if that is not white;
+    `width`: the columns that it is merged over."""
 
     text: str
     is_value: bool = False
-    stands_out: bool = False
+    look: str = ""
     width: int = 1
 
 
 class Row(NamedTuple):
-    """What holds something, by its column. Rows and columns are counted from 1, as the sheet counts them."""
+    """What holds something, by its column. Rows and columns are counted from 1, as the sheet counts them; `place`
+    counts the shown rows alone."""
 
     number: int
+    place: int
     cells: dict[int, Cell]
 
 
@@ -90,9 +93,14 @@ def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
     for number, values in enumerate(sheet.iter_rows(), 1):
         cells = {column: _read_cell(value) for column, value in enumerate(values, 1) if value.value is not None}
         if cells := {column: cell for column, cell in cells.items() if cell.text}:
-            rows.append(Row(number, cells))
+            rows.append(Row(number, number, cells))
     _spread_merged(rows, layout)
-    shown = [_drop_hidden(row, layout) for row in rows if row.number not in layout.hidden_rows]
+    hidden_rows = sorted(layout.hidden_rows)
+    shown = [
+        Row(row.number, row.number - bisect_right(hidden_rows, row.number), _list_shown(row.cells, layout))
+        for row in rows
+        if row.number not in layout.hidden_rows
+    ]
     unsolved = (row for row, column in layout.unsolved if not layout.hides_column(column))
     return Sheet(
         sheet.title,
@@ -106,8 +114,16 @@ def _read_cell(cell: "ReadOnlyCell") -> Cell:
     if cell.data_type == "e":
         return Cell("")
     text = format_value(cell.value, cell.number_format).replace("_x000D_", "").strip()
-    is_filled = cell.fill is not None and cell.fill.fill_type == "solid"
-    return Cell(text, not isinstance(cell.value, str), is_filled or bool(cell.font and cell.font.b))
+    return Cell(text, not isinstance(cell.value, str), _describe_look(cell))
+
+
+def _describe_look(cell: "ReadOnlyCell") -> str:
+    look = "bold" if cell.font is not None and cell.font.b else ""
+    if cell.fill is None or cell.fill.fill_type != "solid":
+        return look
+    colour = cell.fill.fgColor
+    is_white = colour.value in _WHITE.get(colour.type, ()) and not colour.tint
+    return look if is_white else f"{look} {colour.type} {colour.value} {colour.tint}"
 
 
 def _spread_merged(rows: list[Row], layout: SheetLayout) -> None:
@@ -133,6 +149,6 @@ def _measure_area(area: Area, layout: SheetLayout) -> tuple[int, int]:
     return (shown[0], len(shown)) if shown else (area.left, 1)
 
 
-def _drop_hidden(row: Row, layout: SheetLayout) -> Row:
-    """Its shown cells, by their columns in order."""
-    return Row(row.number, {c: row.cells[c] for c in sorted(row.cells) if not layout.hides_column(c)})
+def _list_shown(cells: dict[int, Cell], layout: SheetLayout) -> dict[int, Cell]:
+    """By their columns, in order."""
+    return {column: cells[column] for column in sorted(cells) if not layout.hides_column(column)}
