@@ -35,7 +35,7 @@ MAX_DOCUMENT_CHARS = 20_000_000
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
-UNSOLVED = "no result is stored for {}; open the file in Excel or LibreOffice, save it, and add it again"
+NO_RESULT = "no result is stored for {}; open the file in Excel or LibreOffice, save it, and add it again"
 OnProblem = Callable[[Problem], None]
 Contents = tuple[list[Document], list[Problem]]  # of a file
 ParseFile = Callable[[str, str, bytes], Contents]  # name without suffix, suffix, content
@@ -153,8 +153,8 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
     sheets = read_sheets(content)
     for sheet in sheets:
         unit = "row" if len(sheets) == 1 else f"sheet {sheet.name}, row"
-        if rows := sheet.unsolved_rows:
-            problems.append(Problem(rows[0], UNSOLVED.format(count(len(rows), "formula")), unit))
+        if rows := sheet.empty_formula_rows:
+            problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
         documents += _read_sheet(stem, sheet, unit, problems)
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"

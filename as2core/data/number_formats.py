@@ -109,22 +109,22 @@ def _fill_digits(number: Decimal, core: list[Token]) -> str:
     digits, _, rest = f"{number.quantize(Decimal(1).scaleb(-size), ROUND_HALF_UP):f}".partition(".")
     least = len("".join(decimals).rstrip("#?"))  # decimals
     rest = rest[:least] + rest[least:].rstrip("0")
-    filled = _fill_whole(digits.lstrip("0"), whole)
-    return f"{filled}.{rest}" if rest else filled
+    text = _fill_whole(digits.lstrip("0"), whole)
+    return f"{text}.{rest}" if rest else text
 
 
 def _fill_whole(digits: str, pattern: list[Token]) -> str:
     digits = digits.zfill(pattern.count(("digit", "0")))
     if any(kind == "literal" and text for kind, text in pattern):
-        places, filled = sum(kind == "digit" and text != "," for kind, text in pattern), ""
+        places, result = sum(kind == "digit" and text != "," for kind, text in pattern), ""
         for kind, text in reversed(pattern):
             if kind == "literal":
-                filled = text + filled
+                result = text + result
             elif text != "," and digits:
                 places -= 1
-                taken = digits if places == 0 else digits[-1]  # the first place takes all that are left
-                digits, filled = digits[: -len(taken)], taken + filled
-        return filled
+                piece = digits if places == 0 else digits[-1]  # the first place takes all that are left
+                digits, result = digits[: -len(piece)], piece + result
+        return result
     if ("digit", ",") in pattern:
         return re.sub(r"(?<=\d)(?=(?:\d{3})+$)", ",", digits)
     return digits

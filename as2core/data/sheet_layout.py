@@ -31,14 +31,14 @@ class Area(NamedTuple):
 
 @dataclass(slots=True)
 class SheetLayout:
-    """`header_rows`: those that the sheet marks by a table, a filter or a frozen pane. `unsolved`: cells whose formula
-    has no stored result, by their row and column."""
+    """`header_rows`: those that the sheet marks by a table, a filter or a frozen pane. `empty_formulas`: cells whose
+    formula has no stored result, by their row and column."""
 
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # the first and the last of a run
-    merged: list[Area] = field(default_factory=list)
+    merges: list[Area] = field(default_factory=list)
     header_rows: set[int] = field(default_factory=set)
-    unsolved: list[tuple[int, int]] = field(default_factory=list)
+    empty_formulas: list[tuple[int, int]] = field(default_factory=list)
 
     def hides_column(self, column: int) -> bool:
         return any(first <= column <= last for first, last in self.hidden_columns)
@@ -79,7 +79,7 @@ def _read_element(element: Element, layout: SheetLayout, filters: list[Area]) ->
     elif name == "col" and _is_set(element, "hidden") and not int(element.get("outlineLevel", 0)):
         layout.hidden_columns.append((int(element.get("min", 0)), int(element.get("max", 0))))
     elif name == "mergeCell" and area:
-        layout.merged.append(area)
+        layout.merges.append(area)
     elif name == "autoFilter" and area:
         layout.header_rows.add(area.top)
         if element.find(f"{_NAMESPACE}filterColumn") is not None:
@@ -97,7 +97,7 @@ def _read_row(element: Element, layout: SheetLayout) -> None:
         has_result = cell.findtext(f"{_NAMESPACE}v") or cell.get("t") == "str"  # which may be an empty text
         if cell.find(f"{_NAMESPACE}f") is not None and not has_result:
             area = _read_area(cell.get("r", ""))
-            layout.unsolved.append((number, area.left if area else place + 1))
+            layout.empty_formulas.append((number, area.left if area else place + 1))
 
 
 def _list_tables(archive: ZipFile, path: str) -> Iterator[Element]:

@@ -23,7 +23,7 @@ MAX_ROWS_ABOVE_HEADER = 20  # that hold something
 MAX_HEADING_CHARS = 100
 MAX_NAME_CHARS = 40  # of a column that nothing but its words marks
 MIN_LONG_WORDS = 5  # of a text below a column's name
-MAX_ROWS_COMPARED = 50  # with one that may name columns
+MAX_ROWS_BELOW = 50  # with one that may name columns
 MIN_KEPT_NAMES = 3  # that hold on below an empty row
 _DIGIT = re.compile(r"\d")
 _RANGE = " \u2013 "  # between the names of the first and the last column that a cell is merged over
@@ -35,8 +35,8 @@ def find_records(sheet: Sheet) -> list[Record] | None:
         names = {column: cell.text.lower() for column, cell in row.cells.items()}
         others = sheet.rows[place + 1 :]
         if _names_texts(row, names, sheet.rows[:place], others):
-            shown = [r for r in others if not _is_wide_line(r)]
-            return [(r.number, {name: _read_text(r, c) for c, name in names.items()}) for r in shown]
+            records = [r for r in others if not _is_wide_line(r)]
+            return [(r.number, {name: _read_text(r, c) for c, name in names.items()}) for r in records]
     return None
 
 
@@ -101,7 +101,7 @@ class _Reader:
                 self._add_line(row)
                 begins_table = True
                 continue
-            following = rows[place + 1 : place + 1 + MAX_ROWS_COMPARED] if begins_table else []
+            following = rows[place + 1 : place + 1 + MAX_ROWS_BELOW] if begins_table else []
             if begins_table and self._spans_header(row, following):
                 upper = row
                 continue

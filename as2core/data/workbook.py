@@ -48,12 +48,12 @@ class Row(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """`rows`: those that hold something. `header_rows`: numbers of those that the sheet marks as names of columns.
-    `unsolved_rows`: the number of each shown formula's row whose result is not stored."""
+    `empty_formula_rows`: the number of each shown formula's row whose result is not stored."""
 
     name: str
     rows: list[Row]
     header_rows: frozenset[int] = frozenset()
-    unsolved_rows: tuple[int, ...] = ()
+    empty_formula_rows: tuple[int, ...] = ()
 
 
 def read_sheets(content: bytes) -> list[Sheet]:
@@ -96,17 +96,17 @@ def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
             rows.append(Row(number, number, cells))
     _spread_merged(rows, layout)
     hidden_rows = sorted(layout.hidden_rows)
-    shown = [
-        Row(row.number, row.number - bisect_right(hidden_rows, row.number), _list_shown(row.cells, layout))
+    visible = [
+        Row(row.number, row.number - bisect_right(hidden_rows, row.number), _list_visible(row.cells, layout))
         for row in rows
         if row.number not in layout.hidden_rows
     ]
-    unsolved = (row for row, column in layout.unsolved if not layout.hides_column(column))
+    empty_formulas = (row for row, column in layout.empty_formulas if not layout.hides_column(column))
     return Sheet(
         sheet.title,
-        [row for row in shown if row.cells],
+        [row for row in visible if row.cells],
         frozenset(layout.header_rows),
-        tuple(row for row in unsolved if row not in layout.hidden_rows),
+        tuple(row for row in empty_formulas if row not in layout.hidden_rows),
     )
 
 
@@ -129,15 +129,15 @@ def _describe_look(cell: "ReadOnlyCell") -> str:
 def _spread_merged(rows: list[Row], layout: SheetLayout) -> None:
     """Put what a merged area holds into its first shown column, in each of its rows that holds something else."""
     numbers = [row.number for row in rows]
-    for area in layout.merged:
+    for area in layout.merges:
         first = bisect_right(numbers, area.top - 1)
         if first == len(rows) or numbers[first] != area.top or area.left not in rows[first].cells:
             continue
         column, width = _measure_area(area, layout)
         cell = rows[first].cells[area.left]._replace(width=width)
         for row in rows[first : bisect_right(numbers, area.bottom)]:
-            for hidden in [c for c in row.cells if area.left <= c <= area.right]:
-                del row.cells[hidden]
+            for covered_column in [c for c in row.cells if area.left <= c <= area.right]:
+                del row.cells[covered_column]
             row.cells[column] = cell
 
 
@@ -145,10 +145,10 @@ def _measure_area(area: Area, layout: SheetLayout) -> tuple[int, int]:
     """Its first shown column, and how many are shown."""
     if area.left == area.right:
         return area.left, 1
-    shown = [c for c in range(area.left, area.right + 1) if not layout.hides_column(c)]
-    return (shown[0], len(shown)) if shown else (area.left, 1)
+    columns = [c for c in range(area.left, area.right + 1) if not layout.hides_column(c)]
+    return (columns[0], len(columns)) if columns else (area.left, 1)
 
 
-def _list_shown(cells: dict[int, Cell], layout: SheetLayout) -> dict[int, Cell]:
+def _list_visible(cells: dict[int, Cell], layout: SheetLayout) -> dict[int, Cell]:
     """By their columns, in order."""
     return {column: cells[column] for column in sorted(cells) if not layout.hides_column(column)}
