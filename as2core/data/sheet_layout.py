@@ -12,10 +12,7 @@ from typing import IO, NamedTuple
 from xml.etree.ElementTree import Element, iterparse
 from zipfile import ZipFile
 
-from as2core.errors import UnreadableFile
-
 _NAMESPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_STRICT = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
 _ELEMENTS = frozenset(["col", "row", "mergeCell", "autoFilter", "pane"])
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
 
@@ -45,7 +42,7 @@ class SheetLayout:
 
 
 def read_layout(archive: ZipFile, path: str) -> SheetLayout:
-    """Of the worksheet at that path of a workbook's archive. Raises UnreadableFile."""
+    """Of the worksheet at that path of a workbook's archive."""
     layout = SheetLayout()
     filters: list[Area] = []
     with archive.open(path) as part:
@@ -64,8 +61,6 @@ def read_layout(archive: ZipFile, path: str) -> SheetLayout:
 def _list_elements(part: IO[bytes]) -> Iterator[Element]:
     """Those that say something about the layout; each is emptied afterwards."""
     for _, element in iterparse(part):
-        if element.tag.startswith(_STRICT):
-            raise UnreadableFile("it is saved as a Strict Open XML Spreadsheet; save it as Excel workbook (.xlsx)")
         if element.tag.removeprefix(_NAMESPACE) in _ELEMENTS:
             yield element
             element.clear()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 _WHITE = {"rgb": ("FFFFFFFF", "00FFFFFF"), "theme": (0,), "indexed": (1, 9, 65)}
+_STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"
 _PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in the older format, around a new file
 
 
@@ -83,6 +84,8 @@ def _open_book(content: bytes) -> "Workbook":
     for part in ("chartsheet", "custom", "properties", "theme"):
         setattr(reader, f"read_{part}", lambda *details: None)
     reader.read()
+    if _STRICT in reader.archive.read(reader.parser.workbook_part_name):  # of which openpyxl finds no sheet
+        raise UnreadableFile("it is saved as a Strict Open XML Spreadsheet; save it as Excel workbook (.xlsx)")
     return reader.wb
 
 

@@ -160,6 +160,12 @@ def expand(text: bytes) -> bytes:
     return declaration + text.replace(b"<v>3.5</v>", b"<v>&j;</v>").replace(b"<sheets>", b"<sheets>&j;")
 
 
+def make_strict(text: bytes) -> bytes:
+    """As Excel writes its Strict Open XML Spreadsheets."""
+    text = text.replace(b"schemas.openxmlformats.org/officeDocument/2006", b"purl.oclc.org/ooxml/officeDocument")
+    return text.replace(b"schemas.openxmlformats.org/spreadsheetml/2006", b"purl.oclc.org/ooxml/spreadsheetml")
+
+
 NOTHING = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
 REFUSED = {
     "text": (b"a,b\n1,2\n", "not an Excel workbook that can be read (File is not a zip file); save it as .xlsx anew"),
@@ -186,11 +192,7 @@ REFUSED = {
         "not an Excel workbook that can be read (Maximum entity",
     ),
     "strict": (
-        change_part(
-            make_book(PRICES),
-            SHEET,
-            lambda x: x.replace(b"schemas.openxmlformats.org/spreadsheetml/2006", b"purl.oclc.org/ooxml/spreadsheetml"),
-        ),
+        change_part(change_part(make_book(PRICES), SHEET, make_strict), "xl/workbook.xml", make_strict),
         "it is saved as a Strict Open XML Spreadsheet; save it as Excel workbook (.xlsx)",
     ),
     "no cells": (make_book([]), NOTHING),
