@@ -9,6 +9,7 @@ import io
 import warnings
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from as2core.data.number_formats import format_value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
+MAX_ROWS = 1_048_576  # of a sheet; a damaged file may number them up to any number
 _WHITE = {"rgb": ("FFFFFFFF", "00FFFFFF"), "theme": (0,), "indexed": (1, 9, 65)}
 _STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"
 _PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in the older format, around a new file
@@ -93,7 +95,7 @@ def _read_sheet(book: "Workbook", sheet: "ReadOnlyWorksheet") -> Sheet:
     layout = read_layout(book._archive, sheet._worksheet_path)  # nothing public tells where a sheet is
     sheet.reset_dimensions()  # what a file says of its size may be a million rows
     rows: list[Row] = []
-    for number, values in enumerate(sheet.iter_rows(), 1):
+    for number, values in enumerate(islice(sheet.iter_rows(), MAX_ROWS), 1):
         cells = {column: _read_cell(value) for column, value in enumerate(values, 1) if value.value is not None}
         if cells := {column: cell for column, cell in cells.items() if cell.text}:
             rows.append(Row(number, number, cells))

@@ -131,6 +131,11 @@ def test_a_cell_in_the_last_row_and_column_is_read():
     assert read_rows(*PRICES, edit=lambda sheet: sheet.cell(1_048_576, 16_384, "Far away."))[-1] == "Far away."
 
 
+def test_a_row_of_a_number_that_no_sheet_has_is_not_waited_for():
+    book = change_part(make_book(PRICES), SHEET, lambda x: x.replace(b'<row r="3"', b'<row r="99999999999"'))
+    assert read_book(book)[0].text == "Item: Bolt | Price: 3.5"
+
+
 def test_sheets_of_charts_are_passed_over():
     book = Workbook()
     book.active.append(["Only text."])
