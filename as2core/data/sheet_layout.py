@@ -45,9 +45,14 @@ def read_layout(archive: ZipFile, path: str) -> SheetLayout:
     """Of the worksheet at that path of a workbook's archive."""
     layout = SheetLayout()
     filters: list[Area] = []
+    number = 0
     with archive.open(path) as part:
         for element in _list_elements(part):
-            _read_element(element, layout, filters)
+            if element.tag == f"{_NAMESPACE}row":
+                number = int(float(element.get("r", number + 1)))
+                _read_row(element, number, layout)
+            else:
+                _read_element(element, layout, filters)
     for table in _list_tables(archive, path):
         area = _read_area(table.get("ref", ""))
         if area and table.get("headerRowCount", "1") != "0":
@@ -69,9 +74,7 @@ def _list_elements(part: IO[bytes]) -> Iterator[Element]:
 def _read_element(element: Element, layout: SheetLayout, filters: list[Area]) -> None:
     name = element.tag.removeprefix(_NAMESPACE)
     area = _read_area(element.get("ref", ""))
-    if name == "row":
-        _read_row(element, layout)
-    elif name == "col" and _is_set(element, "hidden") and not int(element.get("outlineLevel", 0)):
+    if name == "col" and _is_set(element, "hidden") and not int(element.get("outlineLevel", 0)):
         layout.hidden_columns.append((int(element.get("min", 0)), int(element.get("max", 0))))
     elif name == "mergeCell" and area:
         layout.merges.append(area)
@@ -83,9 +86,8 @@ def _read_element(element: Element, layout: SheetLayout, filters: list[Area]) ->
         layout.header_rows.add(int(float(element.get("ySplit", 0))))
 
 
-def _read_row(element: Element, layout: SheetLayout) -> None:
+def _read_row(element: Element, number: int, layout: SheetLayout) -> None:
     cells = element.findall(f"{_NAMESPACE}c")
-    number = int(float(element.get("r", 0)))
     if _is_set(element, "hidden") and not int(element.get("outlineLevel", 0)):
         layout.hidden_rows.add(number)
     for place, cell in enumerate(cells):
@@ -102,8 +104,9 @@ def _list_tables(archive: ZipFile, path: str) -> Iterator[Element]:
         return
     with archive.open(relations) as part:
         targets = [e.get("Target", "") for _, e in iterparse(part) if e.get("Type", "").endswith("/table")]
-    for target in targets:
-        with archive.open(posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")) as part:
+    paths = (posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/") for target in targets)
+    for table in (path for path in paths if path in archive.namelist()):
+        with archive.open(table) as part:
             yield from (e for _, e in iterparse(part) if e.tag == f"{_NAMESPACE}table")
 
 

@@ -88,6 +88,12 @@ def test_hidden_sheets_rows_and_columns_are_left_out():
     assert read_rows(*rows, edit=edit) == ["Item: Bolt | Price: 3.5", "Item: Nut | Price: 2"]
 
 
+def test_rows_and_cells_need_not_be_numbered():
+    book = make_book(PRICES, edit=lambda sheet: setattr(sheet.row_dimensions[2], "hidden", True))
+    bare = change_part(book, SHEET, lambda x: re.sub(rb'(<row|<c) r="[A-Z]?\d"', rb"\1", x))
+    assert bare != book and read_book(bare)[0].text == "Item: Nut | Price: 2"
+
+
 def test_rows_that_a_filter_or_a_folded_group_hides_are_read():
     def edit(sheet):
         for row in (2, 3):
@@ -114,8 +120,10 @@ def test_a_table_of_the_sheet_marks_its_header_and_its_filter_hides_no_row():
         table.autoFilter.add_filter_column(0, ["Bo"])
         sheet.row_dimensions[3].hidden = True
 
-    rows = [["All staff"], ["Who", "Where"], ["Ann", "East"], ["Bo", "West"]]
-    assert read_rows(*rows, edit=edit) == ["All staff", "Who: Ann | Where: East", "Who: Bo | Where: West"]
+    book = make_book([["All staff"], ["Who", "Where"], ["Ann", "East"], ["Bo", "West"]], edit=edit)
+    assert read_book(book)[0].text == "Who: Ann | Where: East\n\nWho: Bo | Where: West"
+    lost = change_part(book, "xl/worksheets/_rels/sheet1.xml.rels", lambda x: x.replace(b"table1", b"table9"))
+    assert read_book(lost)[0].text == "Who | Where\n\nBo | West"
 
 
 @pytest.mark.parametrize("size", ["A1:XFD1048576", "A1", "B9:C10"])
