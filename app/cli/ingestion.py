@@ -142,8 +142,8 @@ def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
 
 
 def _is_hidden(path: Path) -> bool:
-    """Within the folder given, which may itself be in a hidden one."""
-    return any(part.startswith(".") or part in LIBRARY_FOLDERS for part in path.parts)
+    """Within the folder given, which may itself be in a hidden one. Office puts "~$report.xlsx" beside an open file."""
+    return any(part.startswith((".", "~$")) or part in LIBRARY_FOLDERS for part in path.parts)
 
 
 def reindex(

@@ -24,7 +24,7 @@ from app.corpora.language import is_english_text
 from app.corpora.unlike_documents import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
-from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
+from as2core.data.documents import TABLES, ParseFile, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.data.sections import split_document
 from as2core.errors import As2Error, UnreadableFile
@@ -104,7 +104,7 @@ def ingest(
     tally, parser = _Tally(on_progress, replaces_unlike, by), ParserProcess()
     try:
         sources: dict[str, str] = {}
-        for batch in _make_batches(_read(files, tally, parser.parse)):
+        for batch in _make_batches(_read(files, tally, parser.parse_file)):
             _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
             index_pending(wb, corpus_id)
             tally.report()
@@ -157,7 +157,7 @@ class _Tally:
         self.readable_files: set[str] = set()
         self.file = ""
         self._on_progress = on_progress
-        self._tables: set[str] = set()
+        self._columns: dict[str, set[str]] = {}  # that were noted, by the file
 
     @property
     def documents(self) -> int:
@@ -174,10 +174,12 @@ class _Tally:
         self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_NAMES else "another document")))
 
     def note_columns(self, document: Document) -> None:
-        """Those of its table that are not read, once for the table."""
-        is_table = document.source.lower().endswith((".csv", ".tsv"))
-        if (names := list(filter(None, document.meta))) and is_table and document.source not in self._tables:
-            self._tables.add(document.source)
+        """Those of its table that are not read, each once."""
+        if not document.source.lower().endswith(TABLES):
+            return
+        noted = self._columns.setdefault(document.source, set())
+        if names := [name for name in document.meta if name and name not in noted]:
+            noted.update(names)
             self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
 
     def report(self) -> None:
@@ -186,7 +188,7 @@ class _Tally:
             self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
 
 
-def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseSingle) -> Iterator[Document]:
+def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseFile) -> Iterator[Document]:
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:

@@ -19,24 +19,26 @@ from as2core.data.line_ends import join_divided_words
 from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
+from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
-from as2core.data.spreadsheet import DELIMITERS, find_header, names_delimiter
-from as2core.data.titles import choose_title, find_confirmed_title
+from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
+from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
 from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
+from as2core.data.workbook import Sheet, read_sheets
 from as2core.errors import UnreadableFile
+from as2core.text import count
 from as2core.types import Document
-
-_TEXT_COLUMNS = ("text", "answer", "content", "body")
-_TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")  # of a table
 
 MAX_DOCUMENT_CHARS = 20_000_000
 # a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
-OnMalformed = Callable[[int, str], None]  # line, reason
-ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suffix, content
+NO_RESULT = "no result is stored for {}; open the file in Excel or LibreOffice, save it, and add it again"
+OnProblem = Callable[[Problem], None]
+Contents = tuple[list[Document], list[Problem]]  # of a file
+ParseFile = Callable[[str, str, bytes], Contents]  # name without suffix, suffix, content
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,13 @@ PARSERS: dict[str, Callable[[bytes], Parsed]] = {  # of a file that is one docum
     ".pdf": _parse_pdf,
     ".docx": _parse_word,
 }
-SUFFIXES = (".txt", *PARSERS, ".csv", ".tsv", ".jsonl")
+WORKBOOKS = (".xlsx", ".xlsm")  # whose sheets are documents, or their rows
+TABLES = (".csv", ".tsv", *WORKBOOKS)
+SUFFIXES = (".txt", *PARSERS, *TABLES, ".jsonl")
 REMEDIES = {  # for a file of another kind, by what the programs that open it can write
     **dict.fromkeys((".doc", ".docm", ".odt", ".pages", ".rtf", ".wpd"), "save it as Word (.docx)"),
     **dict.fromkeys((".epub", ".key", ".odp", ".ppt", ".pptx", ".ps"), "save it as PDF"),
-    **dict.fromkeys((".numbers", ".ods", ".xls", ".xlsx"), "save it as CSV, with the text in a column named text"),
+    **dict.fromkeys((".numbers", ".ods", ".xls", ".xlsb"), "save it as Excel workbook (.xlsx)"),
     **dict.fromkeys((".eml", ".msg"), "save the mail as text (.txt)"),
     **dict.fromkeys((".jpeg", ".jpg", ".png", ".tif", ".tiff"), "run text recognition on it and save it as PDF"),
     **dict.fromkeys((".7z", ".gz", ".tar", ".zip"), "unpack it and add the files in it"),
@@ -97,14 +101,14 @@ def read_documents(
     path_or_name: str | Path,
     data: bytes | None = None,
     *,
-    on_problem: Callable[[Problem], None] | None = None,
-    parse: ParseSingle | None = None,
+    on_problem: OnProblem | None = None,
+    parse: ParseFile | None = None,
 ) -> Iterator[Document]:
-    """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_single` for the kinds in
-    `PARSERS`.
+    """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_file` for the kinds in
+    `PARSERS` and `WORKBOOKS`.
 
-    Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file raises too, unless
-    `on_problem` takes it: then the other lines are read.
+    Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file, or row of a
+    workbook, raises too, unless `on_problem` takes it: then the other lines are read.
     """
     name = clean_file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
@@ -112,10 +116,10 @@ def read_documents(
         remedy = REMEDIES.get(suffix, "save it as text (.txt), PDF or Word (.docx)")
         raise UnreadableFile(f"{name}: not a supported kind of document; {remedy}")
 
-    def report(line: int, reason: str) -> None:
+    def report(problem: Problem) -> None:
         if on_problem is None:
-            raise UnreadableFile(f"{name}: {Problem(line, reason)}")
-        on_problem(Problem(line, reason))
+            raise UnreadableFile(f"{name}: {problem}")
+        on_problem(problem)
 
     content = data if data is not None else read_bytes(path_or_name)
     try:
@@ -125,21 +129,60 @@ def read_documents(
         raise UnreadableFile(f"{name}: {reason}") from error
 
 
-def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: ParseSingle | None) -> Iterator[Document]:
+def _read(name: str, suffix: str, content: bytes, report: OnProblem, parse: ParseFile | None) -> Iterator[Document]:
     stem = PurePosixPath(name).with_suffix("").as_posix()
     if suffix == ".jsonl":
         return _read_jsonl(stem, content, report)
     if suffix in (".csv", ".tsv"):
         return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
-    if parse is None or suffix not in PARSERS:
-        parse = parse_single
-    return iter([parse(stem, suffix, content)])
+    if parse is None or suffix not in (*PARSERS, *WORKBOOKS):
+        parse = parse_file
+    documents, problems = parse(stem, suffix, content)
+    for problem in problems:
+        report(problem)
+    return iter(documents)
+
+
+def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
+    """The documents of a file of a kind that a parser reads whole, and its rows that cannot be read. Raises
+    UnreadableFile."""
+    if suffix not in WORKBOOKS:
+        return [parse_single(stem, suffix, content)], []
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    sheets = read_sheets(content)
+    for sheet in sheets:
+        unit = "row" if len(sheets) == 1 else f"sheet {sheet.name}, row"
+        if rows := sheet.empty_formula_rows:
+            problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
+        documents += _read_sheet(stem, sheet, unit, problems)
+    if not documents:
+        nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
+        raise UnreadableFile(str(problems[0]) if problems else nothing)
+    return documents, problems
+
+
+def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> Iterator[Document]:
+    """A document for each row below a header that names a column of texts; of another sheet one, if it has text. Rows
+    that cannot be read are added to `problems`."""
+    docid = stem if is_default_sheet(sheet.name, 1) else f"{stem}-{sheet.name}"
+    records = find_records(sheet)
+    for number, record in records or ():
+        try:
+            yield _from_fields(record, docid, number, TITLE_COLUMNS)
+        except ValueError as error:
+            problems.append(Problem(number, str(error), unit))
+    blocks = _clean_blocks(read_blocks(sheet)) if records is None else []
+    if blocks:
+        title = choose_sheet_title(stem, sheet.name, join_blocks(blocks))
+        repeats_title = len(blocks) > 1 and blocks[0].text == title
+        yield _make_document(docid, title, blocks[1:] if repeats_title else blocks)
 
 
 def parse_single(stem: str, suffix: str, content: bytes) -> Document:
     """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     parsed = PARSERS[suffix](content) if suffix in PARSERS else Parsed("", text=decode_text(content))
-    blocks = [b for b in (b._replace(text=clean_text(b.text).strip()) for b in parsed.blocks) if b.text]
+    blocks = _clean_blocks(parsed.blocks)
     text = join_blocks(blocks) or clean_text(parsed.text)
     title_lines = [clean_text(line).strip() for line in parsed.title_lines]
     title = find_confirmed_title(stem, title_lines) or clean_text(parsed.title).strip()
@@ -149,10 +192,21 @@ def parse_single(stem: str, suffix: str, content: bytes) -> Document:
         text = join_blocks(blocks)
     if suffix == ".txt":
         text = join_divided_words(drop_rule_lines(text))
-    text = text.strip()
+    return _make_document(stem, title, blocks, text, parsed.meta)
+
+
+def _clean_blocks(blocks: Sequence[Block]) -> list[Block]:
+    return [b for b in (b._replace(text=clean_text(b.text).strip()) for b in blocks) if b.text]
+
+
+def _make_document(
+    docid: str, title: str, blocks: Sequence[Block], text: str | None = None, meta: dict[str, str] | None = None
+) -> Document:
+    """`text`: if it is not that of the blocks. Raises UnreadableFile."""
+    text = (join_blocks(blocks) if text is None else text).strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(stem, title, text, "", parsed.meta, locate_programs(blocks), locate_headings(blocks))
+    return Document(docid, title, text, "", meta or {}, locate_programs(blocks), locate_headings(blocks))
 
 
 def describe_fault(error: Exception) -> str:
@@ -177,7 +231,7 @@ def _number_repeats(documents: Iterator[Document], name: str) -> Iterator[Docume
         raise UnreadableFile("there is no document in it")
 
 
-def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Document]:
+def _read_jsonl(stem: str, content: bytes, report: OnProblem) -> Iterator[Document]:
     """Our own `{"id", "title", "text"}`, BEIR's `{"_id", ...}`, MedQuAD's `{"id", "focus", "answer", ...}`."""
     for number, line in read_lines(content):
         try:
@@ -188,10 +242,10 @@ def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Docu
                 raise ValueError("a question with candidates, not a document: import the file as labels")
             yield _from_fields(record, stem, number)
         except (ValueError, RecursionError) as error:
-            report(number, describe_problem(error))
+            report(Problem(number, describe_problem(error)))
 
 
-def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalformed) -> Iterator[Document]:
+def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnProblem) -> Iterator[Document]:
     text = decode_text(content)
     has_separator = names_delimiter(text.partition("\n")[0])
     if delimiter is None or has_separator:
@@ -201,8 +255,8 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
     if has_separator:
         next(rows)
     columns = [c.strip().lower() for c in next(rows, ())]
-    if not set(columns) & set(_TEXT_COLUMNS):
-        first, *others = _TEXT_COLUMNS
+    if not set(columns) & set(TEXT_COLUMNS):
+        first, *others = TEXT_COLUMNS
         raise UnreadableFile(
             f"The sentences must be in a column named {first} (or {', '.join(others)}). Its columns are: "
             f"{', '.join(columns)}. Rename one and add the file again."
@@ -214,18 +268,18 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
             if row and len(row) > len(columns):
                 raise ValueError(f"more fields than the {len(columns)} columns")
             if row:
-                yield _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num, _TITLE_COLUMNS)
+                yield _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num, TITLE_COLUMNS)
         except (ValueError, csv.Error) as error:
-            report(rows.line_num, str(error))
+            report(Problem(rows.line_num, str(error)))
 
 
 def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = ("title",)) -> Document:
     """The document of a line; what is neither its id, its title nor its text is its `meta`. `titles`: the fields, the
     first of which that is there holds its title. Raises ValueError where it has no text."""
-    column = next((c for c in _TEXT_COLUMNS if c in record), None)
+    column = next((c for c in TEXT_COLUMNS if c in record), None)
     text = record.get(column)
     if not isinstance(text, str) or not clean_text(text).strip():
-        raise ValueError(f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
+        raise ValueError(f"no {' or '.join(TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
     if len(text) > MAX_DOCUMENT_CHARS:
         raise ValueError(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
     is_medquad = "focus" in record and column == "answer"

@@ -19,7 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from as2core.data.documents import describe_fault, parse_single
+from as2core.data.documents import Contents, describe_fault, parse_file
+from as2core.data.source import Problem
 from as2core.errors import UnreadableFile
 from as2core.types import Document, Heading
 
@@ -48,6 +49,11 @@ class ParserProcess:
 
     def parse(self, stem: str, suffix: str, content: bytes) -> Document:
         """As `as2core.data.documents.parse_single`. Raises UnreadableFile, also for a file beyond the limits."""
+        [document], _ = self.parse_file(stem, suffix, content)
+        return document
+
+    def parse_file(self, stem: str, suffix: str, content: bytes) -> Contents:
+        """As `as2core.data.documents.parse_file`. Raises UnreadableFile, also for a file beyond the limits."""
         if len(content) > MAX_FILE_BYTES:
             raise UnreadableFile(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; divide it")
         seconds = self._limit(len(content))
@@ -58,9 +64,7 @@ class ParserProcess:
             if trace := answer.get("trace"):
                 log.warning("parsing %s%s: %s", stem, suffix, trace)
             raise UnreadableFile(error)
-        verbatim = tuple((start, end) for start, end in answer["verbatim"])
-        headings = tuple(Heading(*values) for values in answer["headings"])
-        return Document(stem, answer["title"], answer["text"], "", answer["meta"], verbatim, headings)
+        return [_read_document(fields) for fields in answer["documents"]], [Problem(*p) for p in answer["problems"]]
 
     def close(self) -> None:
         with self._lock:
@@ -119,6 +123,23 @@ def _read(file: IO[bytes], size: int) -> bytes:
     return content
 
 
+def _read_document(fields: dict) -> Document:
+    verbatim = tuple((start, end) for start, end in fields["verbatim"])
+    headings = tuple(Heading(*values) for values in fields["headings"])
+    return Document(fields["id"], fields["title"], fields["text"], "", fields["meta"], verbatim, headings)
+
+
+def _write_document(document: Document) -> dict[str, object]:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "meta": dict(document.meta),
+        "verbatim": document.verbatim,
+        "headings": document.headings,
+    }
+
+
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Until the requests end. Dies where a limit is passed."""
     _limit_memory()
@@ -135,13 +156,10 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 def _answer(stem: str, suffix: str, content: bytes) -> bytes:
     try:
-        document = parse_single(stem, suffix, content)
+        documents, problems = parse_file(stem, suffix, content)
         answer: dict[str, object] = {
-            "title": document.title,
-            "text": document.text,
-            "meta": dict(document.meta),
-            "verbatim": document.verbatim,
-            "headings": document.headings,
+            "documents": [_write_document(document) for document in documents],
+            "problems": [(p.line, p.reason, p.unit) for p in problems],
         }
     except UnreadableFile as error:
         answer = {"error": str(error)}

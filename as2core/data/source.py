@@ -35,14 +35,15 @@ ABANDONED_SECONDS = 3600
 
 
 class Problem(str):
-    """A malformed line. Reads as "line 3: what is wrong"; the number and the reason are attributes as well."""
+    """A malformed line. Reads as "line 3: what is wrong"; its three parts are attributes as well."""
 
     line: int
     reason: str
+    unit: str
 
     def __new__(cls, line: int, reason: str, unit: str = "line") -> Self:
         problem = super().__new__(cls, f"{unit} {line}: {reason}")
-        problem.line, problem.reason = line, reason
+        problem.line, problem.reason, problem.unit = line, reason, unit
         return problem
 
 

@@ -8,6 +8,8 @@ undone: a text that has apostrophes before such a character gets one more, so th
 import re
 from codecs import BOM_UTF8
 
+TEXT_COLUMNS = ("text", "answer", "content", "body")  # of a table whose rows are documents
+TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")
 DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
 _SEPARATOR = re.compile(r'"?sep=.?"?[,;\t]*\s*', re.IGNORECASE)
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")

@@ -197,7 +197,7 @@ def test_a_program_in_a_fence_is_one_block_and_one_sentence():
 def test_a_program_is_located_wherever_it_stands_also_when_parsed_in_a_process_of_its_own(before):
     data = f"{before}```\n  indented\n# Now. Then.\n```\n".encode()
     parser = ParserProcess()
-    (document,) = read_documents("x.md", data, parse=parser.parse)
+    (document,) = read_documents("x.md", data, parse=parser.parse_file)
     parser.close()
     assert document == one("x.md", data)
     assert [s.text for s in split_sentences(document.text, document.verbatim)][-1] == "indented # Now. Then."

@@ -49,10 +49,10 @@ def test_problems_are_counted_apart_from_the_files_that_have_them(as2, write):
 
 
 def test_hidden_files_and_folders_of_libraries_are_left_out_unless_named(as2, write, list_names):
-    hidden = [".git/a.txt", ".b.txt", "node_modules/c/README.md", "sub/.cache/d.md"]
+    hidden = [".git/a.txt", ".b.txt", "node_modules/c/README.md", "sub/.cache/d.md", "~$e.xlsx"]
     folder = write(".docs", dict.fromkeys(["plain.txt", *hidden], "Some text."))
     code, out, err = as2("ingest", folder)
-    assert code == 0 and "1 added" in out and "files that are hidden or of libraries left out: 4" in err
+    assert code == 0 and "1 added" in out and "files that are hidden or of libraries left out: 5" in err
     assert "1 added" in as2("ingest", folder / ".b.txt")[1]
     assert list_names() == ["plain", ".b"]
 
