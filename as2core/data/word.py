@@ -6,14 +6,14 @@ pages. Notes stand at the end, without their marks in the text.
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from as2core.data.blocks import Block, BlockKind, drop_title
 from as2core.data.html import page_blocks
-from as2core.data.unpacking import Quota, TooLarge
+from as2core.data.office_files import OLD_FORMAT, require_bounded_size
+from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ p[style-name='TOC Heading'] => !
 p[style-name^='Contents '] => !
 p[style-name='Index Heading'] => !
 """
-_OLD_FORMAT = bytes.fromhex("d0cf11e0a1b11ae1")  # of Word until 2003; a password puts a new document into it
-_MAX_XML_BYTES = 100_000_000  # a thousand pages have some 10 MB; parsed, it takes thirty times as much
 _MAX_HEADING_CHARS = 100  # of a bold line
 _SENTENCE_ENDS = (".", "!", "?")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -99,27 +97,16 @@ def _convert_to_html(content: bytes) -> str:
     """The document as HTML. Raises UnreadableFile, TooLarge."""
     import mammoth
 
-    if content.startswith(_OLD_FORMAT):
+    if content.startswith(OLD_FORMAT):
         raise UnreadableFile("it is of an old version of Word or locked with a password; save it as .docx without one")
     try:
-        _require_bounded_size(content)
+        require_bounded_size(content)
         return mammoth.convert_to_html(io.BytesIO(content), style_map=_STYLES, convert_image=lambda image: []).value
     except (TooLarge, MemoryError, RecursionError):
         raise
     except Exception as error:  # mammoth raises whatever it meets in a damaged file
         reason = str(error) or type(error).__name__
         raise UnreadableFile(f"not a Word document that can be read ({reason}); save it as .docx anew") from error
-
-
-def _require_bounded_size(content: bytes) -> None:
-    """Raises TooLarge. What a part of the archive declares is all that is unpacked of it."""
-    quota = Quota(_MAX_XML_BYTES)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        packed = 0
-        for part in archive.infolist():
-            if part.filename.endswith((".xml", ".rels")):
-                packed += part.compress_size
-                quota.count(part.file_size, packed)
 
 
 def _is_bold_line(paragraph: "HtmlElement") -> bool:
