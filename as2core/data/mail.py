@@ -24,7 +24,7 @@ from as2core.data.mail_quotes import (
     Quote,
     count_words,
     divide_mail,
-    divide_text,
+    divide_marked,
     join_mail,
     tidy_mail,
 )
@@ -113,10 +113,10 @@ class _Reader:
             return self._tidy(_read_page(text, is_whole=self._is_whole), is_plain=False)
         if part.get_param("format") == "flowed":
             text = _join_flowed(text, drops_space=str(part.get_param("delsp")).lower() == "yes")
-        return self._tidy(divide_text(_LINK_TARGETS.sub("", text)), is_plain=True)
+        return self._tidy([Block(line) for line in _LINK_TARGETS.sub("", text).split("\n")], is_plain=True)
 
     def _tidy(self, items: Sequence[Item], *, is_plain: bool) -> list[Item]:
-        divided = divide_mail(items, is_forward=self._is_forward)
+        divided = divide_mail(divide_marked(items), is_forward=self._is_forward)
         return tidy_mail(divided, is_plain=is_plain, is_whole=self._is_whole)
 
     def _read_parts(self, kind: str, parts: Sequence[Message]) -> list[Item]:

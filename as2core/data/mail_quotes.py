@@ -7,7 +7,7 @@ Sent: ...", an element of the page. A forwarded mail is what its sender wants to
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from as2core.data.blocks import Block, BlockKind
 from as2core.data.boilerplate import drop_disclaimers, drop_mail_footers, is_greeting
@@ -60,21 +60,25 @@ class Quote(NamedTuple):
 Item: TypeAlias = Block | Quote
 
 
-def divide_text(text: str) -> list[Item]:
-    """A block for each line of a text, whose line ends are "\\n", and the quotations that are marked by ">"."""
-    return _divide_marked(text.split("\n"), 0)
-
-
-def _divide_marked(lines: Sequence[str], depth: int) -> list[Item]:
-    """A line that begins with ">From " is none of them: mailboxes write that for "From"."""
-    items: list[Item] = []
-    for is_marked, run in groupby(lines, lambda line: line.startswith(">") and not line.startswith(">From ")):
+def divide_marked(items: Sequence[Item], depth: int = 0) -> list[Item]:
+    """With what ">" marks, at the beginning of a line or a paragraph, made a quotation."""
+    divided: list[Item] = []
+    for is_marked, run in groupby(items, _is_marked):
         if is_marked and depth < MAX_DEPTH:
-            inner = [line[1:].removeprefix(" ") for line in run]
-            items.append(Quote(_divide_marked(inner, depth + 1)))
+            inner = [item._replace(text=item.text[1:].removeprefix(" ")) for item in run if isinstance(item, Block)]
+            divided.append(Quote(divide_marked(inner, depth + 1)))
         else:
-            items += [Block(line.lstrip(">") if is_marked or line.startswith(">") else line) for line in run]
-    return items
+            divided += [item._replace(text=item.text.lstrip(">")) if _begins_marked(item) else item for item in run]
+    return divided
+
+
+def _is_marked(item: Item) -> bool:
+    """A line that begins with ">From " is not: mailboxes write that for "From"."""
+    return _begins_marked(item) and not item.text.startswith(">From ")
+
+
+def _begins_marked(item: Item) -> TypeGuard[Block]:
+    return isinstance(item, Block) and item.text.startswith(">")
 
 
 def divide_mail(items: Sequence[Item], *, is_forward: bool = False) -> list[Item]:
@@ -143,7 +147,8 @@ def _skip_attribution(items: Sequence[Item], i: int) -> int:
 
 
 def _is_header(items: Sequence[Item], i: int) -> bool:
-    return _SENDER.match(_read_line(items, i)) is not None and _skip_headers(items, i, least=MIN_HEADER_NAMES) > i
+    end = _skip_headers(items, i, least=MIN_HEADER_NAMES)
+    return any(_SENDER.match(_read_line(items, at)) for at in range(i, end))
 
 
 def _skip_headers(items: Sequence[Item], i: int, *, least: int) -> int:

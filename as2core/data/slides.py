@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2core.data.blocks import Block, drop_title
 from as2core.data.html import page_blocks
@@ -38,7 +38,16 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DML = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_Span = tuple[int, int]  # where a shape begins and ends, in EMU
 _Key = tuple[int, int, str]  # a shape's place and text
+
+
+class _Box(NamedTuple):
+    """Where a shape stands, from left to right and from top to bottom."""
+
+    across: _Span
+    down: _Span
+    shape: Any
 
 
 def slide_blocks(content: bytes) -> tuple[str, list[Block]]:
@@ -89,8 +98,8 @@ def _write_page(content: bytes, page: "HtmlElement") -> str:
         first = [shape for shape in of_slide if _describe(shape) in unread]
         unread -= set(map(_describe, first))
         titles.append(_write_slide(page, slide, [*own, *first]))
-    given = " ".join((presentation.core_properties.title or "").split())
-    return next(iter(titles), "") or ("" if _NO_TITLE.fullmatch(given) else given)
+    properties_title = " ".join((presentation.core_properties.title or "").split())
+    return next(iter(titles), "") or ("" if _NO_TITLE.fullmatch(properties_title) else properties_title)
 
 
 def _list_shapes(slide: Any) -> list[Any]:
@@ -148,16 +157,9 @@ def _is_group(shape: Any) -> bool:
     return hasattr(shape, "shapes")
 
 
-def _measure(shape: Any) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom."""
-    left, top = int(shape.left or 0), int(shape.top or 0)
-    return left, top, left + int(shape.width or 0), top + int(shape.height or 0)
-
-
 def _describe(shape: Any) -> _Key:
-    left, top, _, _ = _measure(shape)
     text = _read_text(shape) if shape.has_text_frame else ""
-    return left // _PLACE_UNITS, top // _PLACE_UNITS, text
+    return int(shape.left or 0) // _PLACE_UNITS, int(shape.top or 0) // _PLACE_UNITS, text
 
 
 def _read_text(shape: Any) -> str:
@@ -165,38 +167,42 @@ def _read_text(shape: Any) -> str:
 
 
 def _sort_as_read(shapes: Sequence[Any]) -> list[Any]:
+    boxes = []
+    for shape in shapes:
+        left, top = int(shape.left or 0), int(shape.top or 0)
+        boxes.append(_Box((left, left + int(shape.width or 0)), (top, top + int(shape.height or 0)), shape))
+    return [box.shape for box in _sort_boxes(boxes)]
+
+
+def _sort_boxes(boxes: Sequence[_Box]) -> list[_Box]:
     """Columns from left to right, each from top to bottom; what stands over several columns divides those above it from
     those below."""
-    order: list[Any] = []
-    rest = list(shapes)
+    order: list[_Box] = []
+    rest = list(boxes)
     while len(rest) > 1:
-        columns = _split_columns(rest)
+        columns = _split_at_gaps(rest, lambda box: box.across)
         if len(columns) > 1:
-            return order + [shape for column in columns for shape in _sort_as_read(column)]
-        first, *others = _split_at_gaps(rest, lambda s: _measure(s)[1::2])
+            return order + [box for column in columns for box in _sort_boxes(column)]
+        first, *others = _split_at_gaps(rest, lambda box: box.down)
         if not others:
-            return order + sorted(rest, key=lambda s: _measure(s)[1::-1])
-        while others and len(_split_columns(first + others[0])) > 1:
+            return order + sorted(rest, key=lambda box: (box.down[0], box.across[0]))
+        while others and len(_split_at_gaps(first + others[0], lambda box: box.across)) > 1:
             first += others.pop(0)
-        order += _sort_as_read(first)
-        rest = [shape for row in others for shape in row]
+        order += _sort_boxes(first)
+        rest = [box for row in others for box in row]
     return order + rest
 
 
-def _split_columns(shapes: Sequence[Any]) -> list[list[Any]]:
-    return _split_at_gaps(shapes, lambda s: _measure(s)[0::2])
-
-
-def _split_at_gaps(shapes: Sequence[Any], span: Callable[[Any], tuple[int, ...]]) -> list[list[Any]]:
-    """Groups of shapes whose spans overlap by more than edges do, in order."""
-    groups: list[list[Any]] = []
+def _split_at_gaps(boxes: Sequence[_Box], span: Callable[[_Box], _Span]) -> list[list[_Box]]:
+    """Groups of boxes whose spans overlap by more than edges do, in order."""
+    groups: list[list[_Box]] = []
     end = 0
-    for shape in sorted(shapes, key=span):
-        first, last = span(shape)
+    for box in sorted(boxes, key=span):
+        first, last = span(box)
         if not groups or first >= end - MAX_OVERLAP:
             groups.append([])
             end = last
-        groups[-1].append(shape)
+        groups[-1].append(box)
         end = max(end, last)
     return groups
 
@@ -267,16 +273,16 @@ def _write_table(page: "HtmlElement", table: Any) -> None:
     """A cell over several rows is one of each."""
     rows = [list(row.cells) for row in table.rows]
     element = page.makeelement("table")
-    above: dict[int, tuple[str, int]] = {}  # column -> the text of a cell over several rows, and how many are left
+    above: dict[int, tuple[str, int]] = {}  # column -> the text of a cell over several rows, and how many rows remain
     for number, cells in enumerate(rows):
         row = element.makeelement("tr")
         for column, cell in enumerate(cells):
-            text, rows_left = above.get(column, ("", 0))
+            text, remaining = above.get(column, ("", 0))
             if cell.is_merge_origin:
                 text = cell.text
                 above[column] = text, cell.span_height - 1
-            elif cell.is_spanned and rows_left:
-                above[column] = text, rows_left - 1
+            elif cell.is_spanned and remaining:
+                above[column] = text, remaining - 1
             elif cell.is_spanned:
                 continue
             else:
@@ -303,7 +309,7 @@ def _write_chart(page: "HtmlElement", chart: Any) -> None:
     rows = [["", *(name for name, _ in series)]]
     for i, category in enumerate(categories):
         values = [values[i] if i < len(values) else None for _, values in series]
-        rows.append([category, *("" if v is None else f"{v:.6g}" for v in values)])
+        rows.append([category, *("" if v is None else f"{round(v, 6):.15g}" for v in values)])
     for number, cells in enumerate(rows):
         row = table.makeelement("tr")
         for text in cells:

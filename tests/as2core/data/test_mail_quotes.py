@@ -33,6 +33,7 @@ QUOTATIONS = {
     "telephone": f"On 1 Mar 2026, at 09:12, Tom Hill wrote:\n\n{QUESTION}",
     "Outlook": f"________________________________\n{HEADERS}\n{QUESTION}",
     "older Outlook": f"-----Original Message-----\n{HEADERS}\n{QUESTION}",
+    "Hotmail": mark(f"Subject: Shipping\nFrom: tom@x.example\nTo: a@x.example\nDate: 1 March\n\n{QUESTION}"),
     "German Outlook": f"{GERMAN_HEADERS}\n{QUESTION}",
     "older German Outlook": f"-----Urspr\u00fcngliche Nachricht-----\n{GERMAN_HEADERS}\n{QUESTION}",
 }
@@ -126,6 +127,7 @@ PAGES = {
     f"<blockquote type='cite'><p>{QUESTION}</p></blockquote>",
     "Outlook": "<div style='border-top:solid #E1E1E1 1.0pt'><p><b>From:</b> Tom Hill<br><b>Sent:</b> Monday, 2 March "
     f"2026 09:12<br><b>To:</b> Anna<br><b>Subject:</b> Shipping</p></div><p>{QUESTION}</p>",
+    "older Hotmail": f"<div>&gt; Subject: Shipping<br>&gt; From: Tom<br>&gt; To: Anna<br>&gt; {QUESTION}</div>",
     "Yahoo": "<div class='yahoo_quoted'><div>On Sunday, March 1, 2026 at 09:12 AM, Tom wrote:</div>"
     f"<p>{QUESTION}</p></div>",
 }  # fmt: skip

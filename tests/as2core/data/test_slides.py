@@ -236,13 +236,13 @@ def test_a_charts_title_and_values_are_read():
         data = CategoryChartData()
         data.categories = ["Ulm", "Lund"]
         data.add_series("Sales", (1.1000000001, None))
-        data.add_series("Costs", (2, 3))
+        data.add_series("Costs", (2, 1234567))
         place = Cm(1), Cm(5), Cm(9), Cm(5)
         chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data).chart
         chart.has_title = True
         chart.chart_title.text_frame.text = "Sales by store"
 
-    assert read_slide(draw) == "Sales by store\n\nUlm | Sales: 1.1 | Costs: 2\n\nLund | Costs: 3"
+    assert read_slide(draw) == "Sales by store\n\nUlm | Sales: 1.1 | Costs: 2\n\nLund | Costs: 1234567"
 
 
 def test_of_a_chart_without_categories_the_title_is_read_and_a_chart_that_is_not_known_does_no_harm():
