@@ -12,6 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from as2core.data.blocks import Block, drop_title
@@ -124,8 +125,11 @@ def _write_slide(page: "HtmlElement", slide: Any, shapes: list[Any]) -> str:
         shapes = shapes[1:]
     if title:
         _add_lines(page, "h2", title)
-    for shape in shapes:
-        _write_shape(page, shape, 0)
+    for shape, following in zip_longest(shapes, shapes[1:]):
+        if following is not None and _is_column_head(shape, following):
+            _add_lines(page, "h3", _read_text(shape))
+        else:
+            _write_shape(page, shape, 0)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         _write_paragraphs(page, slide.notes_slide.notes_text_frame, is_list=False)
     return title
@@ -133,11 +137,21 @@ def _write_slide(page: "HtmlElement", slide: Any, shapes: list[Any]) -> str:
 
 def _is_title_box(shapes: Sequence[Any]) -> bool:
     """Whether the first one is a short line above others, as the title of a slide that marks none."""
-    if len(shapes) < 2 or not shapes[0].has_text_frame or shapes[0].is_placeholder:
-        return False
-    text = _read_text(shapes[0])
-    has_one = len([p for p in shapes[0].text_frame.paragraphs if p.text.strip()]) == 1
-    return has_one and len(text) <= MAX_HEADING_CHARS and not text.endswith(_SENTENCE_ENDS) and not text.isdigit()
+    return len(shapes) > 1 and not shapes[0].is_placeholder and _is_short_line(shapes[0])
+
+
+def _is_column_head(shape: Any, following: Any) -> bool:
+    """Whether it is a short line over a list, as in the layout for comparisons."""
+    from pptx.enum.shapes import PP_PLACEHOLDER as KIND
+
+    kinds = [s.placeholder_format.type if s.is_placeholder else None for s in (shape, following)]
+    return kinds == [KIND.BODY, KIND.OBJECT] and _is_short_line(shape)
+
+
+def _is_short_line(shape: Any) -> bool:
+    text = _read_text(shape)
+    is_one = bool(text) and len([p for p in shape.text_frame.paragraphs if p.text.strip()]) == 1
+    return is_one and len(text) <= MAX_HEADING_CHARS and not text.endswith(_SENTENCE_ENDS) and not text.isdigit()
 
 
 def _is_text(shape: Any) -> bool:

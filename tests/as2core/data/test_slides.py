@@ -130,12 +130,14 @@ def test_columns_are_read_one_after_the_other_below_what_stands_over_both():
     assert text == "Both are new.\n\nBasic.\n\nOne desk.\n\nPremium.\n\nTwo desks.\n\nAsk us."
 
 
-def test_the_layout_for_comparisons_is_read_side_by_side():
+def test_the_layout_for_comparisons_is_read_side_by_side_with_the_heads_as_headings():
     deck = Deck()
     slide = deck.add("Offers", layout=COMPARISON)
     for place, text in zip(list(slide.placeholders)[1:], ["Basic", "One desk.", "Premium", "Two desks."], strict=True):
         place.text = text
-    assert deck.read().text.replace("- ", "").split() == "Basic One desk. Premium Two desks.".split()
+    document = deck.read()
+    assert document.text == "Basic\n\n- One desk.\n\nPremium\n\n- Two desks."
+    assert list_headings(document) == [("Basic", 3), ("Premium", 3)]
 
 
 def test_a_group_is_read_at_its_place():
