@@ -115,6 +115,17 @@ _DISCLAIMERS = (
     r"(?:originated|came|comes|stammt|kommt|wurde)\b",
 )
 _DISCLAIMER = re.compile(rf"\W*(?:{'|'.join(_DISCLAIMERS)})", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:(?:with )?(?:best|kind|kindest|warm|warmest|many)(?: (?:regards|wishes))?|regards|cheers|sincerely(?: yours)?|"
+    r"yours(?: (?:sincerely|faithfully|truly))?|(?:many )?thanks(?: (?:in advance|again|a lot))?|"
+    r"thank you(?: (?:in advance|again|very much))?|cordialement|saludos(?: cordiales)?|cordiali saluti|mfg|lg|vg|"
+    r"(?:mit )?(?:freundlichen|besten|herzlichen|vielen|lieben) gr(?:\u00fc|ue)(?:\u00df|ss)en|"
+    r"(?:viele|beste|liebe|freundliche|herzliche|sch\u00f6ne) gr(?:\u00fc|ue)(?:\u00df|ss)e|"
+    r"met vriendelijke groet(?:en)?)"
+    r"\s?[,.!\u2013-]?",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?:[^\W\d_a-z][^\W\d_]*[.]?[ -]?){1,4}")
 _LIST_FOOTER = re.compile(r"_{20,}")
 _GREETING = re.compile(
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|greetings|hallo|hej|liebe[rs]?|sehr geehrte[rs]?|"
@@ -177,9 +188,18 @@ def _names_networks(line: str) -> bool:
 
 def drop_mail_footers(blocks: Sequence[Block]) -> list[Block]:
     """The lines or paragraphs of a mail before its signature ("-- ") or the footer of a mailing list, without those
-    that a telephone or a newsletter adds."""
+    that a telephone or a newsletter adds, and without "Best regards" and the name below it."""
     end = next((i for i in range(len(blocks)) if _ends_mail(blocks, i)), len(blocks))
-    return [block for block in blocks[:end] if not _MAIL_FOOTER.fullmatch(_read_line(block) or "-")]
+    remaining: list[Block] = []
+    is_closed = False  # by the line before
+    for block in blocks[:end]:
+        line = _read_line(block) if block.kind is BlockKind.PROSE else ""
+        is_name = is_closed and _NAME.fullmatch(line) is not None
+        if block.text.strip():
+            is_closed = _CLOSING.fullmatch(line) is not None and any(b.text.strip() for b in remaining)
+        if not block.text.strip() or not (is_closed or is_name or _MAIL_FOOTER.fullmatch(line)):
+            remaining.append(block)
+    return remaining
 
 
 def _ends_mail(blocks: Sequence[Block], i: int) -> bool:

@@ -56,7 +56,7 @@ def mail_blocks(content: bytes) -> tuple[str, list[Block], dict[str, str]]:
     try:
         message = email.message_from_bytes(content.lstrip(b"\xef\xbb\xbf\r\n\t "), policy=policy.default)
         if not any(name in message for name in _HEADERS):
-            raise UnreadableFile("not a mail (no sender, date or subject at its beginning); save it as .eml anew")
+            raise UnreadableFile("not a mail (it begins without sender, date or subject); if it is text, name it .txt")
         subject = _read_header(message, "subject")
         is_forward = _FORWARD_PREFIX.match(subject) is not None
         reader = _Reader(is_forward=is_forward)

@@ -194,7 +194,7 @@ def test_deep_nesting_is_read_or_refused():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"Hello,\n\nThis is a text.", "not a mail (no sender, date or subject at its beginning)"),
+        (b"Hello,\n\nThis is a text.", "not a mail (it begins without sender, date or subject); if it is text, name"),
         (b"", "not a mail"),
         (b"<html><body>From: Anna</body></html>", "not a mail"),
         (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "not a mail"),
