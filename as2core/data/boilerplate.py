@@ -1,4 +1,5 @@
-"""Lines that a site puts around the text of every page: "Was this article helpful?", "\u00a9 2025 Acme Inc.".
+"""Lines that a site puts around the text of every page: "Was this article helpful?", "\u00a9 2025 Acme Inc."; and
+those that a mail program or a company puts below every mail.
 
 They answer nothing, and stand in every document of a site. Only whole short blocks are left out, never a part of one. A
 note on cookies stays in a page that is about them, and nothing is left out where nothing else would remain.
@@ -79,6 +80,61 @@ _CONSENTS = re.compile(
     re.IGNORECASE,
 )
 
+MAX_DISCLAIMER_CHARS = 3000
+_MAIL = (
+    r"(?:this|the|diese|der inhalt dieser) (?:e-?mail|message|mail|communication|transmission|nachricht)"
+    r"(?:,? \(?(?:and|including|together with|und|sowie)\b.{0,80}?)?"
+)
+_DEVICE = (
+    r"(?:iphone|ipad|android|samsung|galaxy|huawei|blackberry|mobile|handy|smartphone|phone|outlook|"
+    r"mail (?:for|f\u00fcr)|yahoo|gmail|proton|aol|web\.de|gmx|thunderbird)"
+)
+_MAIL_FOOTERS = (
+    rf"(?:sent|gesendet|envoy\u00e9|enviado|inviato) (?:from|via|using|with|von|mit|\u00fcber|de|depuis|desde|da)"
+    rf"(?: my| the| meine[mr]| der| mon| mi| mio)? {_DEVICE}\b.{{0,60}}",
+    rf"von meinem {_DEVICE}.{{0,30}} gesendet",
+    r"get outlook for .{1,20}|(?:holen sie sich|laden sie) outlook f\u00fcr .{1,20}|virus-free\b.{0,60}",
+    r"(?:view|open|read)(?: this (?:e-?mail|message|newsletter)| it)? (?:in|with) (?:your|a|the) (?:web ?)?browser",
+    r"view online|view in browser|no images\?.{0,80}|(?:having )?trouble (?:viewing|reading) this\b.{0,100}",
+    r"(?:(?:to|click here to) )?unsubscribe(?: (?:from|here|at any time|or|instantly)\b.{0,100}|\s*[^\w\s].{0,60})?",
+    r"you(?:'re| are)? (?:receiving|received|receive|get) this (?:e-?mail|message|newsletter) because\b.{0,160}",
+    r"(?:manage|update|change) (?:your )?(?:e-?mail |subscription )preferences\b.{0,80}",
+    r"(?:bitte )?(?:denken sie an die umwelt|please consider the environment)\b.{0,120}",
+)
+_MAIL_FOOTER = re.compile(rf"\W*(?:{'|'.join(_MAIL_FOOTERS)})\W*", re.IGNORECASE)
+_DISCLAIMERS = (
+    r"(?:(?:confidentiality|legal|privacy) (?:notice|note|disclaimer)|(?:e-?mail )?disclaimer)(?::|\W*$)",
+    rf"(?:the )?(?:information|contents?)\b.{{0,40}} (?:in|of) {_MAIL}.{{0,120}}"
+    r"\b(?:confidential|privileged|intended)\b",
+    rf"{_MAIL} (?:is|are|contains?|may (?:be|contain)|was sent|enth\u00e4lt|ist)\b(?! about).{{0,80}}"
+    r"\b(?:confidential|privileged|intended (?:only|solely|for)|vertraulich)",
+    r"if you are not the (?:intended |named )?(?:recipient|addressee)",
+    r"if you (?:have |get |got )?received?\b.{0,60}\b(?:in error|by mistake)",
+    r"(?:wenn|falls|sollten) sie (?:nicht der richtige adressat|diese (?:e-?mail|nachricht) irrt\u00fcmlich)",
+    r"(?:caution|warning|achtung|vorsicht)\W+(?:this|diese) (?:e-?mail|message|nachricht) "
+    r"(?:originated|came|comes|stammt|kommt|wurde)\b",
+)
+_DISCLAIMER = re.compile(rf"\W*(?:{'|'.join(_DISCLAIMERS)})", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:(?:with )?(?:best|kind|kindest|warm|warmest|many)(?: (?:regards|wishes))?|regards|cheers|sincerely(?: yours)?|"
+    r"yours(?: (?:sincerely|faithfully|truly))?|(?:many )?thanks(?: (?:in advance|again|a lot))?|"
+    r"thank you(?: (?:in advance|again|very much))?|cordialement|saludos(?: cordiales)?|cordiali saluti|mfg|lg|vg|"
+    r"(?:mit )?(?:freundlichen|besten|herzlichen|vielen|lieben) gr(?:\u00fc|ue)(?:\u00df|ss)en|"
+    r"(?:viele|beste|liebe|freundliche|herzliche|sch\u00f6ne) gr(?:\u00fc|ue)(?:\u00df|ss)e|"
+    r"met vriendelijke groet(?:en)?)"
+    r"\s?[,.!\u2013-]?",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?:[^\W\d_a-z][^\W\d_]*[.]?[ -]?){1,4}")
+_LIST_FOOTER = re.compile(r"_{20,}")
+_GREETING = re.compile(
+    r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|greetings|hallo|hej|liebe[rs]?|sehr geehrte[rs]?|"
+    r"guten (?:morgen|tag|abend)|moin|bonjour|cher|ch\u00e8re|hola|estimad[oa]s?|ciao|buongiorno|beste|geachte)"
+    r"(?:(?: [^\s,.;:?!]+\.?){0,3}|(?: [^\s,.;:?!]+\.?){0,6}(?:, (?:dear|liebe[rs]?|sehr geehrte[rs]?)"
+    r"(?: [^\s,.;:?!]+\.?){1,5})?\s?[,!:\u2013-])",
+    re.IGNORECASE,
+)
+
 
 def drop_boilerplate(title: str, blocks: Sequence[Block]) -> list[Block]:
     """The blocks of a page without these lines; all of them where no prose would be left."""
@@ -128,3 +184,39 @@ def _names_networks(line: str) -> bool:
     """Whether it is a row of links by which to share the page."""
     words = tokenize(line)
     return len(_NETWORKS & set(words)) > 1 and _BESIDE_NETWORKS.issuperset(words)
+
+
+def drop_mail_footers(blocks: Sequence[Block]) -> list[Block]:
+    """The lines or paragraphs of a mail before its signature ("-- ") or the footer of a mailing list, without those
+    that a telephone or a newsletter adds, and without "Best regards" and the name below it."""
+    end = next((i for i in range(len(blocks)) if _ends_mail(blocks, i)), len(blocks))
+    remaining: list[Block] = []
+    is_closed = False  # by the line before
+    for block in blocks[:end]:
+        line = _read_line(block) if block.kind is BlockKind.PROSE else ""
+        is_name = is_closed and _NAME.fullmatch(line) is not None
+        if block.text.strip():
+            is_closed = _CLOSING.fullmatch(line) is not None and any(b.text.strip() for b in remaining)
+        if not block.text.strip() or not (is_closed or is_name or _MAIL_FOOTER.fullmatch(line)):
+            remaining.append(block)
+    return remaining
+
+
+def _ends_mail(blocks: Sequence[Block], i: int) -> bool:
+    text = blocks[i].text.rstrip()
+    is_list_footer = _LIST_FOOTER.fullmatch(text) and any("mailing list" in b.text for b in blocks[i + 1 : i + 2])
+    return text == "--" or bool(is_list_footer)
+
+
+def drop_disclaimers(blocks: Sequence[Block]) -> list[Block]:
+    """The paragraphs of a mail without "This e-mail is confidential ..."."""
+    return [
+        block
+        for block in blocks
+        if len(block.text) > MAX_DISCLAIMER_CHARS or not _DISCLAIMER.match(" ".join(block.text.split()))
+    ]
+
+
+def is_greeting(line: str) -> bool:
+    """Whether it is all of a line such as "Dear Ms Hill,"."""
+    return _GREETING.fullmatch(line.strip()) is not None

@@ -16,10 +16,12 @@ from pathlib import Path, PurePosixPath
 from as2core.data.blocks import Block, drop_title, join_blocks, locate_headings, locate_programs
 from as2core.data.html import html_blocks
 from as2core.data.line_ends import join_divided_words
+from as2core.data.mail import mail_blocks
 from as2core.data.markdown import front_matter, markdown_blocks
 from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
+from as2core.data.slides import slide_blocks
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
@@ -63,6 +65,15 @@ def _parse_word(content: bytes) -> Parsed:
     return Parsed(title, blocks, title_lines=title_lines)
 
 
+def _parse_slides(content: bytes) -> Parsed:
+    return Parsed(*slide_blocks(content))
+
+
+def _parse_mail(content: bytes) -> Parsed:
+    title, blocks, meta = mail_blocks(content)
+    return Parsed(title, blocks, meta=meta)
+
+
 def _parse_html(content: bytes) -> Parsed:
     if content[:2] in UTF_16_MARKS:
         decode_text(content)  # the parser makes something of whatever is broken
@@ -83,15 +94,18 @@ PARSERS: dict[str, Callable[[bytes], Parsed]] = {  # of a file that is one docum
     ".htm": _parse_html,
     ".pdf": _parse_pdf,
     ".docx": _parse_word,
+    ".pptx": _parse_slides,
+    ".eml": _parse_mail,
 }
 WORKBOOKS = (".xlsx", ".xlsm")  # whose sheets are documents, or their rows
 TABLES = (".csv", ".tsv", *WORKBOOKS)
 SUFFIXES = (".txt", *PARSERS, *TABLES, ".jsonl")
 REMEDIES = {  # for a file of another kind, by what the programs that open it can write
     **dict.fromkeys((".doc", ".docm", ".odt", ".pages", ".rtf", ".wpd"), "save it as Word (.docx)"),
-    **dict.fromkeys((".epub", ".key", ".odp", ".ppt", ".pptx", ".ps"), "save it as PDF"),
+    **dict.fromkeys((".key", ".odp", ".pps", ".ppsx", ".ppt", ".pptm"), "save it as PowerPoint (.pptx)"),
+    **dict.fromkeys((".epub", ".ps"), "save it as PDF"),
     **dict.fromkeys((".numbers", ".ods", ".xls", ".xlsb"), "save it as Excel workbook (.xlsx)"),
-    **dict.fromkeys((".eml", ".msg"), "save the mail as text (.txt)"),
+    ".msg": "save the mail as .eml",
     **dict.fromkeys((".jpeg", ".jpg", ".png", ".tif", ".tiff"), "run text recognition on it and save it as PDF"),
     **dict.fromkeys((".7z", ".gz", ".tar", ".zip"), "unpack it and add the files in it"),
 }

@@ -8,7 +8,7 @@ width.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -55,8 +55,11 @@ _MIN_PART_CHARS, _MIN_PART_SHARE = 100, 0.5  # of what is around an inner elemen
 _BREAK = "\0"  # no page holds one
 
 
-def html_blocks(content: bytes) -> tuple[str, list[Block]]:
-    """`(title or "", blocks)`. Raises UnreadableFile when there is no page in it."""
+def html_blocks(
+    content: bytes, *, prepare_mail: Callable[["HtmlElement"], None] | None = None
+) -> tuple[str, list[Block]]:
+    """`(title or "", blocks)`. `prepare_mail` changes the page first: of a mail, which has no site around its text, no
+    article is looked for. Raises UnreadableFile when there is no page in it."""
     import trafilatura
     from lxml import etree, html
 
@@ -66,6 +69,8 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
             page = html.fromstring(content)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile(f"not a web page ({error})") from error
+    if prepare_mail is not None:
+        prepare_mail(page)
     drop_hidden(page)
     drop_controls(page)
     mark_office_page(page)
@@ -73,13 +78,9 @@ def html_blocks(content: bytes) -> tuple[str, list[Block]]:
     title = find_title(page)
     root = page.find("body") if page.find("body") is not None else page
     whole = page_blocks(root)
-    if len(join_blocks(whole)) > _SHORT_PAGE_CHARS:
-        article = trafilatura.bare_extraction(deepcopy(page), include_comments=False, fast=True)
-        body = getattr(article, "body", None)
-        if body is not None:
-            root = _find_article(root, ["".join(text.split()) for text in body.itertext()])
-    else:
-        root = find_main(root)
+    if prepare_mail is None:
+        is_short = len(join_blocks(whole)) <= _SHORT_PAGE_CHARS
+        root = find_main(root) if is_short else _find_article(root, deepcopy(page))
     drop_parts_around(root)
     drop_links(root)
     article_blocks = _walk(root)
@@ -104,7 +105,16 @@ def page_blocks(root: "HtmlElement") -> list[Block]:
     return _walk(root)
 
 
-def _find_article(root: "HtmlElement", texts: list[str]) -> "HtmlElement":
+def _find_article(root: "HtmlElement", page: "HtmlElement") -> "HtmlElement":
+    """The element of `root` that holds the page's article, `root` where none is found. `page` is used up."""
+    import trafilatura
+
+    article = trafilatura.bare_extraction(page, include_comments=False, fast=True)
+    body = getattr(article, "body", None)
+    return root if body is None else _find_element(root, ["".join(text.split()) for text in body.itertext()])
+
+
+def _find_element(root: "HtmlElement", texts: list[str]) -> "HtmlElement":
     """The innermost element that holds nearly all of the article's `texts`, which are without white space, and leaves
     out no other part of the article, as the section before a long one."""
     whole, spans = _locate_elements(root)

@@ -103,6 +103,12 @@ CONTENTS = {
     "md": [b"---\ntitle: A\n---\n# A\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", b"<!-- "],
     "html": [b"<html><head><title>T</title></head><body><p>One.</p><ul><li>Two.</li></ul></body></html>", b"<" * 50],
     "pdf": [b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF"],
+    "eml": [
+        b"From: a@b.example\nSubject: =?utf-8?q?A?=\n\nOne.\n\n> Two?\n\nThree.\n-- \nAnn\n",
+        b"Subject: A\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=b\n\n--b\n\nOne.\n--b\n"
+        b"Content-Type: text/html; charset=utf-8\n\n<p>One.</p><blockquote type=cite>Two?</blockquote>\n--b--\n",
+    ],
+    "pptx": [b"PK\x03\x04"],
     "csv": [b"id,title,text\n1,A,One sentence.\n", b'text\n"open'],
     "tsv": [b"id\ttext\n1\tOne sentence.\n"],
     "jsonl": [

@@ -141,12 +141,15 @@ def test_no_half_character_reaches_a_database():
 
 UNREADABLE = {
     "x.odt": (b"PK", "not a supported kind of document; save it as Word (.docx)"),
-    "x.PPTX": (b"PK", "not a supported kind of document; save it as PDF"),
-    "x.eml": (b"From: a", "not a supported kind of document; save the mail as text (.txt)"),
+    "x.epub": (b"PK", "not a supported kind of document; save it as PDF"),
+    "x.ODP": (b"PK", "not a supported kind of document; save it as PowerPoint (.pptx)"),
+    "x.msg": (b"From: a", "not a supported kind of document; save the mail as .eml"),
     "w.docx": (b"PK", "not a Word document that can be read"),
     "x.ods": (b"PK", "not a supported kind of document; save it as Excel workbook (.xlsx)"),
     "w.xlsx": (b"PK", "not an Excel workbook that can be read"),
     "w.xlsm": (b"PK", "not an Excel workbook that can be read"),
+    "p.PPTX": (b"PK", "not a presentation that can be read"),
+    "e.eml": (b"From: a", "there is no text in the mail"),
     "none": (b"text", "not a supported kind of document; save it as text (.txt), PDF or Word (.docx)"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
@@ -186,7 +189,7 @@ def test_a_path_is_read_by_its_name_and_a_missing_one_told(tmp_path):
 
 
 def test_every_suffix_is_tried_here():
-    tried = {"." + name.rpartition(".")[2] for name in UNREADABLE} | {".markdown", ".tsv"}
+    tried = {"." + name.rpartition(".")[2].lower() for name in UNREADABLE} | {".markdown", ".tsv"}
     assert set(SUFFIXES) <= tried
     assert one("x.markdown", "# T\n\nText.").text == "Text."
     assert one("x.tsv", "text\tid\nA, b.\t1\n").text == "A, b."

@@ -169,7 +169,7 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     [(file, reason), (other, why)] = reasons(at)
     assert other == "b.ods" and why.startswith("not a supported kind of document; save it as Excel workbook (.xlsx)")
     assert file == "bad.pdf" and reason
-    assert "Accepted are PDF, Word (.docx), Excel (.xlsx), text" in texts(at)
+    assert "Accepted are PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx), mails (.eml), text" in texts(at)
 
 
 def test_a_file_read_in_part_is_told_from_one_of_which_nothing_was_read(wb):

@@ -226,9 +226,9 @@ def _draw_ingest(frame: Frame) -> None:
             icon=":material/create_new_folder:",
         )
     st.caption(
-        "Accepted are PDF, Word (.docx), Excel (.xlsx), text, Markdown, web pages (HTML), JSONL, and tables (CSV, TSV) "
-        "with a column named text, each row a document. The shipped models read English. A file with the name of a "
-        "stored one replaces it; the same content changes nothing."
+        "Accepted are PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx), mails (.eml), text, Markdown, web pages "
+        "(HTML), JSONL, and tables (CSV, TSV) with a column named text, each row a document. The shipped models read "
+        "English. A file with the name of a stored one replaces it; the same content changes nothing."
     )
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     # of any type: Streamlit would refuse others by their MIME type alone, where the report says what to do

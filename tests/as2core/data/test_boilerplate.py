@@ -3,7 +3,7 @@
 import pytest
 
 from as2core.data.blocks import Block, BlockKind
-from as2core.data.boilerplate import drop_boilerplate
+from as2core.data.boilerplate import drop_boilerplate, drop_disclaimers, drop_mail_footers, is_greeting
 from as2core.data.documents import read_documents
 
 TEXT = Block("A permit costs 40 euros.")
@@ -146,3 +146,106 @@ def test_a_program_stays_and_so_does_a_page_of_nothing_else():
 def test_web_pages_and_markdown_are_read_without_such_lines(name, text):
     (document,) = read_documents(name, text.encode())
     assert document.text == "It opens at nine."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sent from my iPhone",
+        "Sent from Outlook for iOS",
+        "Sent from Mail for Windows",
+        "Von meinem iPhone gesendet",
+        "Gesendet mit der GMX Mail App",
+        "Envoyé de mon iPhone",
+        "Get Outlook for Android",
+        "View this email in your browser",
+        "View online",
+        "Unsubscribe",
+        "Unsubscribe | Contact us",
+        "To unsubscribe from this list, click here.",
+        "You are receiving this email because you signed up at acme.example.",
+        "Update your email preferences",
+        "Please consider the environment before printing this e-mail.",
+    ],
+)
+def test_a_line_below_every_mail_is_left_out(line):
+    assert drop_mail_footers([TEXT, Block(line)]) == [TEXT]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "It was sent from my office.",
+        "Sent the parcel via mail yesterday.",
+        "Unsubscribe requests take three days.",
+        "Your preferences are stored for a year.",
+        "You are receiving a parcel.",
+        "I view it in the browser of the shop.",
+        "-- as I said --",
+    ],
+)
+def test_a_line_like_one_below_every_mail_stays(line):
+    assert drop_mail_footers([TEXT, Block(line)]) == [TEXT, Block(line)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This e-mail is confidential and intended only for its recipient.",
+        "This message and any attachments may contain privileged information.",
+        "The information contained in this e-mail is confidential.",
+        "If you are not the intended recipient, please delete it.",
+        "If you have received this e-mail in error, please tell us.",
+        "CONFIDENTIALITY NOTICE: It is ours.",
+        "Diese E-Mail und ihre Anhänge enthält vertrauliche Informationen.",
+        "Sollten Sie nicht der richtige Adressat sein, löschen Sie sie.",
+        "CAUTION: This email originated from outside of the organisation.",
+    ],
+)
+def test_a_disclaimer_is_left_out(text):
+    assert drop_disclaimers([TEXT, Block(text)]) == [TEXT]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This e-mail is about confidential waste.",
+        "This message explains how confidential waste is collected.",
+        "If you have received the parcel, tell us.",
+        "The information in the folder is confidential.",
+        "Legal notices are published in the gazette.",
+    ],
+)
+def test_what_is_like_a_disclaimer_stays(text):
+    assert drop_disclaimers([TEXT, Block(text)]) == [TEXT, Block(text)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Hi Tom,",
+        "Hello",
+        "Dear Ms Hill,",
+        "Dear Mr. Hill, dear Ms Reid,",
+        "Hallo zusammen!",
+        "Sehr geehrte Damen und Herren,",
+        "Good morning everybody,",
+    ],
+)
+def test_a_greeting(line):
+    assert is_greeting(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Hi Tom, it is open.",
+        "Dear customers, the shop is closed",
+        "Hello world is a program",
+        "Greetings are sent at nine.",
+        "Highlights,",
+        "Hello Tom. It is open.",
+    ],
+)
+def test_a_line_that_is_no_greeting(line):
+    assert not is_greeting(line)

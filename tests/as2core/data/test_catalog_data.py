@@ -270,8 +270,8 @@ def test_most_of_squad_becomes_questions_with_one_correct_sentence():
 MODULES = (
     "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
     "as2core.data.catalog, as2core.data.documents, as2core.data.starter, as2core.data.squad, as2core.data.pairs, "
-    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.word, "
-    "as2core.data.workbook, as2core.data.csv_ratings, "
+    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.word, as2core.data.slides, "
+    "as2core.data.mail, as2core.data.workbook, as2core.data.csv_ratings, "
     "as2core.data.statistics, as2core.data.asnq_plus, as2core.commands.data, as2core.retrieval.sqlite"
 )
 
@@ -291,6 +291,7 @@ def test_importing_the_light_modules_loads_nothing_heavy():
         "pypdf",
         "mammoth",
         "openpyxl",
+        "pptx",
         "markdown_it",
     }
     assert heavy & set(loaded.split()) == set()
