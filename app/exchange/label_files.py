@@ -13,7 +13,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from app.exchange import report
 from app.workbench.workbench import make_storable
-from as2core.data import beir, label_rows
+from as2core.data import beir, label_rows, label_sheets
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import clean_file_name, decode_text
 from as2core.data.source import Report, read_all, read_bytes
@@ -30,7 +30,7 @@ FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # wher
 TABLES = ("table", "records")  # rows of question, sentence and label
 TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 MAX_ARCHIVE_FILES = 1000
-SPREADSHEET_PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in files of Excel and LibreOffice
+SPREADSHEET_PARTS = {"xl/workbook.bin", "content.xml"}  # in files of Excel's binary format and of LibreOffice
 NO_QUESTION = "no labelled question in it"
 
 
@@ -83,8 +83,12 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
 
 
 def _decode_spreadsheet(name: str, content: bytes) -> bytes:
-    """UTF-16 with its mark, and a table in the encoding of older spreadsheets (Windows-1252), as UTF-8. A table that
-    has UTF-8 as well is left as it is: its reader reports the lines that are not."""
+    """An Excel workbook as a table; UTF-16 with its mark, and a table in the encoding of older spreadsheets
+    (Windows-1252), as UTF-8. A table that has UTF-8 as well is left as it is: its reader reports the lines that are
+    not."""
+    if label_sheets.is_workbook(content):
+        with _name_file(name):
+            return label_sheets.write_table(content)
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         with _name_file(name):
             return decode_text(content).encode()
@@ -118,7 +122,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import qrels as TREC instead")
         if not fmt:
-            needed = "a table (CSV) needs the columns question, sentence and label"
+            needed = "a table (CSV or Excel) needs the columns question, sentence and label"
             raise UnreadableFile(f"{name}: unknown format; {needed}")
     if fmt in ("wikipassageqa", "insuranceqa"):
         raise UnreadableFile(
@@ -178,7 +182,7 @@ def _unzip_beir(content: bytes, folder: Path) -> None:
 def _check_members(names: Sequence[str]) -> None:
     """Raises UnreadableFile for an archive without a BEIR set."""
     if SPREADSHEET_PARTS & {*names}:
-        raise UnreadableFile("it is a spreadsheet; save it as CSV")
+        raise UnreadableFile("it is a spreadsheet; save it as Excel workbook (.xlsx) or CSV")
     paths = [PurePosixPath(name) for name in names]
     files, folders = {path.name for path in paths}, {path.parent.name for path in paths}
     if not ({"corpus.jsonl", "queries.jsonl"} <= files and "qrels" in folders):

@@ -110,8 +110,8 @@ def test_a_csv_in_utf_8_with_a_damaged_line_is_not_taken_for_windows_1252(wb):
         ("latin.json", '{"data": "é"}'.encode("latin-1"), "UTF-8"),
         ("none.json", b"[]\n", "no labelled question in it"),
         ("labels.parquet", b"PAR1\x15\x04", "it is Parquet; save it as JSON: to_json of datasets, or of pandas"),
-        ("book.xlsx", zip_files("[Content_Types].xml", "xl/workbook.xml"), "it is a spreadsheet; save it as CSV"),
-        ("book.ods", zip_files("mimetype", "content.xml"), "it is a spreadsheet; save it as CSV"),
+        ("book.xlsx", zip_files("[Content_Types].xml", "xl/workbook.xml"), "not an Excel workbook that can be read"),
+        ("book.ods", zip_files("mimetype", "content.xml"), "it is a spreadsheet; save it as Excel workbook"),
         (
             "export.zip",
             zip_files("ann.jsonl", "bob.jsonl"),

@@ -1,0 +1,55 @@
+"""Labels in an Excel workbook: the sheet that names their columns, as the CSV that the other formats of a table are."""
+
+import io
+import zipfile
+
+from as2core.data import csv_ratings, question_table
+from as2core.data.office_files import OLD_FORMAT
+from as2core.data.source import format_rows
+from as2core.data.unpacking import TooLarge
+from as2core.data.workbook import Row, Sheet, read_sheets
+from as2core.errors import UnreadableFile
+
+BOOK = "xl/workbook.xml"
+MAX_SHEETS_BYTES = 30_000_000  # some 100,000 labels; read, they take thirty times as much
+
+
+def is_workbook(content: bytes) -> bool:
+    """Whether it is a file of Excel, if it can be read or not."""
+    if content.startswith(OLD_FORMAT):
+        return True
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return BOOK in archive.namelist()
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):  # what a damaged archive raises
+        return False
+
+
+def write_table(content: bytes) -> bytes:
+    """The first sheet whose rows begin with the columns of labels or of ratings, or else the first, as a CSV in UTF-8:
+    row 7 is its line 7. Raises UnreadableFile."""
+    if not content.startswith(OLD_FORMAT):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_SHEETS_BYTES:
+                raise TooLarge(f"it unpacks to more than {MAX_SHEETS_BYTES / 1e6:.0f} MB; save it as CSV")
+    sheets = [sheet for sheet in read_sheets(content) if sheet.rows]
+    if not sheets:
+        raise UnreadableFile("its sheets are empty")
+    return _write_rows(next(filter(_names_columns, sheets), sheets[0]).rows).encode()
+
+
+def _names_columns(sheet: Sheet) -> bool:
+    header = "\t".join(" ".join(cell.text.split()) for cell in sheet.rows[0].cells.values())
+    return question_table.find_columns(header) is not None or csv_ratings.find_delimiter(header) is not None
+
+
+def _write_rows(rows: list[Row]) -> str:
+    """A cell is one line."""
+    by_number = {row.number: row.cells for row in rows}
+    width = max(column for row in rows for column in row.cells)
+    lines = []
+    for number in range(1, rows[-1].number + 1):
+        cells = by_number.get(number, {})
+        columns = range(1, width + 1) if cells else ()
+        lines.append([" ".join(cells[c].text.split()) if c in cells else "" for c in columns])
+    return format_rows(lines)
