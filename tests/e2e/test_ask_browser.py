@@ -135,6 +135,8 @@ def test_nothing_around_the_label_buttons_moves_when_a_label_is_given(page, serv
     expect(
         page.get_by_text("labels. A retrain needs").or_(page.get_by_text("Enough for a first retrain"))
     ).to_be_visible()
+    expect(page.get_by_text("Labels first")).to_be_visible()
+    wait_until_idle(page)
     assert [place.bounding_box()["y"] for place in places] == pytest.approx(before, abs=1)
     page.get_by_role("button", name="Withdraw").first.click()
     expect(page.get_by_text("Stored as correct")).to_have_count(0)

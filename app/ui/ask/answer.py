@@ -122,14 +122,13 @@ def draw_facts(view: AskView) -> None:
     amount = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
     if view.trace.first is not None:
         amount = f"{view.trace.first.survivors:,} of {amount}"
-    facts = f"Ranked {amount} in {describe_seconds(total, view.seconds.get('retrieve', 0.0))}."
-    st.caption(" ".join([facts, *map(plain, view.notes)]))
-
-
-def describe_seconds(total: float, retrieval: float) -> str:
-    """`1.2 s; retrieval took 0.3 s of it`, and never `0.0 s`."""
-    whole, part = (
-        f"under {MIN_SHOWN_SECONDS}\u00a0s" if seconds < MIN_SHOWN_SECONDS else f"{seconds:.1f}\u00a0s"
-        for seconds in (total, retrieval)
+    retrieval = f"Retrieval took {describe_latency(view.seconds.get('retrieve', 0.0))} of it."
+    st.caption(  # short: beside it, a switch comes with the first label, and nothing is to move then
+        " ".join([f"Ranked {amount} in {describe_latency(total)}.", *map(plain, view.notes)]),
+        help=retrieval if total >= MIN_SHOWN_SECONDS else None,
     )
-    return whole if total < MIN_SHOWN_SECONDS else f"{whole}; retrieval took {part} of it"
+
+
+def describe_latency(seconds: float) -> str:
+    """`1.2 s`, and never `0.0 s`."""
+    return f"under {MIN_SHOWN_SECONDS}\u00a0s" if seconds < MIN_SHOWN_SECONDS else f"{seconds:.1f}\u00a0s"
