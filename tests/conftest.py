@@ -133,6 +133,22 @@ def migrations(schema):
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fast_commits():
+    """No test's process waits for the disk: its files need not outlive the machine. Those of `tests/db` do."""
+    from db import session
+
+    make = session._sqlite_engine
+
+    def make_without_waiting(url, *, begin, pragmas):
+        others = (pragma for pragma in pragmas if not pragma.startswith("synchronous"))
+        return make(url, begin=begin, pragmas=(*others, "synchronous=OFF"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "_sqlite_engine", make_without_waiting)
+        yield
+
+
 def _read_revision(connection):
     return repr(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar())
 

@@ -18,6 +18,11 @@ def migrations():
     """Here they run."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fast_commits():
+    """Here commits wait for the disk."""
+
+
 @pytest.fixture
 def database(database_url):
     opened = open_database(database_url)
