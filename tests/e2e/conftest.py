@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,8 @@ import small_corpus
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 from serving import serving, working
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUICK_BROWSERS = ("chromium-headless-shell", *BROWSERS)  # it takes less of the processor, and sets text less well
 QUIET = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update "
     "--disable-default-apps --disable-sync --no-first-run --no-default-browser-check"
@@ -80,9 +81,9 @@ def small_worker(small: Small) -> Iterator[subprocess.Popen]:
         yield process
 
 
-def find_browser() -> str | None:
-    """The browser on the path; None: Playwright's own, if it has one."""
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+def find_browser(names: Sequence[str] = QUICK_BROWSERS) -> str | None:
+    """The first of these on the path; None: Playwright's own, if it has one."""
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +92,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         if path is None and not Path(playwright.chromium.executable_path).exists():
             pytest.fail(
-                f"no browser: none of {', '.join(BROWSERS)} is on the path and Playwright has none. Install one "
+                f"no browser: none of {', '.join(QUICK_BROWSERS)} is on the path and Playwright has none. Install one "
                 "(`make browser`), or leave these tests out with `-m 'not browser'`."
             )
         started = playwright.chromium.launch(executable_path=path, args=QUIET.split())

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
-from conftest import QUIET, find_browser
+from conftest import BROWSERS, QUIET, find_browser
 from keyboard import open_queue
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -48,7 +48,7 @@ def main() -> None:
         photograph(page, options.folder / name, widths or (WIDE,), options.tallest)
 
     with tempfile.TemporaryDirectory() as home, served(Path(home)) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=QUIET.split())
+        browser = playwright.chromium.launch(executable_path=find_browser(BROWSERS), args=QUIET.split())
         walk(browser, url, take, options.folder)
         browser.close()
 
