@@ -83,8 +83,8 @@ def draw(frame: Frame) -> None:
     st.header("Import", anchor=False)
     messages = st.container(key="data_import_messages")
     st.caption(
-        "A table (CSV) with the columns question, sentence and label (correct or incorrect), a benchmark's file, or an "
-        "export of Label Studio, Argilla, Prodigy, doccano or Quepid."
+        "A table (CSV or Excel) with the columns question, sentence and label (correct or incorrect), a benchmark's "
+        "file, or an export of Label Studio, Argilla, Prodigy, doccano or Quepid."
     )
     template = mark_utf_8(source.format_rows(TEMPLATE).encode())
     st.download_button("Table to fill in", template, "labels-template.csv", "text/csv", key="data_import_template",
