@@ -186,7 +186,7 @@ def _warn_of_disk(free_bytes: int, trainings: int) -> str:
         return ""
     return (
         f"The disk has {free_bytes / 1e9:.1f} GB free, and a retrain writes up to {needed / 1e9:.1f} GB until it ends. "
-        "Free some space first: it fails when the disk is full, and goes on from its last checkpoint after that."
+        "Free some space first. A retrain fails when the disk is full; Run again goes on from its last checkpoint."
     )
 
 

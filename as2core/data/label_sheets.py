@@ -1,4 +1,4 @@
-"""Labels in an Excel workbook: the sheet that names their columns, as the CSV that the other formats of a table are."""
+"""Labels in an Excel workbook. The sheet that has them is written as a CSV, which the readers of tables take."""
 
 import io
 import zipfile
@@ -15,7 +15,7 @@ MAX_SHEETS_BYTES = 30_000_000  # some 100,000 labels; read, they take thirty tim
 
 
 def is_workbook(content: bytes) -> bool:
-    """Whether it is a file of Excel, if it can be read or not."""
+    """Whether it is a file of Excel; it may be damaged."""
     if content.startswith(OLD_FORMAT):
         return True
     try:
