@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from app.adapt import snapshot
+from app.adapt import snapshot, training
 from app.adapt.progress.reporter import Reporter
 from app.adapt.progress.time_estimate import COMPLETE_WEIGHT, HELD_OUT, TORCH_CANDIDATE_WEIGHT
 from app.adapt.report import SHIPPED, Baseline, BeforeAfter, Metrics
@@ -77,10 +77,12 @@ class Measuring:
         self, ranker: Ranker, stage: str, questions: Sequence[Question], *, anchors: int = 0
     ) -> Iterator[None]:
         """As `use_logits`; what is there already of these questions weighs nothing in the stage's time. So many
-        `anchors` are read by the weights in any case."""
+        `anchors` of them are read by the weights, too."""
         if isinstance(ranker, CascadeRanker):
             pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
             unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
+            if anchors:
+                anchors = max(0, anchors - self.logits.count(ranker.exact_engine().identity, pairs))
             self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread + TORCH_CANDIDATE_WEIGHT * anchors)
         with use_logits(ranker, self.logits):
             yield
@@ -187,8 +189,9 @@ class _MeasuringAhead:
         self._make_room()
         import_libraries()
         base = find_base(self.wb, "active")
+        settings = RetrainSettings()
         composition = snapshot.compose(
-            self.wb, self.corpus_id, RetrainSettings(), trained_on=base.trained_on, on_progress=self._make_room
+            self.wb, self.corpus_id, settings, trained_on=base.trained_on, on_progress=self._make_room
         )
         ranker = base.load()
         if not isinstance(ranker, CascadeRanker):
@@ -199,6 +202,7 @@ class _MeasuringAhead:
         with use_logits(ranker, logits):
             for batch in evaluations.trace_in_batches(ranker, questions, self._report):
                 self.questions += len(batch)
+            training.read_anchors(ranker, composition.replay, settings, self._make_room)
         for data, questions in load_benchmarks(self.wb).items():
             evaluations.load_or_evaluate(
                 self.wb, base.spec, questions, data=data, ranker=ranker, on_progress=self._report

@@ -18,7 +18,7 @@ from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.fusion import fit_fusion
 from as2core.training.settings import TrainSettings
-from as2core.types import Json, OnProgress, Question
+from as2core.types import Json, OnProgress, Progress, Question
 
 if TYPE_CHECKING:
     from as2core.training.loop import RunControl
@@ -104,6 +104,17 @@ def list_training_questions(
     from as2core.training.anchors import strip_labels
 
     return [*questions, *(strip_labels(q) if settings.anchor else q for q in replay)]
+
+
+def read_anchors(
+    base: CascadeRanker, replay: Sequence[Question], settings: RetrainSettings, on_progress: OnProgress
+) -> None:
+    """What a retrain with these settings reads of its anchors, into the base's cache of logits."""
+    from as2core.training.anchors import choose_anchors
+
+    train_settings = choose_train_settings(base, settings, ())
+    anchors = list_training_questions((), replay, train_settings)
+    choose_anchors(base, anchors, seed=train_settings.seed, on_progress=lambda *at: on_progress(Progress(*at)))
 
 
 def choose_judge_settings(base: CascadeRanker, seed: int) -> TrainSettings:

@@ -22,13 +22,13 @@ CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
 class TorchEngine:
     """`exits` are layers, `heads` their classifiers; the weights are the module's own, so training is seen at once.
     `budget`: tokens of a micro-batch, which decide the memory; None: CPU_TOKENS or GPU_TOKENS. `dtype`: one of
-    as2core.nn.precision.DTYPES.
+    as2core.nn.precision.DTYPES. `identity`: of weights that stay as they are while the engine is used.
 
     `error` is 0, so nothing is scored again. float32 does not need it; with the encoder in bfloat16 logits err, by how
     much on a GPU was not measured, and near ones may be in the wrong order.
     """
 
-    name, identity = "torch", ""  # the weights may change at any time
+    name = "torch"
     error = 0.0
 
     def __init__(
@@ -40,8 +40,9 @@ class TorchEngine:
         max_length: int,
         budget: int | None = None,
         dtype: str = "auto",
+        identity: str = "",
     ) -> None:
-        self.budget, self.dtype = budget, dtype
+        self.budget, self.dtype, self.identity = budget, dtype, identity
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
         self.shape = backbone.shape
 

@@ -263,6 +263,16 @@ class CascadeRanker(
 
         return TorchEngine(self.backbone, self.module.heads[-1:], self.exits[-1:], max_length=self.max_length)
 
+    def exact_engine(self) -> TorchEngine:
+        """The same weights on torch, which int8 rounds. Its logits can be stored, so these weights must not be trained
+        meanwhile."""
+        from as2core.cascade.engine_torch import TorchEngine
+        from as2core.rankers.passage_cache import fingerprint
+
+        own, heads, length = self.backbone, self.module.heads, self.max_length
+        weights = f"torch {next(own.parameters()).device.type} {self.dtype} {fingerprint(self.module, length)}"
+        return TorchEngine(own, heads, self.exits, max_length=length, dtype=self.dtype, identity=weights)
+
     def attribute(self, question: str, candidate: Candidate) -> Attribution:
         """On torch: int8 errs by as much as most words add."""
 

@@ -43,17 +43,16 @@ def strip_labels(question: Question) -> Question:
 
 def choose_anchors(
     base: CascadeRanker,
-    ranker: CascadeRanker,
     questions: Sequence[Question],
     *,
     seed: int,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Anchors:
     """Of each question without labels the candidates that the base ranks first, and a sample of the others. The base
-    ranks on the engine that it runs on, through its cache of logits if it has one. The logits are of `ranker`, its copy
-    on torch before the first step: those of int8 are lower by .2 at the last exits, which the training would learn.
+    ranks on the engine that it runs on. The logits are of its weights on torch: those of int8 are lower by .2 at the
+    last exits, which the training would learn. Both go through the base's cache of logits if it has one.
     `on_progress` is called between questions with how many are done, of how many; what it raises stops the choice."""
-    rng = random.Random(seed)
+    rng, exact = random.Random(seed), base.exact_engine()
     anchors, logits = [], {}
     usable = [q for q in questions if q.candidates and not q.positives and not q.negatives]
     for done, q in enumerate(usable):
@@ -64,7 +63,7 @@ def choose_anchors(
         others = best_first[BEST:]
         rows = sorted([*best_first[:BEST], *rng.sample(others, min(OTHERS, len(others)))])
         anchors.append(replace(q, candidates=tuple(q.candidates[r] for r in rows)))
-        [logits[anchors[-1]]] = exit_logits(ranker, [(anchors[-1].text, anchors[-1].candidates)])
+        [logits[anchors[-1]]] = exit_logits(base, [(q.text, anchors[-1].candidates)], exact)
     return Anchors(tuple(anchors), logits)
 
 

@@ -13,7 +13,7 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from as2core.cascade.engine import run_cascade
+from as2core.cascade.engine import Engine, run_cascade
 from as2core.cascade.logit_cache import with_cache
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, NotEnoughLabels
@@ -128,12 +128,12 @@ def fit_answer_shares(logits: Sequence[np.ndarray], right: np.ndarray) -> tuple[
     return round(float(scale), 6), round(float(share), 6)
 
 
-def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:
-    """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them. They
-    go through the ranker's cache of logits if it has one."""
+def exit_logits(ranker: CascadeRanker, queries: Sequence[Query], engine: Engine | None = None) -> list[np.ndarray]:
+    """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them; by the
+    ranker's engine if no other is given. They go through the ranker's cache of logits if it has one."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     texts = [(question, ranker.list_texts(candidates)) for question, candidates in queries]
-    engine = with_cache(ranker.engine, ranker.logits)
+    engine = with_cache(engine or ranker.engine, ranker.logits)
     return [np.stack([e.scores for e in trace.exits]) for trace in run_cascade(engine, texts, complete)]
 
 

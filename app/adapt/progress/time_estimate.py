@@ -116,10 +116,10 @@ class Pace:
 class Work:
     """`steps` of the training, `evaluations` on the validation questions while it runs, `mean_evaluations` there of
     means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
-    The base scores `anchor_questions` to keep its scores there; each training reads `anchors` of their candidates once
-    more, by the weights. `judge_questions` are scored to find labels that look
-    wrong, `calibration_questions` to calibrate. `copies` are trained as the version is, for `copy_steps` in
-    all, to judge the `judged_questions`. `measured_sets`: data that the base was measured on before."""
+    The base scores `anchor_questions` to keep its scores there, and `anchors` of their candidates once more, by the
+    weights. `judge_questions` are scored to find labels that look wrong, `calibration_questions` to calibrate. `copies`
+    are trained as the version is, for `copy_steps` in all, to judge the `judged_questions`. `measured_sets`: data that
+    the base was measured on before."""
 
     steps: int = 0
     evaluations: int = 0
@@ -141,14 +141,13 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
     frozen = {name: CANDIDATE_WEIGHT * count_candidates(questions) for name, questions in benchmarks.items()}
     validation = TORCH_CANDIDATE_WEIGHT * count_candidates(sample_validation(parts.dev, 0)) if work.steps else 0.0
     long = [q for q in parts.train if work.hard_negatives and q.negatives > work.hard_negatives]
-    anchors = TORCH_CANDIDATE_WEIGHT * work.anchors
     stages = {
         "engine": ENGINE_WEIGHT,
         f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured_sets else held_out,
         "check": COMPLETE_WEIGHT * count_candidates(work.judge_questions),
         "preparation": CANDIDATE_WEIGHT * count_candidates(long)
         + COMPLETE_WEIGHT * count_candidates(work.anchor_questions)
-        + anchors,
+        + TORCH_CANDIDATE_WEIGHT * work.anchors,
         "validation": validation,
         "training": STEP_WEIGHT * work.steps + validation * work.evaluations,
         "mean": validation * work.mean_evaluations,
@@ -156,7 +155,7 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         "calibration": COMPLETE_WEIGHT * count_candidates(work.calibration_questions),
         f"new {HELD_OUT}": held_out,
         f"base {FOLDS}": COMPLETE_WEIGHT * count_candidates(work.judged_questions),
-        FOLDS: work.copies * (validation * (1 + work.evaluations + work.mean_evaluations) + anchors)
+        FOLDS: work.copies * validation * (1 + work.evaluations + work.mean_evaluations)
         + STEP_WEIGHT * work.copy_steps
         + TORCH_CANDIDATE_WEIGHT * count_candidates(work.judged_questions),
     }

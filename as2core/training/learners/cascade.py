@@ -81,7 +81,7 @@ class CascadeLearner(Learner[CascadeRanker]):
         on_progress: Callable[[int, int], None],
     ) -> BatchPlan:
         seed = self.settings.seed
-        anchors = choose_anchors(base, self.ranker, questions, seed=seed, on_progress=on_progress)
+        anchors = choose_anchors(base, questions, seed=seed, on_progress=on_progress)
         self.anchor_logits = anchors.logits
         return plan_anchors(batches, anchors, seed=seed)
 

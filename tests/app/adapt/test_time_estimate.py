@@ -155,15 +155,14 @@ def test_the_plan_counts_what_each_stage_reads_and_what_is_measured_already():
     assert plan["base held-out"] == plan["new held-out"] == pytest.approx(60 * COMPLETE_WEIGHT)
     assert (plan["base frozen"], plan["new frozen"]) == (0.0, pytest.approx(100 * CANDIDATE_WEIGHT))
     assert (plan["check"], plan["calibration"]) == (pytest.approx(160 * COMPLETE_WEIGHT), 0.0)
-    anchors = 7 * TORCH_CANDIDATE_WEIGHT
-    assert plan["preparation"] == pytest.approx(10 * COMPLETE_WEIGHT + anchors)
+    assert plan["preparation"] == pytest.approx(10 * COMPLETE_WEIGHT + 7 * TORCH_CANDIDATE_WEIGHT)
     validation = 20 * TORCH_CANDIDATE_WEIGHT
     assert plan["validation"] == pytest.approx(validation)
     assert plan["training"] == pytest.approx(20 * STEP_WEIGHT + 3 * validation)
     assert plan["mean"] == pytest.approx(2 * validation)
     assert plan["base folds"] == pytest.approx(180 * COMPLETE_WEIGHT)
     training = 3 * (1 + 3 + 2) * validation + 40 * STEP_WEIGHT  # each copy is validated as the version is
-    assert plan["folds"] == pytest.approx(training + 3 * anchors + 180 * TORCH_CANDIDATE_WEIGHT)
+    assert plan["folds"] == pytest.approx(training + 180 * TORCH_CANDIDATE_WEIGHT)
     order = [
         "engine",
         "base held-out",

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partialmethod
 
 import pytest
 from city_questions import finish_retrain, made_up
@@ -20,6 +21,7 @@ from app.ranking.synonyms import write_synonyms
 from app.versions import evaluations, registry
 from app.worker import RUNNERS
 from as2core.cascade.engine_onnx import OnnxEngine
+from as2core.cascade.engine_torch import TorchEngine
 from as2core.data import jsonl
 from as2core.training.learners.cascade import CascadeLearner
 from db.models import Evaluation
@@ -69,14 +71,16 @@ def test_a_retrain_reads_questions_with_the_corpus_s_synonyms_and_knows_them_as_
 
 @pytest.fixture
 def read(monkeypatch):
-    """What that engine reads: (engine, question, text) -> times."""
-    pairs, start = Counter(), OnnxEngine.start
+    """What that engine reads, and torch for logits that are stored: (engine, question, text) -> times."""
+    pairs = Counter()
 
-    def count(engine, questions, texts, **more):
-        pairs.update((engine.identity, *pair) for pair in zip(questions, texts, strict=True))
+    def count(engine, start, questions, texts, **more):
+        if engine.identity:
+            pairs.update((engine.identity, *pair) for pair in zip(questions, texts, strict=True))
         return start(engine, questions, texts, **more)
 
-    monkeypatch.setattr(OnnxEngine, "start", count)
+    for kind in (OnnxEngine, TorchEngine):
+        monkeypatch.setattr(kind, "start", partialmethod(count, kind.start))
     return pairs
 
 
