@@ -10,8 +10,8 @@ from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row,
 from app.versions.uploaded_runs import load_run
 from app.workbench.workbench import Workbench
 from as2core import training_record
-from as2core.data.source import is_file
 from as2core.errors import BadSetting, DamagedModel
+from as2core.files import is_file
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, split_spec
 from db.repositories import versions as rows

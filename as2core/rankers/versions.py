@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from as2core.data.source import match_mode, sha256, write_text
 from as2core.errors import BadSetting, DamagedModel
+from as2core.files import match_mode, sha256, write_text
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
 from as2core.rankers.shipped import SHIPPED_FOLDER, describe_recovery
