@@ -223,6 +223,14 @@ def test_a_file_with_the_text_of_another_one_is_added_with_a_note_that_names_it(
     assert both.notes == (("pot2.txt", ingestion.SAME_TEXT.format("pot.txt")),)
 
 
+def test_a_file_whose_document_has_its_full_name_is_reported_by_that_name_alone(wb, towers):
+    files = [("iron.txt", b"Iron melts at 1538 degrees."), ("iron.md", b"Iron melts at 1538 degrees.")]
+    both = ingestion.ingest(wb, towers.id, files)
+    assert both.notes == (("iron.md", ingestion.SAME_TEXT.format("iron.txt")),)
+    again = ingestion.ingest(wb, towers.id, [("iron.md", b"Iron melts at 1538 degrees. It rusts.")])
+    assert again.updates == ("iron.md",)
+
+
 def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, towers):
     assert ingestion.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
     assert ingestion.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1
