@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
-Kind = Literal[
+Kind = Literal[  # as app.adapt.settings.KINDS, which importing a command does not load
     "cascade", "generative", "cross-encoder", "cosinet", "rel-cnn", "compare-aggregate", "fusion", "calibration"
 ]
 Conflicts = Literal["majority", "latest", "adjudicated", "leave-out"]
