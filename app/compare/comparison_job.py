@@ -298,6 +298,6 @@ def _read_omissions(job: JobRun) -> list[str]:
 
 
 def _read_frozen_synonyms(job: JobRun) -> Synonyms:
-    """None where an older program froze the questions."""
+    """Empty where an older program froze the questions."""
     file = job.folder / SYNONYMS
     return Synonyms.read(file) if file.exists() else Synonyms()
