@@ -20,7 +20,7 @@ from app.corpora.language import is_english
 from app.corpora.synonyms import read_synonyms
 from app.labels import consensus
 from app.ranking import scoring
-from app.ranking.precedence import ANSWERS
+from app.ranking.precedence import PRECEDENCE
 from app.ranking.question_line import LINE
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
@@ -114,7 +114,7 @@ def preload(wb: Workbench) -> None:
                  partial(scoring.load_generative, wb)):  # fmt: skip
         try:
             load()
-            ANSWERS.wait(MAX_PRELOAD_SECONDS)
+            PRECEDENCE.wait(MAX_PRELOAD_SECONDS)
         except As2Error as e:
             log.info("not loaded ahead: %s", e)
 
@@ -165,7 +165,7 @@ def ask(
     limits, early = settings.get("limits"), settings.get("early")
     with ExitStack() as urgency:
         if early is not None:
-            urgency.enter_context(ANSWERS.hold())
+            urgency.enter_context(PRECEDENCE.hold())
             urgency.enter_context(LINE.take(partial(_report_wait, on_progress)))
         load_started = time.perf_counter()
         model = loading.load_version(wb, settings.get("version", "active"))
@@ -235,7 +235,7 @@ def _make_early_run(
         if result.candidates:
             early.show(_make_answer(model, original, result))
         urgency.close()
-        ANSWERS.wait()
+        PRECEDENCE.wait()
         urgency.enter_context(LINE.take())  # the rest is another piece of work, behind questions without an answer
 
     return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
@@ -300,7 +300,7 @@ def _find_or_add_question(wb: Workbench, corpus_id: int, text: str) -> int:
 def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     """Mean log P of the question given each candidate, `(n,)`, in the order of the candidates; stored for the queues.
     NaN for those that the first stage dropped. Answers that are being made go first. Raises DamagedModel."""
-    ANSWERS.wait()
+    PRECEDENCE.wait()
     model = loading.load_version(wb, kind=registry.GENERATIVE)
     scores = scoring.score_at_positions(model, view.expanded_question, view.candidates, view.trace.entered)
     run_id, candidates = view.run.get()
