@@ -142,9 +142,10 @@ class Sentence(Base):
 
 
 class Question(Entity):
-    """`origin`: "asked" (typed on Ask), "listed", "proposed", "imported" or "starter". `split`: "train", "dev" or
-    "test" if the source says so, else "". `queued`: whether the label queues offer it. All start so but those that were
-    only asked: they enter with a label given on Ask, or when somebody adds them."""
+    """`kind`: as in `as2core.types.Question`. `origin`: "asked" (typed on Ask), "listed", "proposed", "imported" or
+    "starter". `split`: "train", "dev" or "test" if the source says so, else "". `queued`: whether the label queues
+    offer it. All start so but those that were only asked: they enter with a label given on Ask, or when somebody adds
+    them."""
 
     __table_args__ = (
         UniqueConstraint("corpus_id", "external_id"),
