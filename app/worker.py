@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.adapt import schedule
-from app.adapt.label_noise import run_second_looks
 from app.adapt.measuring import run_measure
 from app.adapt.retrain import run_retrain
+from app.adapt.second_looks import run_second_looks
 from app.ask.proposals import run_propose
 from app.bootstrap import open as open_workbench
 from app.compare.comparison_job import run_compare

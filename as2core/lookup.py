@@ -16,8 +16,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from as2core.data.source import is_file, is_folder
 from as2core.errors import As2Error, UnknownData, UnreadableFile
+from as2core.files import is_file, is_folder
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
 from as2core.text import count

@@ -16,9 +16,10 @@ from pathlib import Path
 from as2core.data import qrels as trec
 from as2core.data import runs
 from as2core.data.catalog import QuestionSet, sniff
-from as2core.data.source import is_file, read_all
+from as2core.data.source import read_all
 from as2core.errors import BadSetting
 from as2core.evaluation import Evaluation, select_questions
+from as2core.files import is_file
 from as2core.metrics import MEASURES, average, measure_run
 from as2core.text import count
 from as2core.types import Question

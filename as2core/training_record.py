@@ -14,7 +14,7 @@ from pathlib import Path
 
 from as2core.data import jsonl
 from as2core.data.catalog import find_shipped
-from as2core.data.source import is_folder
+from as2core.files import is_folder
 from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, list_parts, split_spec
 from as2core.text import join
 

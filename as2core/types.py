@@ -58,8 +58,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its candidates in their original order (document order, not rank). `split`: which part of a
-    divided set it is, of SPLITS; "" where nothing says."""
+    """A question with its candidates in their original order (document order, not rank). `kind`: what it asks for, such
+    as "when" or "how-many", in the words of its set; `split`: which part of a divided set it is, of SPLITS. "" where
+    nothing says."""
 
     qid: str
     text: str

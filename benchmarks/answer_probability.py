@@ -25,7 +25,8 @@ from scipy.stats import rankdata
 
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import write_section
-from as2core.rankers.base import CalibratesScores, HasWeights, share_out
+from as2core.rankers.answer_shares import share_out
+from as2core.rankers.base import CalibratesScores, HasWeights
 from as2core.training.calibrate import fit_answer_shares, platt
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,12 +26,12 @@ import numpy as np
 from _texts import DATA, require_files
 
 from as2core.data.catalog import load_questions
-from as2core.data.source import write_text
 from as2core.deciding.betting import Bets
 from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair, bound_difference
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
+from as2core.files import write_text
 from as2core.rankers.catalog import get
 from as2core.types import Question
 

@@ -29,8 +29,8 @@ from scipy.special import expit
 
 from as2core.cascade.tune import trace_all
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.data.source import write_text
 from as2core.experiments.base import table, write_section
+from as2core.files import write_text
 from as2core.metrics import measure_each, paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version

@@ -43,9 +43,9 @@ from app.adapt.label_selection import PRESUMED_COUNT, presume_incorrect
 from app.adapt.settings import REPLAY
 from app.adapt.training import train_judge
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.data.source import write_text
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, INK, ORANGE, Series, scatter
+from as2core.files import write_text
 from as2core.metrics import measure_each
 from as2core.nn.backbone import DEFAULT_BACKBONE
 from as2core.rankers.cascade import CascadeRanker

@@ -23,7 +23,7 @@ from _scores import score_by_last_exit
 from _texts import DATA, require_files
 from answer_probability import ask_questions, auc
 
-from app.ask.asking import rate_logits
+from app.ask.answer_rule import rate_logits
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import table, write_section
 from as2core.metrics import wilson_interval

@@ -40,9 +40,9 @@ from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, WHOLE_T
 from as2core.cascade.engine_onnx import BATCH_TOKENS, session
 from as2core.cores import count_cores
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.data.source import write_text
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
+from as2core.files import write_text
 from as2core.metrics import measure_mean, order
 from as2core.types import Candidate, Question
 

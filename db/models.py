@@ -142,9 +142,10 @@ class Sentence(Base):
 
 
 class Question(Entity):
-    """`origin`: "asked" (typed on Ask), "listed", "proposed", "imported" or "starter". `split`: "train", "dev" or
-    "test" if the source says so, else "". `queued`: whether the label queues offer it. All start so but those that were
-    only asked: they enter with a label given on Ask, or when somebody adds them."""
+    """`kind`: as in `as2core.types.Question`. `origin`: "asked" (typed on Ask), "listed", "proposed", "imported" or
+    "starter". `split`: "train", "dev" or "test" if the source says so, else "". `queued`: whether the label queues
+    offer it. All start so but those that were only asked: they enter with a label given on Ask, or when somebody adds
+    them."""
 
     __table_args__ = (
         UniqueConstraint("corpus_id", "external_id"),
@@ -200,9 +201,10 @@ class Run(Entity):
 class Candidate(Base):
     """A sentence that may answer a question, at its place `ordinal` among them, and where it came from.
 
+    `origin`: "retrieved", "imported" or "labelled" (a sentence that was not among them until somebody labelled it).
     `grade` is the finer label of the set it was imported from, where that has one. `run_id` is the newest run it took
-    part in. `cut_*`: where it came nearest to a cut of the version's own schedule:
-    at which layer, on which rank, how many stayed, and how far its logit was from the cut.
+    part in. `cut_*`: where it came nearest to a cut of the version's own schedule: at which layer, on which rank, how
+    many stayed, and how far its logit was from the cut.
     """
 
     __table_args__ = (UniqueConstraint("question_id", "sentence_id"), NO_ID_TWICE)

@@ -29,21 +29,21 @@ CONFLICTS = {
     "adjudicated": "Only settled conflicts; others are left out",
     "leave-out": "Leave out every pair in conflict, settled or not",
 }
-KINDS = {"people": "given here", "imported": "imported from a file"}
+LABEL_KINDS = {"people": "given here", "imported": "imported from a file"}
 PRESUMED_COUNT, MAX_PRESUMED_COUNT = 10, 50  # by default, and at most
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSelection:
-    """`annotators`: names, none for everyone. `kinds`: of KINDS. `since`: a day such as 2024-05-01 in UTC, "" for all.
-    `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not at
-    all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
+    """`annotators`: names, none for everyone. `kinds`: of LABEL_KINDS. `since`: a day such as 2024-05-01 in UTC, "" for
+    all. `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not
+    at all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
     training only: whoever finds the answer seldom labels what is wrong. `doubtful`: labels that look wrong are trained
     on, too (see `label_noise`). `questions`: ids of those to train on, none for all; validation and held-out questions
     stay those of the whole corpus. Raises BadSetting."""
 
     annotators: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = tuple(KINDS)
+    kinds: tuple[str, ...] = tuple(LABEL_KINDS)
     since: str = ""
     conflicts: str = "majority"
     unsure_incorrect: bool = False
@@ -54,8 +54,10 @@ class LabelSelection:
     def __post_init__(self) -> None:
         if self.conflicts not in CONFLICTS:
             raise BadSetting(f"no way {self.conflicts!r} to resolve conflicts; known: {', '.join(CONFLICTS)}")
-        if not self.kinds or not set(self.kinds) <= set(KINDS):
-            raise BadSetting(f"label kinds {', '.join(self.kinds) or 'none'}: give one or both of {', '.join(KINDS)}")
+        if not self.kinds or not set(self.kinds) <= set(LABEL_KINDS):
+            raise BadSetting(
+                f"label kinds {', '.join(self.kinds) or 'none'}: give one or both of {', '.join(LABEL_KINDS)}"
+            )
         if not 0 <= self.presumed <= MAX_PRESUMED_COUNT:
             raise BadSetting(f"{self.presumed} presumed incorrect a question: give 0 to {MAX_PRESUMED_COUNT}")
         if self.since:

@@ -30,9 +30,9 @@ from app.versions.directory import delete_unfinished
 from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
-from as2core.data.source import replace_file
 from as2core.errors import As2Error, Cancelled
 from as2core.evaluation import Evaluation, compute_intervals, paired_test
+from as2core.files import replace_file
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.versions import save_version

@@ -12,6 +12,7 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
+from app.ask.answer_rule import find_max_probability, rate_candidates
 from app.ask.questions import find_or_add
 from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
@@ -19,7 +20,7 @@ from app.corpora.language import is_english
 from app.corpora.synonyms import read_synonyms
 from app.labels import consensus
 from app.ranking import scoring
-from app.ranking.precedence import ANSWERS
+from app.ranking.precedence import PRECEDENCE
 from app.ranking.question_line import LINE
 from app.ranking.retrieval import RetrievedSentence, normalise_question
 from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
@@ -28,7 +29,6 @@ from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
-from as2core.rankers.base import CalibratesScores, share_out
 from as2core.rankers.cascade import CascadeRanker
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
@@ -41,8 +41,6 @@ log = logging.getLogger(__name__)
 MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
 TRAINED_ON_NOTE = "The ranker was trained on this question, so its answer here says little about others."
-MIN_PROBABILITY = 0.5  # beside the others: such a candidate counts as an answer
-MIN_SHARE_OF_THRESHOLD = 0.5  # unless its score alone is below this share of the threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +114,7 @@ def preload(wb: Workbench) -> None:
                  partial(scoring.load_generative, wb)):  # fmt: skip
         try:
             load()
-            ANSWERS.wait(MAX_PRELOAD_SECONDS)
+            PRECEDENCE.wait(MAX_PRELOAD_SECONDS)
         except As2Error as e:
             log.info("not loaded ahead: %s", e)
 
@@ -167,7 +165,7 @@ def ask(
     limits, early = settings.get("limits"), settings.get("early")
     with ExitStack() as urgency:
         if early is not None:
-            urgency.enter_context(ANSWERS.hold())
+            urgency.enter_context(PRECEDENCE.hold())
             urgency.enter_context(LINE.take(partial(_report_wait, on_progress)))
         load_started = time.perf_counter()
         model = loading.load_version(wb, settings.get("version", "active"))
@@ -207,38 +205,6 @@ def ask(
     )
 
 
-def rate_candidates(
-    ranker: CascadeRanker, trace: CascadeTrace, candidates: Sequence[RetrievedSentence]
-) -> tuple[np.ndarray, np.ndarray]:
-    """`rate_logits` of a trace of these candidates. In the run that an early answer comes from, a dropped candidate has
-    the logit of the last exit that it reached."""
-    alone = np.asarray(ranker.probability(trace.scores()))
-    return rate_logits(ranker, trace.latest_logits(), alone, [c.text for c in candidates])
-
-
-def rate_logits(
-    ranker: CalibratesScores, logits: np.ndarray, alone: np.ndarray, texts: Sequence[str] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """How likely each candidate is the answer, float `(n,)`, and whether it counts as one, bool `(n,)`, from the logits
-    and the probability of each candidate alone.
-
-    The probability is shared out among the candidates (`as2core.rankers.base.share_out`, where the same of `texts`
-    counts once); where the version has no fit for that, it is that of each candidate alone. One counts as an answer if
-    its score alone reaches the threshold, or half of it where it is likely beside the others. `python
-    benchmarks/no_answer.py` prints how often that is right."""
-    is_answer = alone >= ranker.threshold
-    shares = share_out(ranker.answer_calibration, logits, texts)
-    if shares is None:
-        return alone, is_answer
-    stands_out = (shares >= MIN_PROBABILITY) & (alone >= MIN_SHARE_OF_THRESHOLD * ranker.threshold)
-    return shares, is_answer | stands_out
-
-
-def find_max_probability(ranker: CalibratesScores) -> float:
-    """What `share_out` shares out."""
-    return 1.0 if ranker.answer_calibration is None else ranker.answer_calibration[1]
-
-
 def _make_answer(model: loading.LoadedVersion, original: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
     probability, is_answer = rate_candidates(ranker, result.trace, result.candidates)
@@ -269,7 +235,7 @@ def _make_early_run(
         if result.candidates:
             early.show(_make_answer(model, original, result))
         urgency.close()
-        ANSWERS.wait()
+        PRECEDENCE.wait()
         urgency.enter_context(LINE.take())  # the rest is another piece of work, behind questions without an answer
 
     return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
@@ -334,7 +300,7 @@ def _find_or_add_question(wb: Workbench, corpus_id: int, text: str) -> int:
 def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     """Mean log P of the question given each candidate, `(n,)`, in the order of the candidates; stored for the queues.
     NaN for those that the first stage dropped. Answers that are being made go first. Raises DamagedModel."""
-    ANSWERS.wait()
+    PRECEDENCE.wait()
     model = loading.load_version(wb, kind=registry.GENERATIVE)
     scores = scoring.score_at_positions(model, view.expanded_question, view.candidates, view.trace.entered)
     run_id, candidates = view.run.get()

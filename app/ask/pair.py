@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.ask.asking import AskView, find_max_probability, list_training_notes, rate_candidates
+from app.ask.answer_rule import find_max_probability, rate_candidates
+from app.ask.asking import AskView, list_training_notes
 from app.ranking import scoring
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
-Kind = Literal[
+Kind = Literal[  # as app.adapt.settings.KINDS, which importing a command does not load
     "cascade", "generative", "cross-encoder", "cosinet", "rel-cnn", "compare-aggregate", "fusion", "calibration"
 ]
 Conflicts = Literal["majority", "latest", "adjudicated", "leave-out"]
@@ -67,14 +67,14 @@ def adapt(
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""
     from app.adapt import readiness
-    from app.adapt.label_selection import KINDS, PRESUMED_COUNT, LabelSelection, find_questions
+    from app.adapt.label_selection import LABEL_KINDS, PRESUMED_COUNT, LabelSelection, find_questions
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
 
     texts = _read_texts(questions) if questions else ()
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
-        kinds=tuple(label_kind or KINDS),
+        kinds=tuple(label_kind or LABEL_KINDS),
         since=since,
         unsure_incorrect=unsure_incorrect,
         conflicts=conflicts,

@@ -32,9 +32,9 @@ from app.workbench import people
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
-from as2core.data.source import replace_file
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Evaluation
+from as2core.files import replace_file
 from as2core.metrics import MEASURES
 from as2core.rankers.base import NeedsQuestions, Ranker, bind_questions, list_untrained, needs_questions
 from as2core.rankers.catalog import list_destinations, list_installed
@@ -298,6 +298,6 @@ def _read_omissions(job: JobRun) -> list[str]:
 
 
 def _read_frozen_synonyms(job: JobRun) -> Synonyms:
-    """None where an older program froze the questions."""
+    """Empty where an older program froze the questions."""
     file = job.folder / SYNONYMS
     return Synonyms.read(file) if file.exists() else Synonyms()

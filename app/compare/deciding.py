@@ -32,11 +32,11 @@ from app.ranking.synonyms import describe_synonyms
 from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.data.source import write_text
 from as2core.deciding.decision import OPEN, Decision, DecisionSettings
 from as2core.deciding.differences import UNKNOWN, OrderPair
 from as2core.deciding.text import describe_conclusion, describe_evidence
 from as2core.errors import As2Error, BadSetting, UnknownData
+from as2core.files import write_text
 from as2core.rankers.base import NeedsQuestions, bind_questions
 from as2core.rankers.catalog import rename_spec
 from as2core.types import Candidate, Json, Question

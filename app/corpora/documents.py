@@ -27,8 +27,8 @@ class DocumentView:
 
     @property
     def is_whole_file(self) -> bool:
-        """Whether its name is that of its file."""
-        return self.external_id in (self.source, drop_suffix(self.source))
+        """As `is_whole_file`."""
+        return is_whole_file(self.external_id, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,12 @@ def delete_documents(
         if on_progress:
             on_progress(Progress(number, len(document_ids), "deleting documents"))
     index_pending(wb, corpus_id)
+
+
+def is_whole_file(external_id: str, source: str) -> bool:
+    """Whether a document is all of its file, whose name it has then: without the suffix, or with it where another
+    file's document has that name already."""
+    return external_id in (source, drop_suffix(source))
 
 
 def drop_suffix(source: str) -> str:

@@ -18,7 +18,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import get_corpus, lock_corpus
-from app.corpora.documents import drop_suffix
+from app.corpora.documents import drop_suffix, is_whole_file
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
 from app.corpora.unlike_documents import find_unlike
@@ -240,23 +240,19 @@ def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], source
     and a table that numbers its rows from 1 another one. In case of a conflict the file's name becomes part of the id,
     now and whenever that file is added again. A known id without a conflict is that document, even if the file has
     another name now. `sources`: id -> file of this ingest; it is added to."""
-    longer_ids = [d.source if _is_whole_file(d) else f"{d.source}-{d.id}" for d in batch]
+    stems = [drop_suffix(d.source) for d in batch]
+    longer_ids = [d.source if d.id == stem else f"{d.source}-{d.id}" for d, stem in zip(batch, stems, strict=True)]
     with wb.read() as s:
         older = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
     documents = []
-    for d, longer_id in zip(batch, longer_ids, strict=True):
+    for d, stem, longer_id in zip(batch, stems, longer_ids, strict=True):
         source = sources.get(d.id) or (older[d.id].source if d.id in older else "") or d.source
-        has_same_stem = _is_whole_file(d) and drop_suffix(source) == d.id
+        has_same_stem = d.id == stem == drop_suffix(source)
         if source != d.source and (d.id in sources or longer_id in older or has_same_stem):
             d = replace(d, id=longer_id)
         sources[d.id] = d.source
         documents.append(d)
     return documents
-
-
-def _is_whole_file(document: Document) -> bool:
-    """A document that is all of its file is named after it."""
-    return document.id == drop_suffix(document.source)
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
@@ -333,7 +329,7 @@ def _add_documents(
     ids = rows.add_documents(s, corpus_id, [(d, digest) for d, digest, _ in documents], now)
     rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, sentences) for d, _, sentences in documents])
     for d, _, sentences in documents:
-        if not _is_whole_file(d) or not sentences:  # rows of a table repeat each other
+        if not is_whole_file(d.id, d.source) or not sentences:  # rows of a table repeat each other
             continue
         if twin := rows.find_older_twin(s, ids[d.id], sentences[0].text):
             tally.add_twin(_describe(d), twin.source or twin.external_id)
@@ -357,14 +353,14 @@ def _sort_out_unlike(
         if tally.replaces_unlike:
             tally.replacements.append(_describe(document))
         else:
-            reason = UNLIKE if _is_whole_file(document) else f"{document.id}: {UNLIKE}"
+            reason = UNLIKE if is_whole_file(document.id, document.source) else f"{document.id}: {UNLIKE}"
             tally.failed.append((document.source or document.id, reason))
             del pieces[document.id]
 
 
 def _describe(document: Document) -> str:
     """By its file, and by its id where the file may hold several."""
-    if not document.source or _is_whole_file(document):
+    if not document.source or is_whole_file(document.id, document.source):
         return document.source or document.id
     return f"{document.source}, {document.id}"
 

@@ -26,8 +26,8 @@ from db.repositories.pairs import read_pair
 class Presentation:
     """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
     `queues.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
-    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
-    it for an answer. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
+    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: as in
+    `RankedSentence`. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
     rankers drew the question."""
 
     version: str = ""
@@ -50,7 +50,8 @@ class Presentation:
 class RankedSentence:
     """A candidate with its scores and this annotator's `label`. `rank` and `probability` are the cascade's last exit's,
     `generative_rank` the other ranker's; None if not scored. `model_says`: whether the probability reaches the
-    threshold. `why` the queue offers it, `why_unscored` for those who hide the scores."""
+    threshold, which is not all that makes an answer on Ask. `why` the queue offers it, `why_unscored` for those who
+    hide the scores."""
 
     sentence_id: int
     text: str

@@ -31,4 +31,4 @@ class Precedence:
             return self._changed.wait_for(lambda: not self._urgent, seconds)
 
 
-ANSWERS = Precedence()  # of this process
+PRECEDENCE = Precedence()  # of this process

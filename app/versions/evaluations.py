@@ -25,9 +25,9 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
 from as2core.data.jsonl import dumps
 from as2core.data.question_batches import split_questions
-from as2core.data.source import is_file
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
+from as2core.files import is_file
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.rankers.catalog import (

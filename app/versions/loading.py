@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.versions.benchmarks import load_starter
-from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row, get_active, get_version, list_versions
+from app.versions.registry import ANSWERING, CASCADE, UnknownVersion, find_row, get_active, get_version, list_versions
 from app.versions.uploaded_runs import load_run
 from app.workbench.workbench import Workbench
 from as2core import training_record
-from as2core.data.source import is_file
 from as2core.errors import BadSetting, DamagedModel
+from as2core.files import is_file
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, split_spec
 from db.repositories import versions as rows
@@ -90,7 +90,7 @@ def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
     if name == "active":
         with wb.read() as s:
             has_active = rows.find_active(s, kind) is not None
-        name = "active" if has_active or kind in (CASCADE, GENERATIVE) else _default_spec(wb, kind)
+        name = "active" if has_active or kind in ANSWERING else _default_spec(wb, kind)
     catalog_name, _, settings = name.partition(":")
     if catalog_name == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):
         return Base(catalog_name, name, tuple(list_trained_on(wb, name)), lambda: wb.models.load_spec(name))
@@ -106,7 +106,7 @@ def _default_spec(wb: Workbench, kind: str) -> str:
     """The catalog spec to start from where there is no version of the kind. A fusion is one of the active versions."""
     if kind != "fusion":
         return kind
-    parts = [get_active(wb, k).path for k in (CASCADE, GENERATIVE)]
+    parts = [get_active(wb, k).path for k in ANSWERING]
     return f"fusion:method=zscore,rankers={'+'.join([*parts, 'bi-encoder'])}"
 
 

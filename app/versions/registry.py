@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 from app.versions.directory import find_problem, flatten_metrics, read_json, read_kind
 from app.versions.outcome import COMPARISON_KEYS, Change, compare_with_parent
 from app.workbench.workbench import Workbench
-from as2core.data.source import is_folder
 from as2core.errors import As2Error, DamagedModel
+from as2core.files import is_folder
 from as2core.rankers.versions import read_card
 from as2core.types import Json
 from db.models import ModelVersion

@@ -15,9 +15,9 @@ from zlib import crc32
 import numpy as np
 
 from app.workbench.settings import Settings
-from as2core.data.source import is_file, is_folder
 from as2core.errors import As2Error
 from as2core.export import import_ranker
+from as2core.files import is_file, is_folder
 from as2core.rankers import catalog
 from as2core.rankers.base import ChoosesEngine, Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from as2core.data.source import is_file, is_folder, sha256
 from as2core.errors import BadSetting
+from as2core.files import is_file, is_folder, sha256
 from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, list_parts, split_spec
 from as2core.rankers.config_schema import PLACES
 from as2core.rankers.specs import read_settings, replace_rankers

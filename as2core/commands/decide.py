@@ -120,7 +120,8 @@ class Record:
             self.decision = self.decision.give_to(item, label or 0)
 
     def _write(self) -> None:
-        from as2core.data.source import json_line, write_text
+        from as2core.data.source import json_line
+        from as2core.files import write_text
 
         if self.file is None:
             return

@@ -57,7 +57,7 @@ class Files:
 def write_reports(files: Files, result: EvalResult, command: str) -> None:
     """The report and the table for LaTeX, if they are wanted. `command`: the line that makes them again."""
     from as2core.commands.eval_report import describe_result
-    from as2core.data.source import write_text
+    from as2core.files import write_text
     from as2core.html_report import write_report
     from as2core.latex_table import write_latex
 
@@ -69,7 +69,7 @@ def write_reports(files: Files, result: EvalResult, command: str) -> None:
 
 def write_files(files: Files, questions: Sequence[Question], results: dict[str, Evaluation]) -> None:
     from as2core.data import qrels as trec
-    from as2core.data.source import write_text
+    from as2core.files import write_text
 
     if files.run:
         [(spec, result)] = results.items()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from as2core.data.source import is_file, is_folder, open_writer
 from as2core.errors import BadSetting
+from as2core.files import is_file, is_folder, open_writer
 from as2core.terminal import ignore_closed_pipe
 
 DASH = "-"

@@ -12,6 +12,7 @@ from pathlib import Path
 from as2core.data import source
 from as2core.data.source import Report
 from as2core.errors import UnreadableFile
+from as2core.files import write_text
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")
@@ -80,7 +81,7 @@ def write(questions: Iterable[Question], folder: str | Path, *, split: str = "te
     folder = Path(folder)
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     for name, text in dumps(questions, split=split).items():
-        source.write_text(text, folder / name)
+        write_text(text, folder / name)
 
 
 def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, str]:

@@ -34,20 +34,10 @@ from as2core.data import (
     yahooqa,
 )
 from as2core.data.question_file import LAZY_FORMATS, open_lazily
-from as2core.data.source import (
-    Problem,
-    Report,
-    Source,
-    Stream,
-    describe_problem,
-    is_file,
-    is_folder,
-    is_packed,
-    name_source,
-    read_bytes,
-)
+from as2core.data.source import Problem, Report, Source, Stream, describe_problem, is_packed, name_source, read_bytes
 from as2core.data.spreadsheet import names_delimiter
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
+from as2core.files import is_file, is_folder
 from as2core.text import suggest_name
 from as2core.types import SPLITS, Candidate, Question
 

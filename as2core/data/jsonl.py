@@ -12,16 +12,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from as2core.data.source import (
-    Report,
-    Source,
-    check_characters,
-    drop_repeats,
-    json_line,
-    open_writer,
-    read_all,
-    stream_records,
-)
+from as2core.data.source import Report, Source, check_characters, drop_repeats, json_line, read_all, stream_records
+from as2core.files import open_writer
 from as2core.types import LABELS, SPLITS, Candidate, Json, Question, Verdict
 
 

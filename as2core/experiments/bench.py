@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from as2core.chance import expect_by_chance
 from as2core.data import jsonl
-from as2core.data.source import is_folder, sha256
 from as2core.evaluation import evaluate
 from as2core.experiments.base import BASELINES, CHANCE, Options, Report, Step
 from as2core.experiments.cells import Cell, CellStore
 from as2core.experiments.report.findings import Finding, Row, Samples, format_estimate
+from as2core.files import is_folder, sha256
 from as2core.metrics import MEASURES
 from as2core.nn.backbone import Backbone, load_backbone
 from as2core.rankers.base import HasWeights, Ranker

@@ -24,7 +24,6 @@ from as2core.cascade.memory import MemoryUse, measure
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.tune import Point, Tuning, trace_all, try_schedules
 from as2core.cost import average_batch
-from as2core.data.source import write_text
 from as2core.errors import UnknownData
 from as2core.experiments.base import TARGETS, Options, Report, count_steps, table
 from as2core.experiments.bench import (
@@ -61,6 +60,7 @@ from as2core.experiments.twins import (
     name_sequential,
     train_twins,
 )
+from as2core.files import write_text
 from as2core.metrics import MEASURES, measure_each
 from as2core.rankers.cascade import CascadeRanker, PaperCascadeRanker
 from as2core.rankers.catalog import get

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from as2core.data.source import write_text
 from as2core.errors import UnreadableFile
 from as2core.experiments.report.findings import ValuesByMeasure
+from as2core.files import write_text
 from as2core.types import Json
 from as2core.version import digest_code
 

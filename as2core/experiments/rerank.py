@@ -19,11 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from as2core.data.asnq_plus import extend
-from as2core.data.source import json_line, write_text
+from as2core.data.source import json_line
 from as2core.experiments.base import Options, Report, count_steps, table
 from as2core.experiments.bench import Bench, Work, read_target
 from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import NOT_RUN, Finding, Part, Row, ValuesByMeasure, exceeds, is_close, shorten
+from as2core.files import write_text
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from as2core.cost import EncoderShape
-from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
+from as2core.files import is_folder, sha256
 from as2core.nn.hub import NO_CODE, PLAIN_TEXT, split_revision
 from as2core.nn.real_tokens import RealTokens, let_attend_to_real_tokens
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 
-from as2core.data.source import is_folder
+from as2core.files import is_folder
 
 NEWEST = "main"
 # a "[SEP]" that somebody wrote is a text's; as the special token it would divide question and candidate

@@ -96,7 +96,8 @@ class CalibratesScores(ABC):
     """Turns an exit's logits into probabilities once it is `is_calibrated`: sigmoid(scale * logit + shift).
 
     `calibration` holds (scale, shift) an exit. `threshold` is the probability below which the best candidate does not
-    count as an answer. `answer_calibration`: (scale, share) of `share_out`; None where it was not fitted.
+    count as an answer. `answer_calibration`: (scale, share) of `as2core.rankers.answer_shares`;
+    None where it was not fitted.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -108,34 +109,6 @@ class CalibratesScores(ABC):
         """The probability that a candidate answers, from an exit's logits; same shape."""
         scale, shift = self.calibration[exit_index]
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
-
-
-def share_out(
-    calibration: tuple[float, float] | None, logits: np.ndarray, texts: Sequence[str] | None = None
-) -> np.ndarray | None:
-    """The probability of each candidate to be the answer, from an exit's logits, `(n,)` each: share * softmax(scale *
-    logits), the conditional logit of McFadden (1974). They add up to `share`, the share of questions that any candidate
-    answers; one with -inf has none. A candidate is judged beside the others: its logit alone says little about the best
-    of many (`python benchmarks/answer_probability.py`). With `texts`, candidates of the same text, white space and case
-    aside, count once in this sum, as the best of them does, and each is given its own probability: a copy of a document
-    takes nothing from the answer. None if not calibrated, or with fewer than two candidates."""
-    z = np.asarray(logits, dtype=np.float64)
-    groups = np.arange(len(z)) if texts is None else _number_texts(texts)
-    if calibration is None or len(np.unique(groups[np.isfinite(z)])) < 2:
-        return None
-    scale, share = calibration
-    z = scale * z
-    e = np.exp(z - z.max())
-    best = np.zeros(len(z))  # by text
-    np.maximum.at(best, groups, e)
-    return share * e / best.sum()
-
-
-def _number_texts(texts: Sequence[str]) -> np.ndarray:
-    """`(n,)`: the same number for the same text, white space and case aside."""
-    numbers: dict[str, int] = {}
-    keys = (" ".join(text.split()).casefold() for text in texts)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
 class AttributesScore(ABC):

@@ -58,8 +58,7 @@ if TYPE_CHECKING:
     from as2core.nn.heads import Head
 
 ENGINES = ("auto", "torch", "onnx")
-# settings of a configuration that no constructor takes; "answer" is of versions written until November 2026, which no
-# figure is computed from now
+# settings of a configuration that no constructor takes; older versions have "answer", which nothing reads
 SET_AFTERWARDS = ("segments", "titles", "as", "answer", "answer_shares")
 
 
@@ -337,7 +336,9 @@ class CascadeRanker(
 
         settings = config["settings"]
         own = {name: value for name, value in settings.items() if name not in SET_AFTERWARDS}
-        backbone = load_backbone(config["backbone"], segments=settings.get("segments", False))  # once there were none
+        backbone = load_backbone(
+            config["backbone"], segments=settings.get("segments", False)
+        )  # older versions name none
         ranker = find_style(settings.get("as", "shipped"))(backbone, **own)
         ranker.restore_rest(settings)
         return ranker

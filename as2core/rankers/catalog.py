@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 
 from as2core import rankers
-from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
+from as2core.files import is_file, is_folder
 from as2core.rankers.base import (
     ChoosesEngine,
     HasNetwork,

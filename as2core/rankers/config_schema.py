@@ -54,7 +54,7 @@ SETTINGS: dict[str, tuple[Callable[[object], bool], str]] = {
     "segments": (_is_flag, "true or false"),
     "listwise": (_is_flag, "true or false"),
     "calibration": (_is_none_or(_is_list(_is_pair, 1, MAX_LAYERS)), "null, or a list of pairs of numbers"),
-    "answer": (_is_none_or(_is_pair), "null, or a pair of numbers"),  # read no more
+    "answer": (_is_none_or(_is_pair), "null, or a pair of numbers"),  # of older versions; nothing reads it
     "answer_shares": (_is_none_or(_is_pair), "null, or a pair of numbers"),
     "threshold": (_is_none_or(_is_number), "null, or a number"),
     "rankers": (_is_list(_is_text, 1, 100), "a list of specs"),

@@ -246,7 +246,7 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
     @classmethod
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> GenerativeRanker:
         settings = config["settings"]
-        segments = settings.get("segments", False)  # once there were none
+        segments = settings.get("segments", False)  # older versions name none
         as_paper = settings.get("as", "shipped") == "paper"
         lm = load_question_lm(
             config["backbone"], max_length=settings["max_length"], segments=segments, as_paper=as_paper

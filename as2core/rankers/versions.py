@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from as2core.data.source import match_mode, sha256, write_text
 from as2core.errors import BadSetting, DamagedModel
+from as2core.files import match_mode, sha256, write_text
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.config_schema import check_config
 from as2core.rankers.shipped import SHIPPED_FOLDER, describe_recovery
@@ -75,7 +75,7 @@ def _list_tensors(ranker: HasWeights, *, compact: bool) -> dict[str, Tensor]:
 
 def update_description(ranker: HasWeights, path: Path, card: Mapping[str, object]) -> None:
     """Write another configuration and card for a version whose weights stay. It can be loaded meanwhile: until the new
-    card is there, the old one stands without the configuration's hash, as cards once did."""
+    card is there, the old one stands without the configuration's hash, as older cards do."""
     _remove_config_hash(path)
     _write_description(path, ranker, {**card, "name": path.name})
 

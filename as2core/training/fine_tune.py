@@ -26,8 +26,8 @@ from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl,
 
 from as2core.data.asnq import apply_asnq_negatives
 from as2core.data.lazy_questions import digest_questions
-from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
+from as2core.files import write_text
 from as2core.metrics import average
 from as2core.nn.backbone import Backbone
 from as2core.nn.precision import has_bfloat16

@@ -18,9 +18,9 @@ import torch
 
 from as2core.data import jsonl
 from as2core.data.catalog import CORPORA, load_questions, stream_questions
-from as2core.data.source import sha256
 from as2core.data.starter import build
 from as2core.errors import UnreadableFile
+from as2core.files import sha256
 from as2core.nn.backbone import DEFAULT_SHA256, load_backbone
 from as2core.nn.precision import has_bfloat16
 from as2core.rankers.bi_encoder import BiEncoderRanker

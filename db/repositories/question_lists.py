@@ -51,7 +51,7 @@ def list_questions_with_counts(session: Session, which: QuestionFilter, limit: i
 
 
 def _was_asked() -> ColumnElement[bool]:
-    """Whether somebody asked for the run; the first programs did not write down who did, and only Ask made runs."""
+    """Whether somebody asked for the run; runs of the first programs do not say, and all were made by Ask."""
     return func.coalesce(Run.settings["by"].as_string(), "ask") == "ask"
 
 

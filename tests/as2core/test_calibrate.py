@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from as2core.errors import NotEnoughLabels
-from as2core.rankers.base import share_out
+from as2core.rankers.answer_shares import share_out
 from as2core.rankers.catalog import get
 from as2core.relevance import score_relevance
 from as2core.training.calibrate import (

@@ -5,8 +5,7 @@ from datetime import date
 
 import streamlit as st
 
-from app.adapt.label_selection import CONFLICTS, MAX_PRESUMED_COUNT, PRESUMED_COUNT, LabelSelection
-from app.adapt.label_selection import KINDS as LABEL_KINDS
+from app.adapt.label_selection import CONFLICTS, LABEL_KINDS, MAX_PRESUMED_COUNT, PRESUMED_COUNT, LabelSelection
 from app.adapt.settings import FITTED, KINDS, REPLAY, RetrainSettings
 from app.ui import url
 from app.ui.text import plain

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.adapt import label_noise
+from app.adapt import second_looks
 from app.jobs import queue
 from app.jobs.kinds import JobKind
 from app.labels import agreement, consensus, prevalence
@@ -131,7 +131,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
 
 def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
     st.header("Second looks", anchor=False)
-    waiting = label_noise.count_second_looks(wb, corpus_id)
+    waiting = second_looks.count_second_looks(wb, corpus_id)
     st.caption(
         "A model of all the other labels finds labels that look wrong. Review them in the queue Second look: "
         f"{count(waiting, 'label')} now."
@@ -143,7 +143,7 @@ def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
     if job is not None and is_running:
         draw_live(wb, job, draw_progress, seconds=WAIT_SECONDS)
     st.button("Find suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=is_running,
-              on_click=guard(label_noise.start_second_looks), args=(wb, corpus_id),
+              on_click=guard(second_looks.start_second_looks), args=(wb, corpus_id),
               kwargs={"by": by})  # fmt: skip
 
 

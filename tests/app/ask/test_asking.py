@@ -424,14 +424,3 @@ def test_a_copy_of_a_document_takes_nothing_from_the_answer(wb, towers, monkeypa
     assert twice.trace.scores()[twice.best] == alone.trace.scores()[alone.best]
     assert twice.probability[twice.best] == pytest.approx(alone.probability[alone.best])
     assert [c.text.split() for c in twice.candidates].count(best) == 2
-
-
-def test_a_candidate_that_only_stands_out_is_an_answer_from_half_the_threshold_on():
-    ranker = FakeCascade()
-    ranker.threshold, ranker.answer_calibration = 0.2, (1.0, 0.9)
-    logits = np.array([3.0, 0.0, 0.0])  # the first has 82 % beside the others
-    for alone, is_answer in ((0.21, True), (0.11, True), (0.09, False)):
-        shares, answers = asking.rate_logits(ranker, logits, np.array([alone, 0.01, 0.01]))
-        assert shares[0] > 0.8 and answers.tolist() == [is_answer, False, False]
-    _, answers = asking.rate_logits(ranker, np.array([0.1, 0.0, 0.0]), np.array([0.15, 0.14, 0.14]))
-    assert not answers.any()  # none stands out

@@ -3,7 +3,7 @@
 from app.ask import asking
 from app.ask.asking import EarlyAnswer
 from app.ranking import scoring
-from app.ranking.precedence import ANSWERS
+from app.ranking.precedence import PRECEDENCE
 from app.ranking.scoring import EarlyRun
 from app.versions import loading
 from as2core.cascade.schedule import DropSchedule
@@ -43,7 +43,7 @@ def test_a_cached_trace_has_no_early_run(wb, towers):
 
 def test_the_completion_waits_for_no_answer_of_its_own(wb, towers):
     shown = []
-    early = EarlyAnswer(make_schedule, lambda answer: shown.append(not ANSWERS.wait(0.0)))
+    early = EarlyAnswer(make_schedule, lambda answer: shown.append(not PRECEDENCE.wait(0.0)))
     asking.ask(wb, towers.id, QUESTION, early=early)
     assert shown == [True]
-    assert ANSWERS.wait(0.0)
+    assert PRECEDENCE.wait(0.0)

@@ -7,7 +7,7 @@ from label_files import import_labels
 from sqlalchemy import func, select
 from tower_texts import QUESTIONS
 
-from app.ask import asking, proposals, questions, stored_questions
+from app.ask import answer_rule, asking, proposals, questions, stored_questions
 from app.ask.asking import count_whole_words
 from app.ask.stored_questions import LabelsChanged
 from app.exchange import exports
@@ -61,7 +61,7 @@ def test_questions_that_found_no_answer_when_they_were_asked_last_are_listed(wb,
     view = asking.ask(wb, towers.id, TOWER)
     assert view.is_answered and not list_unanswered()
     with monkeypatch.context() as low:
-        low.setattr(asking, "rate_logits", lambda _, logits, alone, texts: (alone, np.zeros(len(alone), bool)))
+        low.setattr(answer_rule, "rate_logits", lambda _, logits, alone, texts: (alone, np.zeros(len(alone), bool)))
         for question in (TOWER, BREAD):
             asking.ask(wb, towers.id, question)
     questions.add_questions(wb, towers.id, [BRIDGE], by=ann.id)  # not asked

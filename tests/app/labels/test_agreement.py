@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, event
 
-from app.adapt import label_noise, readiness
+from app.adapt import readiness, second_looks
 from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
@@ -199,8 +199,10 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     assert consensus.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
     assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
     learnt = []
-    monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
-    label_noise.start_second_looks(wb, towers.id)
+    monkeypatch.setattr(
+        second_looks, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or []
+    )
+    second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert learnt == []
     annotation.give_label(wb, **settled_pair, annotator_id=bob.id, label="incorrect")
@@ -343,7 +345,7 @@ def test_second_looks_read_the_questions_with_the_corpus_s_synonyms(wb, towers, 
     write_synonyms(wb, towers.id, "finished => completed", by=ann.id)
     read, rank = [], scoring.rank
     monkeypatch.setattr(scoring, "rank", lambda *args: (read.append(args[1]), rank(*args))[1])
-    label_noise.start_second_looks(wb, towers.id)
+    second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, {"doubt": RUNNERS["doubt"]})
     assert read == ["When was the Eiffel Tower finished (completed)?"]
 
@@ -357,10 +359,10 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
             annotation.give_label(
                 wb, question_id=view.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
             )
-    job = label_noise.start_second_looks(wb, towers.id)
+    job = second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert queue.load_job(wb, job.id).state == "done", queue.load_job(wb, job.id).error
-    assert label_noise.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
+    assert second_looks.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
     item = leasing.find_next_item(wb, Seat(towers.id, ann.id, "second"))
     assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
     assert "labelled incorrect" in item.why
@@ -372,10 +374,10 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
         label="incorrect",
         presentation=Presentation(queue="second"),
     )
-    left = label_noise.count_second_looks(wb, towers.id)
-    label_noise.start_second_looks(wb, towers.id)
+    left = second_looks.count_second_looks(wb, towers.id)
+    second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
-    assert label_noise.count_second_looks(wb, towers.id) == left
+    assert second_looks.count_second_looks(wb, towers.id) == left
 
 
 def test_a_search_for_suspicious_labels_makes_room_for_a_ranking_and_keeps_what_it_has(wb, towers, ann, monkeypatch):
@@ -395,7 +397,7 @@ def test_a_search_for_suspicious_labels_makes_room_for_a_ranking_and_keeps_what_
         return rank(*args)
 
     monkeypatch.setattr(scoring, "rank", rank_and_ask)
-    job = label_noise.start_second_looks(wb, towers.id)
+    job = second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, {"doubt": RUNNERS["doubt"], "score": lambda job: order.append("score")})
     done = queue.load_job(wb, job.id)
     assert (done.state, done.attempt) == ("done", 2), done.error
@@ -404,7 +406,7 @@ def test_a_search_for_suspicious_labels_makes_room_for_a_ranking_and_keeps_what_
 
 def test_features_of_another_version_or_sentence_are_not_taken():
     keys = [("cascade", None, "Who?", "Me."), ("cascade", None, "Who?", "You."), ("cascade-2", None, "Who?", "Me.")]
-    assert len({label_noise.make_key(*parts) for parts in [*keys, keys[0]]}) == 3
+    assert len({second_looks.make_key(*parts) for parts in [*keys, keys[0]]}) == 3
 
 
 @pytest.fixture
@@ -422,7 +424,7 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pai
         reviews.put_suspicions(s, towers.id, [(pair, "correct", 0.9)], wb.clock())
     for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
         settle(verdict)
-        assert label_noise.count_second_looks(wb, towers.id) == waiting
+        assert second_looks.count_second_looks(wb, towers.id) == waiting
         item = leasing.find_next_item(wb, Seat(towers.id, ann.id, "second"))
         assert (item is not None) == bool(waiting)
     assert "labelled correct" in item.why
@@ -430,8 +432,10 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pai
 
 def test_what_a_label_looks_like_is_learnt_from_the_verdict_on_it(wb, towers, pair_and_verdict, monkeypatch):
     learnt = []
-    monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
+    monkeypatch.setattr(
+        second_looks, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or []
+    )
     pair_and_verdict[1]("incorrect")
-    label_noise.start_second_looks(wb, towers.id)
+    second_looks.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert learnt == [[0]]

@@ -5,7 +5,7 @@ from pair_leases import find_lease
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
-from app.adapt import label_noise
+from app.adapt import second_looks
 from app.ask import asking
 from app.corpora import corpora, ingestion
 from app.labels import annotation, flags, leasing, progress, queues, rules
@@ -249,7 +249,7 @@ def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, an
     pair = sit(Desk, ann, "tops").pair
     put(wb, ann, pair, "correct")
     wait_in(wb, "second", pair, ann)
-    assert label_noise.count_second_looks(wb, scored.id) == 1
+    assert second_looks.count_second_looks(wb, scored.id) == 1
     assert "labelled correct" in sit(Desk, ann, "second").item.why
     for change in (
         lambda: sit(Desk, ann, "own").give(wb, "incorrect", DISPLAY),
@@ -259,12 +259,12 @@ def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, an
         change()
         assert sit(Desk, ann, "second").item is None
         assert (
-            label_noise.count_second_looks(wb, scored.id)
+            second_looks.count_second_looks(wb, scored.id)
             == progress.measure_progress(wb, scored.id, ann.id, "second").remaining
             == 0
         )
         annotation.undo_last(wb, ann.id, scored.id)
-        assert label_noise.count_second_looks(wb, scored.id) == 1
+        assert second_looks.count_second_looks(wb, scored.id) == 1
 
 
 def test_a_persons_label_outranks_the_imported_one_that_was_doubted(wb, scored, sit, ann):
@@ -273,9 +273,9 @@ def test_a_persons_label_outranks_the_imported_one_that_was_doubted(wb, scored, 
         starter = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
     put(wb, starter, pair, "incorrect")
     wait_in(wb, "second", pair, ann, "incorrect")
-    assert label_noise.count_second_looks(wb, scored.id) == 1
+    assert second_looks.count_second_looks(wb, scored.id) == 1
     put(wb, ann, pair, "correct")
-    assert label_noise.count_second_looks(wb, scored.id) == 0
+    assert second_looks.count_second_looks(wb, scored.id) == 0
 
 
 # --- what a list tells -----------------------------------------------------------------------------------------------

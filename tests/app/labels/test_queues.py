@@ -1,55 +1,26 @@
+"""What the label queues offer, in which order and why; queues narrowed to some questions."""
+
 import re
-import threading
-from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from pair_leases import find_lease
-from sqlalchemy import Engine, event, select
+from queue_walks import iterate, label_all, pair, walk
+from sqlalchemy import Engine, event
 from tower_texts import QUESTIONS
 
 from app.ask import asking
 from app.corpora import corpora, documents, ingestion
-from app.jobs import queue as jobs
-from app.jobs.attempt import JobRun, run_queued
 from app.labels import annotation, flags, leasing, progress, rules, seats
 from app.labels.queues import QUEUES, UNLABELLED
 from app.labels.seats import Seat
-from app.ranking import next_question, score_job
-from app.workbench import people
-from app.workbench.people import Gone
-from app.worker import RUNNERS
-from as2core.errors import BadSetting
-from db.models import Question, Run
+from db.models import Question
 from db.repositories import candidates as candidate_rows
-from db.repositories import question_lists, queues
 from db.repositories import questions as rows
+from db.repositories import queues
 from db.repositories.leases import Holder
 
 # of these, a label takes the pair out, and no other; of "unlabelled" it takes out all of the question
 CONSUMED = tuple(name for name, queue in QUEUES.items() if not queue.is_review and name != UNLABELLED)
-
-
-def walk(wb, corpus, who, queue, label="incorrect"):
-    """Label a queue to its end; the items met, one at least."""
-    met = label_all(wb, corpus, who, queue, label)
-    assert met, f"the queue {queue} was empty"
-    return met
-
-
-def label_all(wb, corpus, who, queue, label="incorrect"):
-    """Label what a queue still has; the items met."""
-    met = []
-    while (item := leasing.find_next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
-        met.append(item)
-        annotation.give_label(
-            wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
-        )
-    return met
-
-
-def pair(item):
-    return item.question_id, item.sentence_id
 
 
 @pytest.mark.parametrize("queue", CONSUMED)
@@ -172,72 +143,6 @@ def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
     assert 0 < item.probability < 1
 
 
-def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
-    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    before = find_lease(wb, first)
-    clock.advance(minutes=5)
-    again = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    assert (pair(again), again.token) == (pair(first), first.token)
-    assert find_lease(wb, again).expires - before.expires == timedelta(minutes=5)
-
-
-def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
-    for _ in range(5):
-        one, other = (leasing.find_next_item(wb, Seat(scored.id, who.id, "uncertain")) for who in (ann, bob))
-        assert pair(one) != pair(other)
-        for who, item in ((ann, one), (bob, other)):
-            annotation.give_label(
-                wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label="unsure"
-            )
-
-
-def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
-    left = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))
-    right = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="right"))
-    assert pair(left) != pair(right)
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))) == pair(left)
-
-
-def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
-    eight = [people.sign_in(wb, f"annotator {i}") for i in range(8)]
-    met: list[tuple] = []
-    threads = [
-        threading.Thread(target=lambda who=who: met.extend(map(pair, label_all(wb, scored, who, "uncertain"))))
-        for who in eight
-    ]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(met) == len(set(met))
-    assert progress.measure_progress(wb, scored.id, eight[0].id).all == len(met)
-
-
-def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
-    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    clock.advance(minutes=11)
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
-
-
-def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
-    first = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    second = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"), skips=[pair(first)])
-    assert pair(second) != pair(first)
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
-
-
-def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
-    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    annotation.give_label(
-        wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
-    )
-    assert leasing.open_item(wb, *pair(item), ann.id).label == "correct"
-    undone = annotation.undo_last(wb, ann.id, scored.id)
-    again = leasing.open_item(wb, undone.question_id, undone.sentence_id, ann.id)
-    assert (pair(again), again.label) == (pair(item), None)
-    assert find_lease(wb, again).annotator_id == ann.id
-
-
 def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
     corpus = corpora.create_corpus(wb, "refrains")
     lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
@@ -247,16 +152,6 @@ def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
     met = [i.text for i in walk(wb, corpus, ann, "tops")]
     assert len(met) == 6
     assert not any(a.startswith("The old") and b.startswith("The old") for a, b in pairwise(met))
-
-
-def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
-    item = leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))
-    key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
-    annotation.give_label(wb, **key, label="unsure")
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))) != pair(item)
-    annotation.withdraw(wb, **key)
-    fresh = people.sign_in(wb, "carol")
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, fresh.id, "tops"))) == pair(item)
 
 
 def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
@@ -275,96 +170,6 @@ def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     assert "not ranked yet" in unscored[0].why
 
 
-def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, ann):
-    with wb.write() as s:
-        for i, q in enumerate(QUESTIONS):
-            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-    assert leasing.find_next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
-    job = score_job.start_scoring(wb, towers.id, limit=2)
-    run_queued(wb, RUNNERS)
-
-    assert jobs.load_job(wb, job.id).result == {"questions": 2}
-    assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
-
-
-def test_a_scoring_job_says_how_long_it_still_takes(wb, towers, monkeypatch):
-    with wb.write() as s:
-        for i, q in enumerate(QUESTIONS[:3]):
-            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-    messages, seconds = [], iter([0.0, 0.0, 20.0, 40.0])
-    monkeypatch.setattr(JobRun, "seconds", lambda job: next(seconds))
-    monkeypatch.setattr(JobRun, "progress", lambda job, share, message: messages.append(message))
-    score_job.start_scoring(wb, towers.id)
-    run_queued(wb, RUNNERS)
-    assert [m for m in messages if "ranked" in m] == [
-        "0 of 3 questions ranked",
-        "1 of 3 questions ranked",
-        "2 of 3 questions ranked, 15 to 25 s left",  # 20 s each, a quarter less or more
-    ]
-
-
-def test_a_scoring_job_takes_first_what_a_retrain_learns_from_and_an_item_says_what_it_does_not(wb, towers, ann):
-    with wb.write() as s:
-        for i, (q, part) in enumerate(zip(QUESTIONS, ("train", "dev", "test"), strict=False)):
-            question = rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-            question.split = part
-    score_job.start_scoring(wb, towers.id, limit=1)
-    run_queued(wb, RUNNERS)
-    [first] = {(i.question, i.is_non_training) for i in iterate(wb, Seat(towers.id, ann.id, "tops"))}
-    assert first == (QUESTIONS[0], False)
-    score_job.start_scoring(wb, towers.id, limit=2)
-    run_queued(wb, RUNNERS)
-    excluded = {i.question for i in iterate(wb, Seat(towers.id, ann.id, "tops")) if i.is_non_training}
-    assert excluded == set(QUESTIONS[1:3])
-    seat = Seat(towers.id, ann.id, "tops")
-    [held_out] = [i for i in excluded if i == QUESTIONS[2]]
-    with wb.read() as s:
-        question = rows.find_question(s, towers.id, held_out)
-    assert leasing.open_question(wb, seat, question.id).is_non_training
-
-
-def test_a_scoring_job_for_some_questions_ranks_those_alone_whether_queued_or_not(wb, towers, ann):
-    with wb.write() as s:
-        ids = [
-            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock()).id
-            for i, q in enumerate(QUESTIONS)
-        ]
-        question_lists.set_queued(s, ids[:1], queued=False)
-    seat = Seat(towers.id, ann.id, "tops", questions=tuple(ids[:2]))
-    assert next_question.count_unranked(wb, seat) == 2
-    job = score_job.start_scoring(wb, towers.id, questions=ids[:1])
-    run_queued(wb, RUNNERS)
-    assert jobs.load_job(wb, job.id).result == {"questions": 1}
-    assert next_question.count_unranked(wb, seat) == 1
-
-
-def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
-    with wb.write() as s:
-        rows.add_question(s, towers.id, QUESTIONS[1], external_id="q1", origin="imported", now=wb.clock())
-    asking.ask(wb, towers.id, QUESTIONS[0])
-    job = score_job.start_scoring(wb, towers.id)
-    run_queued(wb, RUNNERS)
-    assert jobs.load_job(wb, job.id).result == {"questions": 1}
-
-
-def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
-    mine = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
-    people.set_role(wb, bob.id, "viewer", by=ann.id)
-    seen = leasing.find_next_item(wb, Seat(scored.id, bob.id, "tops"))
-    assert (pair(seen), find_lease(wb, seen)) == (pair(mine), None)
-    again = leasing.open_item(wb, *pair(mine), bob.id)
-    assert (find_lease(wb, again), again.is_locked) == (None, False)
-    assert pair(leasing.find_next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
-
-
-def test_of_a_version_whose_runs_end_at_several_exits_the_deepest_is_read(wb, scored):
-    with wb.write() as s:
-        runs = s.scalars(select(Run).order_by(Run.id)).all()
-        runs[0].last_exit, runs[-1].last_exit = 12, 4
-    with wb.read() as s:
-        assert {last for _, _, last in queues.list_pool_versions(s, scored.id)} == {12, 0}
-
-
 @pytest.mark.parametrize("is_list", [False, True], ids=["one", "list"])
 @pytest.mark.parametrize("queue", QUEUES)
 def test_a_queue_holds_something_as_long_as_it_gives_an_item(wb, scored, ann, queue, is_list):
@@ -376,13 +181,6 @@ def test_a_queue_holds_something_as_long_as_it_gives_an_item(wb, scored, ann, qu
     label_all(wb, scored, ann, queue)
     assert not seats.has_open_item(wb, seat, is_list=True)
     assert seats.has_open_item(wb, Seat(scored.id, ann.id, "own"), is_list=is_list)
-
-
-def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
-    with pytest.raises(BadSetting, match="uncertain"):
-        leasing.find_next_item(wb, Seat(scored.id, ann.id, "newest"))
-    with pytest.raises(Gone):
-        leasing.open_item(wb, 999, 999, ann.id)
 
 
 def test_a_queue_narrowed_to_some_questions_offers_those_alone_whether_queued_or_not(wb, scored, ann):
@@ -409,39 +207,3 @@ def test_what_is_drawn_at_random_for_estimates_is_never_narrowed(wb, scored, ann
     rules.set_rules(wb, scored.id, by=ann.id, control=1.0)
     assert all(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain")))
     assert not any(i.assignment.control for i in iterate(wb, Seat(scored.id, ann.id, "uncertain", questions=one)))
-
-
-def iterate(wb, seat):
-    """A queue to its end, without labelling."""
-    skips = []
-    while (item := leasing.find_next_item(wb, seat, skips)) is not None:
-        yield item
-        skips.append(pair(item))
-
-
-def test_with_an_overlap_a_second_person_begins_what_one_began_and_a_third_does_not(wb, scored, ann, bob):
-    cy = people.sign_in(wb, "cy")
-    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
-
-    def list_rows(who):
-        request = queues.QueueRequest(scored.id, QUEUES["unlabelled"].order, Holder(who.id, who.name), overlap=2)
-        with wb.read() as s:
-            return queues.list_open_pairs(s, request, wb.clock(), 1000)
-
-    def offers(who, question):
-        return question in {row.question_id for row in list_rows(who)}
-
-    def give(who, row):
-        annotation.give_label(
-            wb, question_id=row.question_id, sentence_id=row.sentence_id, annotator_id=who.id, label="incorrect"
-        )
-
-    rows_to_label = list_rows(ann)
-    question = rows_to_label[0].question_id
-    give(ann, rows_to_label[0])
-    assert not offers(ann, question) and offers(bob, question)
-    give(bob, rows_to_label[1])
-    assert not offers(bob, question) and not offers(cy, question)
-    for row in {r.question_id: r for r in rows_to_label}.values():
-        give(ann, row)
-    assert not list_rows(ann) and list_rows(bob)

@@ -1,55 +1,26 @@
-"""The onnx engine against torch, on tiny models; what is kept on disk; several questions in a run; cheap first."""
+"""The onnx engine against torch, on tiny models: logits, rescoring, several questions in a run, cheap first, costs."""
 
 import copy
-import json
-import os
-import shutil
-import subprocess
-import sys
 import threading
-import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tiny_cascade import CANDIDATES, QUESTION, TEXTS, make_ranker
 
-from as2core.cascade import graphs
 from as2core.cascade.engine import rescore_best, run_completely
 from as2core.cascade.engine_onnx import OnnxEngine, exact_pool, pack, pooling
-from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
-from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.bm25 import BM25Ranker
-from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.first_stage import FirstStage
 from as2core.rankers.passage_cache import PassageCache
 from as2core.types import Candidate
 
-QUESTION = "when was the tower built ?"
-TEXTS = [
-    "the tower was completed in 1889 .",
-    "",
-    "the bridge is 300 metres long and the water is high in winter .",
-    "a river",
-    "winter bread and music in the old city where people stand",
-    "iron",
-]
-CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS * 3)]
 NOTHING = DropSchedule.constant(0.0, exits=5)
-
-
-def make_ranker(folder: str, **settings) -> CascadeRanker:
-    """A cascade whose classifiers say something: they start at zero."""
-    torch.manual_seed(3)
-    ranker = CascadeRanker(load_backbone(folder), **settings)
-    for head in ranker.module.heads:
-        torch.nn.init.normal_(head.net[-1].weight, std=0.3)
-    return ranker
 
 
 class HereAndNow(Executor):
@@ -280,102 +251,6 @@ def test_an_activation_without_an_operator_is_refused_by_name(pair):
     ranker.backbone.config.hidden_act = "swish"
     with pytest.raises(BadSetting, match="swish"):
         build_graph(ranker.backbone, ranker.module.heads[0], 0, 2, final=False)
-
-
-def test_graphs_are_built_once_and_a_damaged_one_is_built_anew(tiny, tmp_path):
-    ranker = make_ranker(tiny())
-    told = []
-    args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
-    files = graphs_for(*args, on_progress=told.append)
-    assert told[-1].done == told[-1].total == 5
-    assert set(json.loads((files[0].parent / SUMS).read_text())) == {f.name for f in files}
-    stamps = [f.stat().st_mtime_ns for f in files]
-    assert [f.stat().st_mtime_ns for f in graphs_for(*args)] == stamps
-    whole = files[2].read_bytes()
-    files[2].write_bytes(whole[: len(whole) // 2])
-    assert graphs_for(*args)[2].read_bytes() == whole
-    assert [p.name for p in tmp_path.iterdir()] == [files[0].parent.name]  # nothing half-made is left behind
-
-
-def test_other_weights_have_other_graphs(tiny, tmp_path):
-    ranker = make_ranker(tiny())
-    before = graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
-    with torch.no_grad():
-        ranker.module.heads[0].cosine.add_(1)
-    assert graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)[0].parent != before[0].parent
-
-
-def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tiny, tmp_path, monkeypatch):
-    now = time.time()
-    monkeypatch.setattr("as2core.cascade.graphs._in_use", asked := set())
-
-    def make_folder(name: str, hours: float) -> Path:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / SUMS).write_text("{}")
-        os.utime(tmp_path / name, (now - 3600 * hours,) * 2)
-        return tmp_path / name
-
-    ranker = make_ranker(tiny())
-    args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
-    first = graphs_for(*args)[0].parent
-    os.utime(first, (now - 90 * 3600,) * 2)
-    graphs_for(*args)  # a use: the oldest is the newest again
-    asked.clear()
-    old = [make_folder(f"{i:032x}", 10 + i) for i in range(10)]
-    asked.add(old[9])  # this process runs on the oldest
-    given_up, at_work = make_folder(".building-killed", 1.5), make_folder(".building-now", 0.1)
-    other = make_folder("notes", 99)  # whatever it is, it is not ours
-    with torch.no_grad():
-        ranker.module.heads[0].cosine.add_(1)
-    second = graphs_for(*args)[0].parent
-    assert set(tmp_path.iterdir()) == {second, first, *old[:6], old[9], at_work, other}
-    assert not given_up.exists()
-
-
-def test_a_folder_that_another_process_takes_away_at_once_is_no_fault_of_the_build(tmp_path, monkeypatch):
-    move = graphs._move_into_place
-
-    def move_and_lose(building, home, files):
-        move(building, home, files)
-        shutil.rmtree(home)
-
-    (tmp_path / ".building-other").mkdir()
-    monkeypatch.setattr(graphs, "_move_into_place", move_and_lose)
-    assert graphs.store_graphs("a" * 32, {"part": lambda: b"graph"}, tmp_path) == [tmp_path / ("a" * 32) / "part.onnx"]
-
-
-def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_path):
-    import threading
-
-    ranker, began, go = make_ranker(tiny()), threading.Event(), threading.Event()
-
-    def wait(_) -> None:
-        began.set()
-        go.wait(30)
-
-    ranker.use("auto", folder=tmp_path, background=True, on_progress=wait)
-    assert began.wait(30)
-    assert ranker.engine.name == "torch"
-    assert ranker.preparing.total == 5
-    assert np.isfinite(ranker.score(QUESTION, CANDIDATES)).all()
-    go.set()
-    next(t for t in threading.enumerate() if t.name == "onnx graphs").join(30)
-    assert ranker.engine.name == "onnx"
-    assert ranker.preparing is None
-
-
-@pytest.mark.slow
-def test_a_program_that_ends_while_the_graphs_are_built_ends_well(tmp_path):
-    code = """
-import sys, threading
-from pathlib import Path
-from as2core.rankers.catalog import get
-began = threading.Event()
-get("cascade").use("auto", folder=Path(sys.argv[1]), background=True, on_progress=lambda p: began.set())
-began.wait(60)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_batches_hold_every_candidate_once_and_like_lengths_together(monkeypatch):

@@ -1,8 +1,7 @@
-"""What every reader shares: line ends, byte-order marks, gzip, bytes that are no text, strictness, and whole files."""
+"""What every reader shares: line ends, byte-order marks, gzip, bytes that are no text, and strictness."""
 
 import gzip
 import json
-import os
 
 import pytest
 
@@ -19,7 +18,7 @@ from as2core.data import (
     wikipassageqa,
     wikiqa,
 )
-from as2core.data.source import Report, open_writer, read_all, replace_file, stream_lines
+from as2core.data.source import Report, read_all, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -177,48 +176,3 @@ def test_a_file_of_nothing_but_problems_is_given_up_after_ten_thousand():
 
 def test_the_last_line_needs_no_end_and_a_stray_carriage_return_inside_stays():
     assert list(stream_lines(b"a\rb\nc", Report(b""))) == [(1, "a\rb"), (2, "c")]
-
-
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
-    out = tmp_path / "new" / "out.txt"
-    with open_writer(out) as write:
-        write("old")
-    with out.open() as reader:
-        with open_writer(out) as write:
-            write("before")
-        assert reader.read() == "old"  # who reads meanwhile reads one or the other
-    with pytest.raises(ZeroDivisionError), open_writer(out) as write:
-        write("after, but not to its end")
-        raise ZeroDivisionError
-    assert out.read_text() == "before" and [p.name for p in out.parent.iterdir()] == ["out.txt"]
-
-
-def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with open_writer(pipe) as write:
-        write("all of it")
-    assert pipe.is_fifo()  # no file in its place, as there would be in that of /dev/null
-    assert os.read(reader, 99) == b"all of it"
-    os.close(reader)
-    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
-
-
-def test_a_name_that_ends_in_gz_is_packed_the_same_each_time(tmp_path):
-    for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        jsonl.write(ASKED, tmp_path / name)
-    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).decode() == jsonl.dumps(ASKED)
-    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
-
-
-def test_what_a_killed_export_left_is_removed_by_the_next_and_nothing_else(tmp_path):
-    names = ".labels.csv.00ff.part", ".labels.csv.0001.part", ".other.csv.00ff.part", ".labels.csv.old"
-    for name in names:
-        (tmp_path / name).touch()
-    (tmp_path / ".labels.csv.folder.part").mkdir()
-    for name in (*names[::2], names[3], ".labels.csv.folder.part"):
-        os.utime(tmp_path / name, (0, 0))
-    with replace_file(tmp_path / "labels.csv") as part:
-        part.touch()
-    assert {p.name for p in tmp_path.iterdir()} == {"labels.csv", *names[1:]}

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+from typing import get_args
 
 import pytest
 from followed_jobs import follow, state
 from kestrel import QUESTION
+
+
+def test_the_command_takes_every_kind_that_can_be_adapted():
+    from app.adapt.settings import KINDS
+    from app.cli.adapt import Kind
+
+    assert get_args(Kind) == tuple(KINDS)
 
 
 def test_too_few_labels_are_told_before_anything_starts(as2, label_file):
