@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from app.jobs.kinds import JobKind
+from app.jobs.process import IDLE_SECONDS, LOCK_SECONDS, AlreadyRunning, hold_worker_lock
 from app.upkeep.job_numbers import raise_job_counter
 from app.versions import startup
 from app.workbench.home import prepare_home
@@ -60,7 +61,7 @@ def _open_database(settings: Settings) -> Database:
     """A new one in a home whose former database is gone does not give that one's jobs' numbers again."""
     file = settings.database_file
     is_new = file is not None and not (file.is_file() and file.stat().st_size)
-    database = open_database(settings.database)
+    database = open_database(settings.database, before_migration=lambda: _refuse_beside_worker(settings))
     if file is not None and is_new and raise_job_counter(settings, file):
         log.warning(
             "%s is new, but this home has jobs or versions of another database: if that was lost, put it back or "
@@ -68,6 +69,20 @@ def _open_database(settings: Settings) -> Database:
             file,
         )
     return database
+
+
+def _refuse_beside_worker(settings: Settings) -> None:
+    """A worker that runs while the database is migrated is of an earlier release: it would run jobs on tables and with
+    modules that it does not know, and keep this release's worker from starting. Raises DatabaseTrouble."""
+    try:
+        with hold_worker_lock(settings, wait_seconds=LOCK_SECONDS):
+            pass
+    except AlreadyRunning as e:
+        raise DatabaseTrouble(
+            f"a worker of an earlier release still runs for {settings.home}, so the database was not migrated: stop "
+            "that release's app and worker, and start this one again. A worker without jobs ends by itself within "
+            f"{IDLE_SECONDS // 60} minutes of that app's end"
+        ) from e
 
 
 def list_renames() -> Mapping[str, Rename]:

@@ -36,6 +36,14 @@ from db.models import Base
 BUSY_MS = 5000  # after which a write that waits for others gives up
 RETRY_MS = 10
 BUSY = "the database is busy with another write: try again in a moment"
+OPENING_BUSY = (
+    "the database could not be opened, and was not changed: another program has held it for more than two minutes. "
+    "Wait until that ends, or stop it (an app, a worker or a command of this or an earlier release), and try again"
+)
+TOO_NEW = (
+    "this database was made by a newer version of AS2 Workbench: update the program, or go back to a backup from "
+    "before the update (`as2 restore FILE`)"
+)
 LOCK_SECONDS = 10  # on PostgreSQL, after which a statement that waits for another transaction's lock gives up
 LOCK_BUSY = (
     "the database is busy: another transaction has held a lock for too long, so this step was not done. Try again in a "
@@ -130,8 +138,9 @@ class Database:
             engine.dispose()
 
 
-def open_database(url: str) -> Database:
-    """Open, creating or migrating what is there to the newest revision. Raises DbError with the remedy."""
+def open_database(url: str, *, before_migration: Callable[[], None] = lambda: None) -> Database:
+    """Open, creating or migrating what is there to the newest revision. `before_migration` is called before a database
+    of an earlier release is changed; what it raises leaves that as it was. Raises DbError with the remedy."""
     try:
         database = Database(url)
     except (ArgumentError, ValueError) as e:  # its text may hold a part of the password
@@ -142,41 +151,46 @@ def open_database(url: str) -> Database:
     if database.sqlite and (path := database.url.database) and not Path(path).parent.exists():
         raise DbError(f"there is no folder {Path(path).parent} for the database: make it, or correct AS2_DATABASE_URL")
     try:
-        _migrate(database)
+        _migrate(database, before_migration)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _migrate(database: Database) -> None:
+def _migrate(database: Database, before_migration: Callable[[], None]) -> None:
     """One process migrates while others wait. A new SQLite file's switch to WAL does not wait by itself: try again."""
     for remaining in reversed(range(MAX_OPENING_TRIES)):
         try:
             with _translate_errors(database), database.migrating() as connection:
-                _upgrade(connection)
+                _upgrade(connection, before_migration)
             return
-        except DatabaseBusy:
+        except DatabaseBusy as e:
             if not remaining:
-                raise
+                raise DatabaseBusy(OPENING_BUSY) from e
             time.sleep(0.2)
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, before_migration: Callable[[], None]) -> None:
     from alembic import command
     from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
     from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     try:
+        scripts = ScriptDirectory.from_config(config)
+        revision = MigrationContext.configure(connection).get_current_revision()
+        if revision is not None and revision != scripts.get_current_head():
+            scripts.get_revision(revision)  # raises for one of a newer release
+            before_migration()
         command.upgrade(config, "head")
     except CommandError as e:
         if "Can't locate revision" in str(e):
-            raise DatabaseTooNew(
-                "this database was made by a newer version of AS2 Workbench: update the program"
-            ) from e
+            raise DatabaseTooNew(TOO_NEW) from e
         raise DbError(f"the database could not be migrated: {e}") from e
 
 

@@ -119,14 +119,14 @@ def migrations(schema):
     upgrade = session._upgrade
     [newest] = (statement for statement in schema if 'INTO "alembic_version"' in statement)
 
-    def make_or_upgrade(connection):
+    def make_or_upgrade(connection, before_migration):
         is_sqlite = connection.dialect.name == "sqlite"
         tables = is_sqlite and set(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
         if tables == set():
             for statement in schema:
                 connection.exec_driver_sql(statement)
         elif not tables or "alembic_version" not in tables or _read_revision(connection) not in newest:
-            upgrade(connection)
+            upgrade(connection, before_migration)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "_upgrade", make_or_upgrade)

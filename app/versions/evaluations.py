@@ -85,7 +85,7 @@ def load_or_evaluate(
     now. Raises BadSetting, UnknownRanker, DamagedModel, EndpointFailed."""
     key, data_hash = hash_ranker(wb, name), hash_questions(questions)
     record = {} if _is_of_others(name) else _load(wb, key, data_hash, setting)
-    if "cuts" in record:  # older ones do not say where candidates were dropped
+    if record:
         return from_record(record, name, setting)
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
     key += hash_scores(name, evaluation)
@@ -116,7 +116,7 @@ def store_evaluation(wb: Workbench, name: str, questions: Sequence[Question], e:
 
 def has_evaluation(wb: Workbench, name: str, questions: Sequence[Question], setting: str = SETTING) -> bool:
     """Whether `load_or_evaluate` computes nothing."""
-    return not _is_of_others(name) and "cuts" in _load(wb, hash_ranker(wb, name), hash_questions(questions), setting)
+    return not _is_of_others(name) and bool(_load(wb, hash_ranker(wb, name), hash_questions(questions), setting))
 
 
 def load_or_measure(
@@ -149,10 +149,11 @@ def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], m
 
 
 def _load(wb: Workbench, ranker_key: str, data_hash: str, setting: str) -> JsonObject:
-    """What is stored of an evaluation, {} if there is none."""
+    """What is stored of an evaluation; {} if there is none, or one of an earlier release that does not say where
+    candidates were dropped: it is made again."""
     with wb.read() as s:
         row = rows.find_evaluation(s, ranker_key, data_hash, setting)
-        return {} if row is None else row.result
+        return row.result if row is not None and "cuts" in row.result else {}
 
 
 def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, result: JsonObject) -> None:

@@ -213,8 +213,18 @@ def test_a_database_that_a_full_disk_keeps_from_opening_is_not_called_damaged(tm
 def test_a_database_of_a_newer_program_is_refused_with_the_remedy(database, database_url):
     with database.write() as s:
         s.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(DatabaseTooNew, match="update the program"):
+    with pytest.raises(DatabaseTooNew, match=r"update the program, or go back to a backup .*`as2 restore FILE`"):
         open_database(database_url)
+
+
+def test_who_cannot_open_a_database_that_another_program_holds_reads_what_to_stop(tmp_path, monkeypatch):
+    monkeypatch.setattr("db.session.BUSY_MS", 1)
+    monkeypatch.setattr("db.session.MAX_OPENING_TRIES", 1)
+    url = f"sqlite:///{tmp_path / 'as2.db'}"
+    holder = open_database(url)
+    with holder.migrating(), pytest.raises(DatabaseBusy, match="an app, a worker or a command of this or an earlier"):
+        open_database(url)
+    holder.close()
 
 
 def test_a_server_that_is_not_there_is_named_without_the_password():

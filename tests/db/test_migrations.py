@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import JSON, Boolean, DateTime, Float, Integer, MetaData, delete, insert, inspect, select, text
 
-from db.errors import DbError
+from db.errors import DatabaseTooNew, DbError
 from db.models import Candidate, Question, Run, Sentence
 from db.repositories import jobs, labels, people
 from db.session import MIGRATIONS, Database, open_database
@@ -196,6 +196,34 @@ def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(dat
         "proposed, then asked": ("proposed", True),
     }
     assert runs == [None] * 7
+
+
+class Refusal(Exception):
+    pass
+
+
+def refuse():
+    raise Refusal
+
+
+def test_what_refuses_a_migration_leaves_an_older_database_as_it_is_and_is_asked_for_no_other(database_url, tmp_path):
+    url, old = open_at("0014", database_url, tmp_path)
+    with pytest.raises(Refusal):
+        open_database(url, before_migration=refuse)
+    with old.read() as s:
+        assert s.scalar(text("SELECT version_num FROM alembic_version")) == "0014"
+    old.close()
+    open_database(url).close()
+    current = open_database(url, before_migration=refuse)
+    with current.write() as s:
+        s.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    current.close()
+    with pytest.raises(DatabaseTooNew):
+        open_database(url, before_migration=refuse)
+
+
+def test_a_new_database_needs_nobodys_leave(tmp_path):
+    open_database(f"sqlite:///{tmp_path / 'new.db'}", before_migration=refuse).close()
 
 
 def test_jobs_keep_their_events_when_they_learn_who_started_them(database_url, tmp_path, now):

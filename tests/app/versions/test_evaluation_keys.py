@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from fake_models import write_version
+from sqlalchemy import select
 
 from app.versions import evaluations
 from as2core.types import Candidate, Question
 from as2core.version import digest_code
+from db.models import Evaluation
 
 QUESTIONS = [
     Question(f"q{i}", f"what is {i} ?", tuple(Candidate(f"{i}-{j}", f"{i} {j} .", int(j == 3)) for j in range(4)))
@@ -32,6 +34,18 @@ def test_a_ranker_without_weights_is_measured_again_by_another_program(wb, monke
     assert not evaluations.has_evaluation(wb, "rr", QUESTIONS)
     after = evaluations.load_or_evaluate(wb, "rr", QUESTIONS, data="some", ranker=Reversed())
     assert after.metrics["RR"] == 1.0
+
+
+def test_what_an_earlier_release_measured_without_the_cuts_is_measured_again(wb):
+    before = evaluations.load_or_measure(wb, "rr", QUESTIONS, data="some", ranker=Reversed())
+    assert evaluations.has_measurement(wb, "rr", QUESTIONS)
+    with wb.write() as s:
+        [row] = s.scalars(select(Evaluation))
+        row.result = {key: value for key, value in row.result.items() if key != "cuts"}
+    assert not evaluations.has_measurement(wb, "rr", QUESTIONS) and not evaluations.has_evaluation(wb, "rr", QUESTIONS)
+    again = evaluations.load_or_measure(wb, "rr", QUESTIONS, data="some", ranker=Reversed())
+    assert again.evaluation.metrics == before.evaluation.metrics
+    assert evaluations.has_measurement(wb, "rr", QUESTIONS)
 
 
 @pytest.mark.parametrize(
