@@ -213,6 +213,8 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)
         message = error.format_message().replace("Value error, ", "")
+        if message.startswith("No such command") and not load_entry_points(COMMANDS):
+            message += " Those for corpora, labels, versions and pages need a clone, with its `app` extra installed"
         return f"{message} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"this needs the package {error.name!r}: run `make setup`, or pip install the extra (docs/running.md)"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 
@@ -136,9 +137,10 @@ def evaluate(
 ) -> Evaluation:
     """Score every question that the setting selects.
 
-    Raises BadSetting when it selects none, when a qid comes twice, when a run lacks one of them, or when the ranker
-    gives scores that are not one finite number per candidate. An exception from `on_progress` stops the run.
+    Raises BadSetting when it selects none, when a qid comes twice, when a run lacks one of them, when the ranker is
+    none, or gives scores that are not one finite number per candidate. An exception from `on_progress` stops the run.
     """
+    _require_ranker(ranker)
     questions = select_questions(questions, setting)
     prepare_ranker(ranker, questions)
     tallies: list[Tally] = []
@@ -153,8 +155,18 @@ def evaluate(
     return measure_tallies(ranker.name, questions, tallies, setting=setting)
 
 
+def _require_ranker(ranker: object) -> None:
+    if isinstance(ranker, str) or not (hasattr(ranker, "name") and hasattr(ranker, "score")):
+        raise BadSetting(
+            f"{ranker!r:.60} is no ranker, which has a name and a method score: give one of "
+            "as2core.rankers.catalog.get, or the `ranker` of a Reranker"
+        )
+
+
 def select_questions(questions: Iterable[Question], setting: str) -> list[Question]:
     """Those of the setting. Raises BadSetting when there is none, or when a qid comes twice."""
+    if isinstance(questions, str | Path):
+        raise BadSetting(f"{str(questions)!r} was given: give questions, those of as2core.data.catalog.load_questions")
     questions = apply_setting(questions, setting)
     if not questions:
         raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")

@@ -262,12 +262,17 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     """Compare two rankers' values (`{qid: value}`) on the same questions. p is exact when the signs can be enumerated;
     where hardly any draw is as extreme, it is that of `as2core.sign_flips`, which has no floor.
 
-    Raises BadSetting when the questions differ or there are none.
+    Raises BadSetting when the questions differ or there are none, and for values without their questions' ids.
     """
     from scipy import stats
 
+    if not (isinstance(a, Mapping) and isinstance(b, Mapping)):
+        raise BadSetting('a paired test takes {qid: value} of both sides, as in per_question["AP"] of an evaluation')
     if not a or set(a) != set(b):
-        raise BadSetting(f"a paired test needs the same questions on both sides; here {len(a)} and {len(b)} differ")
+        raise BadSetting(
+            f"a paired test needs the same questions on both sides; here are {len(a)} and {len(b)}, "
+            f"{len(set(a) & set(b))} of them the same"
+        )
     differences = np.array([a[qid] - b[qid] for qid in a], dtype=np.float64)  # (questions,)
     differences[np.abs(differences) < 1e-9] = 0.0
     nonzero = differences[differences != 0]

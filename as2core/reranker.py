@@ -8,11 +8,10 @@ ranker is calibrated.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
-from typing import Any, NotRequired, TypedDict, overload
+from typing import Any, NotRequired, Protocol, TypedDict, overload
 
 import numpy as np
 
@@ -27,11 +26,37 @@ from as2core.types import MAX_TEXT_CHARS, Candidate
 
 SHIPPED = "cascade"  # what stands in for the active version where there is none
 BATCH_PAIRS = 4096  # of several questions, scored together
-Text = str | Candidate | Mapping[str, str]  # the last: {"text": ..., "title": ...}
+TEXT_FIELDS = ("text", "page_content", "content")  # of documents: FlashRank's and LlamaIndex', LangChain's, Haystack's
+
+
+class HasText(Protocol):
+    """A document of LlamaIndex or of rerankers, for instance."""
+
+    @property
+    def text(self) -> str: ...
+
+
+class HasPageContent(Protocol):
+    """A document of LangChain."""
+
+    @property
+    def page_content(self) -> str: ...
+
+
+class HasContent(Protocol):
+    """A document of Haystack."""
+
+    @property
+    def content(self) -> str | None: ...
+
+
+Text = str | Candidate | Mapping[str, Any] | HasText | HasPageContent | HasContent
+"""A document. Its text is read from the first of `TEXT_FIELDS` that it has, as a key of a mapping or as an attribute,
+and a title before it from "title", or from "title" in "metadata" or "meta"."""
 
 
 class RankedDocument(TypedDict):
-    """`corpus_id` is the document's place in the list, from 0."""
+    """`corpus_id` is the document's place in the list, from 0; `score` from 0 to 1; `text` with `return_documents`."""
 
     corpus_id: int
     score: float
@@ -43,9 +68,10 @@ class Reranker:
     or what `as2 versions export` wrote; "active" is the version that answers in the workbench, or the shipped cascade
     where there is none. `device` is torch's ("cuda:1"); without it the fastest engine is chosen.
 
-    Threads may share one. A copy in another process, by pickle, loads the model again. A process forked after the first
-    ranking cannot rank: use multiprocessing's "spawn", or fork before. Raises UnknownRanker, DamagedModel, and
-    BadSetting, also in its methods, for input that is no text and in such a process.
+    Threads may share one. A copy in another process, by pickle, loads the model again. A process cannot load or rank if
+    it was forked after one with a network was loaded, or any ranked: use multiprocessing's "spawn", or fork before.
+    Raises UnknownRanker, DamagedModel, and BadSetting, also in its methods, for input that is no text and in such a
+    process.
     """
 
     def __init__(self, model: str | os.PathLike[str] = ACTIVE, *, device: str | None = None) -> None:
@@ -53,12 +79,15 @@ class Reranker:
             model = os.fspath(model)
         if not isinstance(model, str) or not model:
             raise BadSetting(f"the model is {model!r:.60}: give the name or the directory of a ranker")
+        _refuse_fork()
         self.model, self.device = model, device
         name, colon, settings = model.partition(":")
         if name == ACTIVE and ACTIVE not in list_versions():
             model = f"{SHIPPED}{colon}{settings}"
         self.ranker: Ranker = load_ranker(model)
         require_any_question(self.ranker, model)
+        if isinstance(self.ranker, HasNetwork):
+            _remember_process()
         if device is not None:
             if isinstance(self.ranker, ChoosesEngine):
                 self.ranker.use("torch")
@@ -77,9 +106,9 @@ class Reranker:
         device = "" if self.device is None else f", device={self.device!r}"
         return f"Reranker({self.model!r}{device})"
 
-    def __reduce__(self) -> tuple[partial[Reranker], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str, str | None], Reranker], tuple[str, str | None]]:
         """By name: a copy has the same engine, and so the same scores and speed."""
-        return partial(Reranker, device=self.device), (self.model,)
+        return _load_copy, (self.model, self.device)
 
     def rank(
         self,
@@ -90,7 +119,8 @@ class Reranker:
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
     ) -> list[RankedDocument]:
-        """The documents, best first. The last two arguments are CrossEncoder's, and without effect."""
+        """The documents, best first: all, or the first `top_k`. The last two arguments are CrossEncoder's, and without
+        effect."""
         return self.rank_many([(query, documents)], top_k=top_k, return_documents=return_documents)[0]
 
     def rank_many(
@@ -102,7 +132,9 @@ class Reranker:
         """What `rank` gives for each (query, documents), in shared batches if the ranker can."""
         if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1):
             raise BadSetting(f"top_k={top_k!r}: give 1 or more, a whole number, or leave it out for all")
-        pairs = [(_read_query(query), _read_documents(documents)) for query, documents in queries]
+        each = _read_list(queries, "queries", "(query, documents)")
+        _check_pairs(each, "query", "(query, documents)")
+        pairs = [(_read_query(query), _read_documents(documents)) for query, documents in each]
         relevances = self._score(pairs)
         return [
             _list_best(relevance, candidates, top_k, return_documents)
@@ -115,11 +147,14 @@ class Reranker:
     ) -> float: ...
     @overload
     def predict(
-        self, pairs: Iterable[tuple[str, Text]], batch_size: int | None = None, show_progress_bar: bool | None = None
+        self,
+        pairs: Iterable[tuple[str, Text] | list[str]],
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
     ) -> np.ndarray: ...
     def predict(
         self,
-        pairs: Iterable[tuple[str, Text]] | tuple[str, Text],
+        pairs: Iterable[tuple[str, Text] | list[str]] | tuple[str, Text],
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
     ) -> float | np.ndarray:
@@ -127,16 +162,13 @@ class Reranker:
         cascade drops none; in int8 it scores the best of a query again in float32, so that a pair alone may get another
         score, by some 0.01. A ranker that compares documents (bm25, a fusion) compares those of the same query. The
         last two arguments are CrossEncoder's, and without effect."""
-        if not isinstance(pairs, Iterable):
-            raise BadSetting(f"pairs is {pairs!r:.60}: give (query, document) pairs")
-        each: list[Any] = list(pairs)
-        if len(each) == 2 and isinstance(each[0], str) and isinstance(each[1], str | Candidate | Mapping):
+        each = _read_list(pairs, "pairs", "(query, document)")
+        if len(each) == 2 and isinstance(each[0], str):
             return float(self.predict([(each[0], each[1])])[0])
+        _check_pairs(each, "pair", "(query, document)")
         places: dict[str, list[int]] = {}
-        for place, pair in enumerate(each):
-            if not isinstance(pair, list | tuple) or len(pair) != 2:
-                raise BadSetting(f"pair {place} is {pair!r:.60}: give (query, document)")
-            places.setdefault(_read_query(pair[0]), []).append(place)
+        for place, (query, _) in enumerate(each):
+            places.setdefault(_read_query(query), []).append(place)
         queries = [(query, _read_documents([each[i][1] for i in at])) for query, at in places.items()]
         scores = np.empty(len(each))
         for relevance, at in zip(self._score(queries, drops=False), places.values(), strict=True):
@@ -145,13 +177,14 @@ class Reranker:
 
     def trace(self, query: str, documents: Iterable[Text]) -> Trace:
         """Which documents were dropped where, and what it cost. Raises BadSetting if the ranker keeps no trace."""
+        _refuse_fork()
         if not isinstance(self.ranker, KeepsTrace):
             raise BadSetting(f"{self.ranker.name} drops nothing, so it has no trace: a cascade has")
-        _refuse_fork()
         return self.ranker.trace(_read_query(query), _read_documents(documents))
 
     def _score(self, queries: Sequence[tuple[str, list[Candidate]]], *, drops: bool = True) -> list[Relevance]:
         _refuse_fork()
+        _remember_process()
         schedule = None
         if not drops and isinstance(self.ranker, TracesTogether):
             schedule = DropSchedule.constant(0.0, exits=len(self.ranker.exits))
@@ -165,19 +198,32 @@ class Reranker:
         return relevances + score_relevance(self.ranker, batch, schedule=schedule)
 
 
-_ranking_process: int | None = None  # the first that ranked: its threads are not in a child that is forked later
+_first_process: int | None = None  # that loaded or ranked: its threads are not in a child that is forked later
+
+
+def _remember_process() -> None:
+    global _first_process
+    _first_process = _first_process or os.getpid()
 
 
 def _refuse_fork() -> None:
-    """Raises BadSetting in a process forked from one that ranked: there the libraries wait for ever for threads that
-    stayed behind."""
-    global _ranking_process
-    if _ranking_process is None:
-        _ranking_process = os.getpid()
-    elif _ranking_process != os.getpid():
+    """Raises BadSetting in a process forked from one that loaded a network or ranked: there the libraries crash, or
+    wait for ever for threads that stayed behind."""
+    if _first_process not in (None, os.getpid()):
         raise BadSetting(
-            'this process was forked from one that had ranked: use multiprocessing.get_context("spawn"), or fork first'
+            "this process was forked from one that had loaded a ranker: use "
+            'multiprocessing.get_context("spawn"), or fork first'
         )
+
+
+def _load_copy(model: str, device: str | None) -> Reranker:
+    """Where a forked process cannot load it, one whose methods say so: a pool whose worker raises while it unpickles
+    its task gives no answer."""
+    if _first_process in (None, os.getpid()):
+        return Reranker(model, device=device)
+    copy = object.__new__(Reranker)
+    copy.model, copy.device = model, device
+    return copy
 
 
 def _read_query(query: object) -> str:
@@ -187,6 +233,8 @@ def _read_query(query: object) -> str:
 
 
 def _read_documents(documents: Iterable[object]) -> list[Candidate]:
+    if _is_table(documents):
+        raise BadSetting('documents is a table: give a list of texts, such as its column table["text"]')
     if isinstance(documents, str | bytes | Candidate | Mapping | Set) or not isinstance(documents, Iterable):
         raise BadSetting(f"documents is {documents!r:.60}: give a list of texts")
     return [_read_document(i, d) for i, d in enumerate(documents)]
@@ -197,11 +245,44 @@ def _read_document(place: int, document: object) -> Candidate:
         return replace(document, text=_read_text(document.text), title=_read_text(document.title))
     if isinstance(document, str):
         return Candidate(str(place), _read_text(document))
-    if isinstance(document, Mapping) and isinstance(document.get("text"), str):
-        title = document.get("title") or ""
-        if isinstance(title, str):
-            return Candidate(str(place), _read_text(document["text"]), title=_read_text(title))
-    raise BadSetting(f'document {place} is {document!r:.60}: give a text, {{"text", "title"}} or a Candidate')
+    text = next((text for name in TEXT_FIELDS if isinstance(text := _get(document, name), str)), None)
+    title = _find_title(document)
+    if text is None or not isinstance(title, str):
+        raise BadSetting(f'document {place} is {document!r:.60}: give a text, {{"text", "title"}} or a Candidate')
+    return Candidate(str(place), _read_text(text), title=_read_text(title))
+
+
+def _find_title(document: object) -> object:
+    title = _get(document, "title")
+    if title and title == title:  # pandas has nan where there is none
+        return title
+    metadata = [_get(document, name) for name in ("metadata", "meta")]
+    titles = [m.get("title") for m in metadata if isinstance(m, Mapping)]
+    return next((title for title in titles if isinstance(title, str)), "")
+
+
+def _get(document: object, name: str) -> object:
+    return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+
+
+def _read_list(pairs: object, name: str, form: str) -> list[Any]:
+    if _is_table(pairs):
+        raise BadSetting(f"{name} is a table: give {form} from its rows, such as table[[FIRST, SECOND]].values")
+    if isinstance(pairs, str | bytes | Mapping | Set) or not isinstance(pairs, Iterable):
+        raise BadSetting(f"{name} is {pairs!r:.60}: give a list of {form}")
+    return list(pairs)
+
+
+def _check_pairs(pairs: Sequence[object], name: str, form: str) -> None:
+    """Each is a list, a tuple or the row of an array."""
+    for place, pair in enumerate(pairs):
+        if not isinstance(pair, list | tuple | np.ndarray) or len(pair) != 2:
+            raise BadSetting(f"{name} {place} is {pair!r:.60}: give {form}")
+
+
+def _is_table(value: object) -> bool:
+    """Whether it is a DataFrame, of pandas or polars: to walk through one gives the names of its columns, or these."""
+    return hasattr(value, "columns") and hasattr(value, "shape")
 
 
 def _read_text(text: str) -> str:

@@ -113,10 +113,14 @@ CORPORA = Path(__file__).parents[2] / "corpora"
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions of a data set, and a problem for each line that could not be read."""
+    """The questions of a data set, and a problem for each line that could not be read. To walk through it gives the
+    questions."""
 
     questions: list[Question]
     problems: list[Problem]
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
 
 
 def load_questions(
@@ -163,6 +167,8 @@ def stream_questions(
     if not is_file(path):
         if _exists(path):
             raise UnknownData(f"{spec} is a pipe or a device, which can be read only once: write it to a file first")
+        if spec in SHIPPED_SETS:
+            raise UnknownData(f"{spec} is part of a clone and not installed: run this in a clone, or give a file")
         hint = suggest_name(str(spec), (*SHIPPED_SETS, "labels"))
         raise UnknownData(
             f"no data {str(spec)!r}{hint or ';'} give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}"
@@ -230,7 +236,14 @@ def sniff(source: Source) -> str | None:
     if line.startswith(("{", "[")):
         return "run" if runs.is_run(source) else _sniff_json(line, text)
     kind = _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
-    return "run" if kind is None and runs.is_run(source) else kind
+    if kind is None and runs.is_run(source):
+        return "run"
+    if qrels.is_table(line):
+        raise UnreadableFile(
+            f"{name_source(source)}: it is a table of qrels; save it as lines of trec_eval, `qid 0 docid rel`, without "
+            "a header (of a BEIR set the folder can be given, too)"
+        )
+    return kind
 
 
 def _sniff_json(line: str, text: str) -> str | None:

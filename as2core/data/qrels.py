@@ -16,6 +16,8 @@ from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
 
+BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
+TABLE_COLUMNS = ("qid", "docno", "label", "iteration")  # of PyTerrier's frames
 _ESCAPES = {quote(c): c for c in map(chr, range(0x3001)) if c == "%" or c.isspace()}  # no white space comes later
 _ESCAPED = re.compile("|".join(_ESCAPES))
 
@@ -28,6 +30,14 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         return unescape_id(fields[0]), "", report.rate(unescape_id(fields[2]), fields[3])
 
     return group_rows(stream_fields(source, report, ("qid", "0", "docid", "rel"), parse, split=str.split), report)
+
+
+def is_table(header: str) -> bool:
+    """Whether the first line names the columns of a table of qrels, as PyTerrier's and BEIR's, and no others."""
+    names = [name.strip().strip('"').lower() for name in re.split("[,;\t]", header)]
+    return names == BEIR_COLUMNS or (
+        len(names) == len(set(names)) and {"qid", "docno", "label"} <= set(names) <= {*TABLE_COLUMNS}
+    )
 
 
 def is_line(line: str) -> bool:

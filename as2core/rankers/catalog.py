@@ -88,7 +88,14 @@ def get(
             raise UnknownRanker(f"{path} holds no config.json: give the directory of a version or a checkpoint")
         if has_ending(path):
             raise UnknownRanker(f"there is no run file {path}")
+        if text.startswith(("~", ".", "/")) or is_file(path):
+            what = "is a file of no known kind" if is_file(path) else "is not there"
+            raise UnknownRanker(f"{path} {what}: give the directory of a version or a checkpoint, by its whole path")
         names = dict.fromkeys([*CATALOG, *directories])
+        if re.fullmatch(r"[\w.-]+/[\w.-]+(@\w+)?", text):
+            raise UnknownRanker(
+                f"there is no directory {text}; if it is a model of the hub, write classifier:model={text}"
+            )
         raise UnknownRanker(
             f"no ranker {text!r}{suggest_name(name, names) or ';'} known: {', '.join(names)}, or the directory of a "
             "version or a checkpoint (one of the hub: classifier:model=NAME; behind an address: http:url=URL)"

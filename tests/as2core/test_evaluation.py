@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+import as2core
 from as2core.data import qrels
+from as2core.data.catalog import QuestionSet
 from as2core.errors import BadSetting
 from as2core.evaluation import Cut, compute_intervals, count_cuts, evaluate
 from as2core.metrics import order
@@ -174,6 +176,19 @@ def test_a_ranker_that_breaks_the_protocol_is_named(given):
 
     with pytest.raises(BadSetting, match=r"broken gave .* of question 'a'"):
         evaluate(Broken(), QUESTIONS[:1])
+
+
+@pytest.mark.parametrize("given", ["bm25", None, object(), as2core.Reranker("bm25"), QUESTIONS])
+def test_what_is_no_ranker_is_refused_with_where_to_get_one(given):
+    with pytest.raises(BadSetting, match=r"is no ranker, .* as2core\.rankers\.catalog\.get"):
+        evaluate(given, QUESTIONS)
+
+
+def test_a_set_as_it_is_loaded_can_be_evaluated_and_its_name_cannot():
+    loaded = QuestionSet(QUESTIONS, [])
+    assert evaluate(Longest(), loaded).metrics == evaluate(Longest(), QUESTIONS).metrics
+    with pytest.raises(BadSetting, match=r"'starter-dev' was given: give questions, those of .*load_questions"):
+        evaluate(Longest(), "starter-dev")
 
 
 def test_nothing_to_evaluate_and_a_repeated_id_are_refused():

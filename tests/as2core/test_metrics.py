@@ -298,6 +298,17 @@ def test_other_questions_cannot_be_paired(a, b):
         paired_test(a, b)
 
 
+def test_how_many_questions_are_on_both_sides_is_said():
+    with pytest.raises(BadSetting, match="here are 2 and 3, 1 of them the same"):
+        paired_test({"x": 1.0, "y": 1.0}, {"x": 1.0, "z": 0.0, "t": 0.0})
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.5], np.array([1.0, 0.5]), []])
+def test_values_without_the_ids_of_their_questions_cannot_be_paired(values):
+    with pytest.raises(BadSetting, match=r"takes \{qid: value\} of both sides"):
+        paired_test(values, values)
+
+
 def test_ndcg_gains_by_the_grade_and_the_other_measures_by_correct_or_not():
     # grades 1, 3, 0 in this order: DCG = 1 + 3 / log2(3), at best 3 + 1 / log2(3)
     rows = tuple(Candidate(str(g), "text", int(g > 0), grade=g) for g in (1, 3, 0))

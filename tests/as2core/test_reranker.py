@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
+from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import as2core
@@ -145,6 +148,12 @@ def _with(ranker):
         (lambda r: r.predict(["who", "b", "c"]), "pair 0 is 'who': give"),
         (lambda r: r.predict([(None, "a")]), "the query is None"),
         (lambda r: r.predict(None), "pairs is None"),
+        (lambda r: r.predict([("who", "a", "b")]), "pair 0 is .*: give \\(query, document\\)"),
+        (lambda r: r.predict(["who", 5]), "document 0 is 5: give"),
+        (lambda r: r.rank_many(None), "queries is None: give a list of \\(query, documents\\)"),
+        (lambda r: r.rank_many({"who": ["a", "b"]}), "queries is .*: give a list of"),
+        (lambda r: r.rank_many(("who", ["a"])), "query 0 is 'who': give \\(query, documents\\)"),
+        (lambda r: r.rank("q", [{"text": "a", "title": 5}]), "document 0 is "),
         (lambda r: reranker.Reranker(None), "the model is None"),
         (lambda r: reranker.Reranker(""), "the model is ''"),
     ],
@@ -164,6 +173,78 @@ def test_documents_and_pairs_may_be_anything_that_can_be_walked_through_once():
     assert bm25.rank(QUERY, titled) == bm25.rank(QUERY, [Candidate("a", t, title="Towers") for t in TEXTS])
 
 
+@dataclass
+class Page:
+    """As LangChain's."""
+
+    page_content: str
+    metadata: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class Content:
+    """As Haystack's: without a text it holds something else, such as an image."""
+
+    content: str | None
+    meta: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class Passage:
+    """As those of LlamaIndex and of rerankers."""
+
+    text: str
+    title: str | None = None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text, title: Page(text, {"title": title}),
+        lambda text, title: Content(text, {"title": title}),
+        lambda text, title: Passage(text, title),
+        lambda text, title: {"id": 7, "text": text, "title": title, "meta": {"page": 3}},
+        lambda text, title: {"text": text, "meta": {"title": title}},
+        lambda text, title: {"page_content": text, "metadata": {"title": title}},
+        lambda text, title: {"content": text, "title": title},
+        lambda text, title: {"text": text, "title": title or float("nan")},  # a row of pandas
+    ],
+)
+def test_documents_of_other_libraries_are_read_with_their_titles(make):
+    bm25 = as2core.Reranker("bm25")
+    for title in ("Towers", None):
+        candidates = [Candidate("a", t, title=title or "") for t in TEXTS]
+        documents = [make(t, title) for t in TEXTS]
+        assert bm25.rank(QUERY, documents, return_documents=True) == bm25.rank(QUERY, candidates, return_documents=True)
+        assert bm25.predict((QUERY, documents[1])) == bm25.predict((QUERY, candidates[1]))
+        assert bm25.predict([(QUERY, documents[1])])[0] == bm25.predict((QUERY, candidates[1]))
+
+
+def test_a_document_of_another_library_without_a_text_is_refused():
+    with pytest.raises(BadSetting, match="document 1 is Content"):
+        as2core.Reranker("bm25").rank(QUERY, [Content("a"), Content(None)])
+
+
+def test_arrays_and_columns_are_lists_of_texts_and_of_pairs():
+    bm25, pairs = as2core.Reranker("bm25"), [(QUERY, t) for t in TEXTS]
+    frame = pd.DataFrame({"query": [QUERY] * 3, "text": TEXTS}, index=[7, 8, 9])
+    for documents in (np.array(TEXTS), np.array(TEXTS, dtype=object), frame["text"], tuple(TEXTS)):
+        assert bm25.rank(QUERY, documents) == bm25.rank(QUERY, TEXTS)
+    for each in (np.array(pairs), frame.values, [list(p) for p in pairs], frame.itertuples(index=False)):
+        np.testing.assert_array_equal(bm25.predict(each), bm25.predict(pairs))
+    assert bm25.predict(np.array(pairs[1])) == bm25.predict(pairs[1])
+
+
+def test_a_table_is_refused_since_to_walk_through_it_gives_the_names_of_its_columns():
+    bm25, frame = as2core.Reranker("bm25"), pd.DataFrame({"query": [QUERY], "text": TEXTS[:1]})
+    with pytest.raises(BadSetting, match=r'documents is a table: .* table\["text"\]'):
+        bm25.rank(QUERY, frame)
+    with pytest.raises(BadSetting, match=r"pairs is a table: .* table\[\[FIRST, SECOND\]\]\.values"):
+        bm25.predict(frame)
+    with pytest.raises(BadSetting, match="queries is a table"):
+        bm25.rank_many(frame)
+
+
 def test_half_a_character_and_a_text_without_end_are_read_as_far_as_they_go(cascade):
     [first] = as2core.Reranker().rank(f"{QUERY} \ud800", ["The tower \ud83d was finished."])
     assert 0 < first["score"] < 1
@@ -177,6 +258,35 @@ def test_a_copy_is_loaded_by_its_name_again(monkeypatch):
     copy = pickle.loads(pickle.dumps(as2core.Reranker("bm25:k1=1.5")))
     assert specs == ["bm25:k1=1.5"] * 2 and repr(copy) == "Reranker('bm25:k1=1.5')"
     assert copy.rank(QUERY, TEXTS) == as2core.Reranker("bm25:k1=1.5").rank(QUERY, TEXTS)
+
+
+def _rank(ranker):
+    return ranker.rank(QUERY, TEXTS)
+
+
+def test_a_pool_of_forked_processes_answers_with_an_error(cascade, monkeypatch):
+    monkeypatch.setattr(reranker, "_first_process", None)
+    loaded = as2core.Reranker()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        answer = pool.map_async(_rank, [loaded])
+        with pytest.raises(BadSetting, match='get_context\\("spawn"\\)'):
+            answer.get(60)
+
+
+def test_a_process_forked_after_a_network_was_loaded_loads_no_other(cascade, monkeypatch):
+    monkeypatch.setattr(reranker, "_first_process", None)
+    loaded = as2core.Reranker()
+    monkeypatch.setattr(reranker.os, "getpid", lambda: -1)  # as in a child
+    for call in (as2core.Reranker, lambda: loaded.rank(QUERY, TEXTS), lambda: loaded.trace(QUERY, TEXTS)):
+        with pytest.raises(BadSetting, match="forked from one that had loaded a ranker"):
+            call()
+
+
+def test_a_process_forked_after_words_were_counted_alone_ranks(monkeypatch):
+    monkeypatch.setattr(reranker, "_first_process", None)
+    bm25 = as2core.Reranker("bm25")
+    monkeypatch.setattr(reranker.os, "getpid", lambda: -1)  # as in a child
+    assert bm25.rank(QUERY, TEXTS) == as2core.Reranker("bm25").rank(QUERY, TEXTS)
 
 
 def test_a_process_forked_after_a_ranking_is_told_and_does_not_hang(monkeypatch):

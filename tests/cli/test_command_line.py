@@ -24,6 +24,14 @@ def texts(tmp_path):
     return path
 
 
+def test_a_command_of_the_workbench_says_where_it_is_if_the_library_is_alone(as2, monkeypatch):
+    assert "clone" not in as2("nosuch")[2]
+    monkeypatch.setattr("as2core.cli.load_entry_points", lambda group: {})
+    code, out, err = as2("ask", "Why?")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "No such command 'ask'" in err and "labels, versions and pages need a clone" in err
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "said"),
     [

@@ -267,6 +267,31 @@ def test_most_of_squad_becomes_questions_with_one_correct_sentence():
     assert all(q.positives == 1 for q in loaded.questions)
 
 
+def test_a_shipped_set_that_is_not_installed_is_told_of(tmp_path):
+    with pytest.raises(UnknownData, match="starter-dev is part of a clone and not installed: run this in a clone"):
+        load_questions("starter-dev", corpora=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n",
+        "qid,docno,label\nq1,d1,1\n",
+        'qid;docno;"label";iteration\r\nq1;d1;1;0\r\n',
+        "\ufeffdocno\tqid\tlabel\nd1\tq1\t1\n",
+    ],
+)
+def test_a_table_of_qrels_is_refused_with_the_form_to_save_it_in(tmp_path, text):
+    (tmp_path / "q.tsv").write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(UnreadableFile, match=r"q\.tsv: it is a table of qrels; save it as lines .*`qid 0 docid rel`"):
+        load_questions(tmp_path / "q.tsv")
+
+
+@pytest.mark.parametrize("header", ["qid,docno,score", "query,docid,rating", "question,sentence,label", "q1 0 d1 1"])
+def test_other_tables_are_no_table_of_qrels(header):
+    assert not qrels.is_table(header)
+
+
 MODULES = (
     "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
     "as2core.data.catalog, as2core.data.documents, as2core.data.starter, as2core.data.squad, as2core.data.pairs, "

@@ -120,6 +120,24 @@ def test_a_version_is_set_up_and_refuses_what_its_kind_has_not(tiny, tmp_path):
         check(f"{tmp_path / 'spring'}:k1=2")
 
 
+@pytest.mark.parametrize("spec", ["./models/none", "~/models", "/nowhere/at-all"])
+def test_a_path_that_is_not_there_is_told_of_without_the_names_of_the_catalog(spec):
+    with pytest.raises(UnknownRanker, match="is not there: give the directory of a version or a checkpoint"):
+        get(spec)
+
+
+def test_a_file_of_no_known_kind_is_no_ranker(tmp_path):
+    (tmp_path / "x.txt").write_text("x")
+    with pytest.raises(UnknownRanker, match=r"x\.txt is a file of no known kind: give the directory"):
+        get(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("name", ["BAAI/bge-reranker-base", "cross-encoder/ms-marco-MiniLM-L6-v2@0123abc"])
+def test_a_name_of_the_hub_is_given_the_way_to_write_it(name):
+    with pytest.raises(UnknownRanker, match=f"no directory {name}; .* write classifier:model={name}"):
+        get(name)
+
+
 @pytest.mark.parametrize("spec", ["0" * 300, f"first=[{'0' * 300}]", "a\0b"])
 def test_a_name_that_no_system_takes_as_a_path_is_no_ranker(spec):
     with pytest.raises(UnknownRanker, match="no ranker"):
