@@ -1,11 +1,22 @@
 """A home of an earlier release, opened by this one."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
-from sqlalchemy import text
+from fake_models import write_version
+from sqlalchemy import select, text
 
 from app import bootstrap
+from app.adapt.report import RetrainReport
+from app.jobs import queue
 from app.jobs.process import hold_worker_lock
+from app.labels import agreement, annotation, guidelines, rules
+from app.versions import registry
+from app.workbench import people
 from app.workbench.workbench import DatabaseTrouble
+from db.models import Flag
 from db.session import Database
 
 EARLIER = (
@@ -24,6 +35,22 @@ def older(settings, models):
             s.execute(text(statement))
     database.close()
     return settings
+
+
+# revision 0004, made by the program of 21 November: one corpus of one's own, labelled by ann and bob, and a retrain
+STORED = Path(__file__).with_name("older_home.sql")
+OWN, RETRAIN = 2, 9
+
+
+@pytest.fixture
+def upgraded(sqlite_settings, models, clock):
+    """The stored home, opened in a folder other than the one in which it was made."""
+    write_version(sqlite_settings.versions_dir / "forty-9", note="first retrain", metrics={"AP": 0.8561})
+    with closing(sqlite3.connect(sqlite_settings.home / "as2.db")) as database:
+        database.executescript(STORED.read_text())
+    opened = bootstrap.open(sqlite_settings, models, clock)
+    yield opened
+    opened.close()
 
 
 def read_revision(settings):
@@ -48,3 +75,47 @@ def test_a_worker_of_this_release_keeps_nobody_from_opening(settings, models):
     bootstrap.open(settings, models).close()
     with hold_worker_lock(settings):
         bootstrap.open(settings, models).close()
+
+
+def count_labels(wb):
+    names = "SELECT a.name, l.label FROM current_label l JOIN annotator a ON a.id = l.annotator_id"
+    with wb.read() as s:
+        statement = text(f"SELECT name, label, count(*) FROM ({names}) GROUP BY name, label ORDER BY name, label")
+        return [tuple(row) for row in s.execute(statement)]
+
+
+def test_labels_people_rules_and_verdicts_of_an_earlier_release_are_there(upgraded):
+    given = [("ann", "correct", 7), ("ann", "incorrect", 6), ("bob", "correct", 1), ("bob", "incorrect", 6)]
+    assert count_labels(upgraded) == given
+    ann = people.sign_in(upgraded, "ann")
+    assert (ann.role, people.sign_in(upgraded, "bob").role) == ("admin", "annotator")
+    assert rules.read_rules(upgraded, OWN).overlap == 2
+    written = guidelines.read_guidelines(upgraded, OWN)
+    assert (written.version, written.by, written.text) == (1, "ann", "A sentence is correct if it answers alone.\n")
+    notes = {c.question: (c.verdict, c.note) for c in agreement.list_conflicts(upgraded, OWN, ann.id)}
+    assert notes["When is the filter changed?"] == ("incorrect", "It is about the machine.")
+    with upgraded.read() as s:
+        assert s.scalars(select(Flag.note)).all() == ["Is this meant for adults only?"]
+
+
+def test_one_goes_on_labelling_where_one_was(upgraded):
+    ann = people.sign_in(upgraded, "ann")
+    last = annotation.undo_last(upgraded, ann.id, OWN)
+    assert (last.question_id, last.label) == (266, None)
+    again = annotation.give_label(
+        upgraded, question_id=266, sentence_id=last.sentence_id, annotator_id=ann.id, label="incorrect"
+    )
+    assert again.changed
+    assert count_labels(upgraded)[:2] == [("ann", "correct", 6), ("ann", "incorrect", 7)]
+
+
+def test_a_retrain_of_an_earlier_release_has_its_report_and_its_version_answers(upgraded):
+    job = queue.load_job(upgraded, RETRAIN)
+    report = RetrainReport.from_json(job.result)
+    assert (report.version, report.base) == ("forty-9", "cascade")
+    assert (report.before["AP"], report.after["AP"]) == pytest.approx((0.8113, 0.8561), abs=1e-4)
+    assert len(report.per_question) == 11
+    version = registry.find_active(upgraded)
+    assert (version.name, version.problem) == ("forty-9", "")
+    assert Path(version.path).is_relative_to(upgraded.settings.home)
+    assert [p.words for p in version.promotions] == ["to try it"]
