@@ -9,18 +9,21 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import get_corpus, lock_corpus
-from app.corpora.documents import drop_suffix
+from app.corpora.documents import DocumentView, drop_suffix
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
+from app.corpora.table_rows import keep_names
 from app.corpora.unlike_documents import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
@@ -44,6 +47,8 @@ UNREAD_COLUMNS = "has columns that are not read: {}"
 SAME_TEXT = "has the same text as {}, so answers from it appear twice"
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
+NameRows: TypeAlias = Callable[[str, Iterable[Document]], list[Document]]  # of a file
+
 log = logging.getLogger(__name__)
 
 
@@ -54,7 +59,8 @@ class IngestView:
     what a reader would not expect) of documents that were added. `unread_files`: those of the failed ones of which
     nothing was read. `updates`: names of the first documents that were updated; `replacements`: of those whose stored
     text was another one. `sentences`: those that are new. `orphans`: labelled pairs whose sentence left its
-    document."""
+    document. `leftovers`: documents that an earlier version of one of these tables brought, and this one does not
+    have."""
 
     added: int
     updated: int
@@ -69,6 +75,7 @@ class IngestView:
     updates: tuple[str, ...] = ()
     replacements: tuple[str, ...] = ()
     orphans: int = 0
+    leftovers: tuple[DocumentView, ...] = ()
 
     @property
     def notes_by_text(self) -> dict[str, list[str]]:
@@ -104,8 +111,10 @@ def ingest(
     tally, parser = _Tally(on_progress, replaces_unlike, by), ParserProcess()
     try:
         sources: dict[str, str] = {}
-        for batch in _make_batches(_read(files, tally, parser.parse_file)):
-            _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
+        for batch in _make_batches(_read(files, tally, parser.parse_file, partial(_name_rows, wb, corpus_id))):
+            documents = _assign_ids(wb, corpus_id, batch, sources)
+            tally.note_rows(documents)
+            _store(wb, corpus_id, documents, tally)
             index_pending(wb, corpus_id)
             tally.report()
         wb.analyze()
@@ -129,6 +138,7 @@ def ingest(
         updates=tuple(tally.updates[:MAX_NAMES]),
         replacements=tuple(tally.replacements),
         orphans=tally.orphans,
+        leftovers=_find_leftovers(wb, corpus_id, tally),
     )
 
 
@@ -153,6 +163,7 @@ class _Tally:
         self.updates: list[str] = []
         self.replacements: list[str] = []
         self.same_files: set[str] = set()
+        self.rows: dict[str, set[str]] = {}  # names of a table's documents, by the file
         self.replaces_unlike = replaces_unlike
         self.readable_files: set[str] = set()
         self.file = ""
@@ -182,13 +193,20 @@ class _Tally:
             noted.update(names)
             self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
 
+    def note_rows(self, documents: Sequence[Document]) -> None:
+        for d in documents:
+            if d.source.lower().endswith(TABLES):
+                self.rows.setdefault(d.source, set()).add(d.id)
+
     def report(self) -> None:
         if self._on_progress:
             done = self.documents
             self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
 
 
-def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseFile) -> Iterator[Document]:
+def _read(
+    files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseFile, name_rows: NameRows
+) -> Iterator[Document]:
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:
@@ -199,7 +217,8 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
 
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            for document in read_documents(name, data, on_problem=report, parse=parse):
+            documents = read_documents(name, data, on_problem=report, parse=parse)
+            for document in name_rows(name, documents) if name.lower().endswith(TABLES) else documents:
                 tally.readable_files.add(name)
                 tally.note_columns(document)
                 yield document
@@ -209,6 +228,29 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
             report(f"cannot be read ({e.strerror})")
         except Exception as e:
             tally.add_failure(name, e)
+
+
+def _name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterable[Document]) -> list[Document]:
+    """A table's documents by the names that they have here already."""
+    rows_read = list(documents)
+    with wb.read() as s:
+        known = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
+    digests = [hash_content(d.title, d.text, d.headings) for d in rows_read]
+    others = {row.external_id for row in known if row.source != file}
+    return keep_names(rows_read, digests, [row for row in known if row.source == file], others)
+
+
+def _find_leftovers(wb: Workbench, corpus_id: int, tally: _Tally) -> tuple[DocumentView, ...]:
+    """Of a table that was refused, nothing is left over: what is stored is all of it."""
+    refused = {file for file, reason in tally.failed if reason.endswith(UNLIKE)}
+    with wb.read() as s:
+        return tuple(
+            DocumentView(*row)
+            for file, names in tally.rows.items()
+            if file not in refused
+            for row in rows.list_documents_of_file(s, corpus_id, file)
+            if row.external_id not in names
+        )
 
 
 def _estimate_documents(name: str, source: bytes | Path) -> int:
