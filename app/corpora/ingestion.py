@@ -38,6 +38,8 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+MIN_COMPARED_SENTENCES, MAX_COMPARED_SENTENCES = 4, 40  # of a document that may be another one's copy
+MIN_SHARED = 0.6  # of them, that a copy has
 ADD = "add documents"
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
 NOT_ENGLISH = (
@@ -45,6 +47,10 @@ NOT_ENGLISH = (
 )
 UNREAD_COLUMNS = "has columns that are not read: {}"
 SAME_TEXT = "has the same text as {}, so answers from it appear twice"
+SIMILAR_TEXT = (
+    "has most of its sentences in common with {}, so answers from them appear twice. If it is a new version of that "
+    "file, give it the same name and add it again, then delete this one"
+)
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
 NameRows: TypeAlias = Callable[[str, Iterable[Document]], list[Document]]  # of a file
@@ -179,10 +185,10 @@ class _Tally:
         log.warning("reading %s", name, exc_info=error)
         self.failed.append((name, describe_fault(error)))
 
-    def add_twin(self, name: str, twin: str) -> None:
+    def add_twin(self, name: str, twin: str, note: str = SAME_TEXT) -> None:
         """Once most files of a folder are there already, not each is named with its twin."""
         self.twins += 1
-        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_NAMES else "another document")))
+        self.notes.append((name, note.format(twin if self.twins <= MAX_NAMES else "another document")))
 
     def note_columns(self, document: Document) -> None:
         """Those of its table that are not read, each once."""
@@ -379,6 +385,18 @@ def _add_documents(
             continue
         if twin := rows.find_older_twin(s, ids[d.id], sentences[0].text):
             tally.add_twin(_describe(d), twin.source or twin.external_id)
+        elif like := _find_similar(s, ids[d.id], sentences):
+            tally.add_twin(_describe(d), like, SIMILAR_TEXT)
+
+
+def _find_similar(s: Session, document_id: int, sentences: Sequence[Sentence]) -> str:
+    """The file of another document that has most of the sentences, by a sample of them; "" if there is none."""
+    step = max(1, len(sentences) // MAX_COMPARED_SENTENCES)
+    texts = {" ".join(sentence.text.split()) for sentence in sentences[::step][:MAX_COMPARED_SENTENCES]}
+    if len(texts) < MIN_COMPARED_SENTENCES:
+        return ""
+    like = rows.find_likest_document(s, document_id, sorted(texts))
+    return (like.source or like.external_id) if like and like.shared >= MIN_SHARED * len(texts) else ""
 
 
 def _sort_out_unlike(

@@ -280,7 +280,7 @@ def _draw_report(frame: Frame, corpus: CorpusView) -> None:
             has_any = report.added or report.updated
             st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
-        _draw_changes(report, corpus if name == corpus.name else None)
+        _draw_changes(report, is_here=name == corpus.name)
         if name == corpus.name:
             _draw_leftovers(frame, report)
         for note, files in report.notes_by_text.items():
@@ -298,8 +298,8 @@ def _draw_report(frame: Frame, corpus: CorpusView) -> None:
                       args=(REPORT, None))  # fmt: skip
 
 
-def _draw_changes(report: IngestView, corpus: CorpusView | None) -> None:
-    """Which documents were replaced; first those whose text was another one. `corpus`: None if another is shown."""
+def _draw_changes(report: IngestView, *, is_here: bool) -> None:
+    """Which documents were replaced; first those whose text was another one. `is_here`: in the corpus that is shown."""
     if report.replacements:
         names = name_some(report.replacements)
         st.warning(
@@ -315,9 +315,9 @@ def _draw_changes(report: IngestView, corpus: CorpusView | None) -> None:
             "no other label is back in the queue “Unlabelled”. You can move labels to the new wording.",
             icon=":material/label_off:",
         )
-        if corpus is not None:
-            navigation.to("data", "Show the labels whose sentence is gone", icon=":material/label_off:",
-                          corpus=corpus.name, view="list", where="gone")  # fmt: skip
+        if is_here:
+            st.button("Show these labels", key="data_report_gone", icon=":material/label_off:", on_click=url.set_place,
+                      kwargs={"view": "list", "where": "gone"})  # fmt: skip
 
 
 def _draw_leftovers(frame: Frame, report: IngestView) -> None:
