@@ -185,7 +185,7 @@ def move_labels(
             if record.annotator_id != by or record.sentence_id not in targets:
                 continue
             old, new = (record.question_id, record.sentence_id), (record.question_id, targets[record.sentence_id])
-            is_free = _find_label(s, new, by) is None and annotation.check_pair(s, *new, by)
+            is_free = _find_label(s, new, by) is None and annotation.can_label(s, new, by)
             if not is_free or _find_label(s, old, by) != record.label:
                 continue
             with suppress(annotation.OverlapReached):
