@@ -152,12 +152,12 @@ def _drop_rewordings(group: Sequence[Row], values: Mapping[int, int | None]) -> 
     left its document, as when it was reworded; and sentences that left their document themselves."""
     correct = [r for r in group if values.get(r.sentence_id) == 1]
     texts = {" ".join(r.text.split()) for r in correct}
-    gone = [set(tokenize(r.text)) for r in correct if r.retired]
+    old_words = [set(tokenize(r.text)) for r in correct if r.retired]
 
     def is_kept(row: Row) -> bool:
         if values.get(row.sentence_id) is not None or row.candidate_origin == IMPORTED:
             return True
-        is_like = any(compare_words(words, row.text) >= MIN_SHARED_WORDS for words in gone)
+        is_like = any(compare_words(words, row.text) >= MIN_SHARED_WORDS for words in old_words)
         return not (row.retired or is_like or " ".join(row.text.split()) in texts)
 
     return [r for r in group if is_kept(r)]

@@ -9,6 +9,7 @@ import hashlib
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -64,9 +65,9 @@ class IngestView:
     and the totals. `job_id` is the background job that computes the vectors, None when all are there. `notes`: (name,
     what a reader would not expect) of documents that were added. `unread_files`: those of the failed ones of which
     nothing was read. `updates`: names of the first documents that were updated; `replacements`: of those whose stored
-    text was another one. `sentences`: those that are new. `orphans`: labelled pairs whose sentence left its
-    document. `leftovers`: documents that an earlier version of one of these tables brought, and this one does not
-    have."""
+    text was another one; `updated_files`: the files of the others, each with the number of its documents. `sentences`:
+    those that are new. `orphans`: labelled pairs whose sentence left its document. `leftovers`: documents that an
+    earlier version of one of these tables brought, and this one does not have."""
 
     added: int
     updated: int
@@ -82,6 +83,7 @@ class IngestView:
     replacements: tuple[str, ...] = ()
     orphans: int = 0
     leftovers: tuple[DocumentView, ...] = ()
+    updated_files: tuple[tuple[str, int], ...] = ()
 
     @property
     def notes_by_text(self) -> dict[str, list[str]]:
@@ -145,6 +147,7 @@ def ingest(
         replacements=tuple(tally.replacements),
         orphans=tally.orphans,
         leftovers=_find_leftovers(wb, corpus_id, tally),
+        updated_files=tuple(tally.updated_files.items()),
     )
 
 
@@ -167,6 +170,7 @@ class _Tally:
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
         self.updates: list[str] = []
+        self.updated_files: Counter[str] = Counter()
         self.replacements: list[str] = []
         self.same_files: set[str] = set()
         self.rows: dict[str, set[str]] = {}  # names of a table's documents, by the file
@@ -238,22 +242,22 @@ def _read(
 
 def _name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterable[Document]) -> list[Document]:
     """A table's documents by the names that they have here already."""
-    rows_read = list(documents)
+    table = list(documents)
     with wb.read() as s:
-        known = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
-    digests = [hash_content(d.title, d.text, d.headings) for d in rows_read]
-    others = {row.external_id for row in known if row.source != file}
-    return keep_names(rows_read, digests, [row for row in known if row.source == file], others)
+        stored_rows = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
+    digests = [hash_content(d.title, d.text, d.headings) for d in table]
+    others = {row.external_id for row in stored_rows if row.source != file}
+    return keep_names(table, digests, [row for row in stored_rows if row.source == file], others)
 
 
 def _find_leftovers(wb: Workbench, corpus_id: int, tally: _Tally) -> tuple[DocumentView, ...]:
     """Of a table that was refused, nothing is left over: what is stored is all of it."""
-    refused = {file for file, reason in tally.failed if reason.endswith(UNLIKE)}
+    refusals = {file for file, reason in tally.failed if reason.endswith(UNLIKE)}
     with wb.read() as s:
         return tuple(
             DocumentView(*row)
             for file, names in tally.rows.items()
-            if file not in refused
+            if file not in refusals
             for row in rows.list_documents_of_file(s, corpus_id, file)
             if row.external_id not in names
         )
@@ -331,7 +335,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, changes.describe())
     tally.added += changes.added_count
     tally.updated += changes.updated_count
-    tally.updates += [_describe(d) for d in changes.others if d.id not in changes.returns]
+    updated = [d for d in changes.others if d.id not in changes.returns]
+    tally.updates += map(_describe, updated)
+    tally.updated_files.update(d.source or d.id for d in updated if _describe(d) not in tally.replacements)
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(changes.documents)
     tally.sentences += sum(len(pieces[d.id]) for d in changes.new) + sum(added for added, _ in outcomes)
     tally.orphans += sum(labels for _, labels in outcomes)

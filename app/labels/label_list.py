@@ -70,6 +70,17 @@ class LabelRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelSearch:
+    """Which labels. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
+    together, in any order. `is_gone`: only those on sentences that left their documents."""
+
+    annotator: str = ""
+    label: str = ""
+    search: str = ""
+    is_gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LabelsView:
     """One page of the labels that a search finds, `total` of them."""
 
@@ -117,20 +128,16 @@ def list_labels(
     corpus_id: int,
     *,
     by: int,
-    annotator: str = "",
-    label: str = "",
-    search: str = "",
-    is_gone: bool = False,
+    which: LabelSearch = LabelSearch(),
     limit: int,
     offset: int = 0,
 ) -> LabelsView:
-    """Newest first. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
-    together, in any order. `is_gone`: only those on sentences that left their documents."""
+    """Newest first."""
     with wb.read() as s:
-        whose = annotator if can_see_all(s, by) else s.get_one(Annotator, by).name
-        which = LabelFilter(corpus_id, whose, label, split_search(search), is_gone)
-        records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, which, limit, offset))
-        return LabelsView(records, rows.count_labels(s, which))
+        whose = which.annotator if can_see_all(s, by) else s.get_one(Annotator, by).name
+        labels = LabelFilter(corpus_id, whose, which.label, split_search(which.search), which.is_gone)
+        records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, labels, limit, offset))
+        return LabelsView(records, rows.count_labels(s, labels))
 
 
 def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:
@@ -169,7 +176,7 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
     return len(events)
 
 
-def move_labels(
+def shift_labels(
     wb: Workbench, records: Collection[LabelRecord], targets: Mapping[int, int], *, by: int, presentation: Presentation
 ) -> int:
     """Give one's own labels to other sentences, in one act that Undo takes back, and say how many. `targets`: ids of

@@ -309,8 +309,8 @@ def list_sentences_of_texts(session: Session, corpus_id: int, texts: Collection[
     in_use = select(Sentence).where(Sentence.corpus_id == corpus_id, Sentence.retired.is_(False)).order_by(Sentence.id)
     words = {" ".join(text.split()) for text in texts}
     batches = split_batches(sorted(map(text_key, words)))
-    found = (row for keys in batches for row in session.scalars(in_use.where(Sentence.text_key.in_(keys))))
-    return [row for row in found if " ".join(row.text.split()) in words]
+    matches = (row for keys in batches for row in session.scalars(in_use.where(Sentence.text_key.in_(keys))))
+    return [row for row in matches if " ".join(row.text.split()) in words]
 
 
 def find_neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:

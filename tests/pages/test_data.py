@@ -227,6 +227,14 @@ def test_rows_that_left_a_table_are_named_and_deleted_after_a_question(wb):
     assert "no longer has" not in texts(at)
 
 
+def test_rows_that_were_updated_are_named_by_their_file(wb):
+    ingestion.ingest(wb, TOWERS, [("faq.csv", b"question,answer\nOpen?,At nine.\nKey?,Ask Ben.\nWhy?,So.\n")])
+    table = b"question,answer\nOpen?,At ten.\nKey?,Ask Cem.\nWhy?,So.\n"
+    at = open_data({"corpus": "Towers"}).file_uploader(key="data_files_0").set_value([("faq.csv", table, "text/csv")])
+    at = at.run().button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "Updated: faq.csv (2 documents)." in texts(at)
+
+
 def test_two_files_of_one_name_are_not_added_before_one_is_renamed(wb):
     at = open_data({"corpus": "Towers"})
     files = [("notes.txt", b"The flag is blue.", "text/plain"), ("notes.txt", b"The cellar is dry.", "text/plain")]

@@ -307,8 +307,9 @@ def _draw_changes(report: IngestView, *, is_here: bool) -> None:
             "both, rename one file and add it again.",
             icon=":material/swap_horiz:",
         )
-    if others := [name for name in report.updates if name not in report.replacements]:
-        st.caption(f":material/edit: Updated: {plain(name_some(others, report.updated - len(report.replacements)))}.")
+    if report.updated_files:
+        files = [name if n == 1 else f"{name} ({n:,} documents)" for name, n in report.updated_files]
+        st.caption(f":material/edit: Updated: {plain(name_some(files))}.")
     if report.orphans:
         st.warning(
             f"Labels whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a question with "

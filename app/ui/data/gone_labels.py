@@ -15,8 +15,8 @@ from app.ui.page import Frame, announce
 from app.ui.text import count, name_document, plain
 
 ACT = "move labels"
-GONE = "Sentence is gone"  # of a label's state
-TEXT = (
+STATE = "Sentence is gone"  # of a label's state
+DESCRIPTION = (
     "These sentences were reworded or removed, or their document was deleted. Retrains, comparisons and exports still "
     "use their labels, Ask and Label do not. Select one to see what stands there now."
 )
@@ -64,7 +64,7 @@ def _move(frame: Frame, records: Sequence[LabelRecord], new: Mapping[int, Succes
     targets = {i: successor.sentence_id for i, successor in new.items()}
     version = guidelines.read_guidelines(frame.wb, frame.corpus.id).version
     display = Presentation(scores_visible=False, queue=OWN, guideline=version)
-    n = label_list.move_labels(frame.wb, records, targets, by=frame.annotator.id, presentation=display)
+    n = label_list.shift_labels(frame.wb, records, targets, by=frame.annotator.id, presentation=display)
     rest = len(records) - n
     left = f" {count(rest, 'label stays', 'labels stay')}: the new sentence is labelled already." if rest else ""
     announce(f"{count(n, 'label was', 'labels were')} moved. Undo on Label takes this back.{left}")

@@ -8,7 +8,7 @@ import streamlit as st
 from app.labels import annotation, guidelines, label_list
 from app.labels.consensus import count_annotators
 from app.labels.items import Presentation
-from app.labels.label_list import LabelRecord, LabelsView
+from app.labels.label_list import LabelRecord, LabelSearch, LabelsView
 from app.labels.queues import OWN
 from app.ui import url
 from app.ui.data import gone_labels, pages
@@ -23,7 +23,7 @@ PAGE_LABELS = 100
 NAME = "labels"  # of this list
 WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
-STATES = {"": "All", "gone": gone_labels.GONE}
+STATES = {"": "All", "gone": gone_labels.STATE}
 EVERYONE = "Everyone"
 
 
@@ -38,15 +38,15 @@ def draw(frame: Frame) -> None:
         label = url.choose("data", "label", "Label", NAMES)
         is_gone = bool(url.choose("data", "where", "State", STATES))
         annotator = _choose_annotator(frame)
-    find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id,
-                   annotator=annotator, label=label, search=search, is_gone=is_gone)  # fmt: skip
+    which = LabelSearch(annotator=annotator, label=label, search=search, is_gone=is_gone)
+    find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id, which=which)
     key = (frame.corpus.id, search, label, annotator, is_gone)
     view, number, total = pages.load_page(NAME, key, PAGE_LABELS, lambda offset: find(limit=PAGE_LABELS, offset=offset))
     if not view.total:
         st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
         return
     if is_gone:
-        st.caption(gone_labels.TEXT)
+        st.caption(gone_labels.DESCRIPTION)
     st.caption(
         f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history or "
         "to change a label of yours."

@@ -15,6 +15,7 @@ from app.corpora import corpora, ingestion
 from app.labels import annotation, label_list
 from app.labels.consensus import resolve_label
 from app.labels.items import Presentation
+from app.labels.label_list import LabelSearch
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.types import Candidate, Question
@@ -221,9 +222,9 @@ def test_an_old_wording_whose_label_was_withdrawn_is_not_presumed_incorrect(wb, 
     ingestion.ingest(wb, corpus_id, [("rules.txt", f"{NEW_FEE} {BOARD}".encode()), ("copy.txt", b"Bye.")])
     asked = asking.ask(wb, corpus_id, "What is the fee a year?")
     new = next(c.sentence_id for c in asked.candidates if c.text == NEW_FEE)
-    [record] = label_list.list_labels(wb, corpus_id, by=ann.id, is_gone=True, limit=9).page
+    [record] = label_list.list_labels(wb, corpus_id, by=ann.id, which=LabelSearch(is_gone=True), limit=9).page
     display = Presentation(queue="own")
-    label_list.move_labels(wb, [record], {record.sentence_id: new}, by=ann.id, presentation=display)
+    label_list.shift_labels(wb, [record], {record.sentence_id: new}, by=ann.id, presentation=display)
     assert list_presumed(wb, corpus_id) == {BOARD, "Bye."}
 
 

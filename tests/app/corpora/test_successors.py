@@ -6,6 +6,7 @@ from app.ask import asking
 from app.corpora import corpora, documents, ingestion, successors
 from app.labels import annotation, label_list
 from app.labels.items import Presentation
+from app.labels.label_list import LabelSearch
 
 RULES = b"The fee is 48 euros a year. Notice is given in March. The board meets monthly."
 REWORDED = b"The yearly fee is 54 euros a year. The board meets monthly."
@@ -33,13 +34,13 @@ def question_id(wb, club, ann):
 
 def find_gone(wb, club, ann):
     """Sentence -> its label."""
-    view = label_list.list_labels(wb, club.id, by=ann.id, is_gone=True, limit=10)
+    view = label_list.list_labels(wb, club.id, by=ann.id, which=LabelSearch(is_gone=True), limit=10)
     return {r.sentence: r for r in view.page}
 
 
 def move(wb, ann, records, new):
     targets = {i: successor.sentence_id for i, successor in new.items()}
-    return label_list.move_labels(wb, records, targets, by=ann.id, presentation=DISPLAY)
+    return label_list.shift_labels(wb, records, targets, by=ann.id, presentation=DISPLAY)
 
 
 def list_pairs(wb, club, ann):
