@@ -91,8 +91,9 @@ def _print_notes(result: "IngestView", *, is_pruned: bool) -> None:
     if result.orphans:
         print_note(f"as2: labels whose sentence is gone: {result.orphans:,}; exports and retrains still use them")
     if result.leftovers and not is_pruned:
-        names = name_some([describe(view) for view in result.leftovers])
-        print_note(f"as2: no longer in their tables, and still in the corpus: {names}; --prune deletes such documents")
+        leftovers = name_some([describe(view) for view in result.leftovers])
+        note = f"no longer in their tables, and still in the corpus: {leftovers}; --prune deletes such documents"
+        print_note(f"as2: {note}")
     if result.updates:
         print_note(f"updated: {name_some(result.updates, result.updated)}")
 

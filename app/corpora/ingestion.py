@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -54,7 +55,7 @@ SIMILAR_TEXT = (
 )
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
 
-NameRows: TypeAlias = Callable[[str, Iterable[Document]], list[Document]]  # of a file
+NameRows: TypeAlias = Callable[[str, Iterator[Document]], Iterable[Document]]  # of a file
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +206,7 @@ class _Tally:
 
     def note_rows(self, documents: Sequence[Document]) -> None:
         for d in documents:
-            if d.source.lower().endswith(TABLES):
+            if d.is_numbered or d.source.lower().endswith(TABLES):
                 self.rows.setdefault(d.source, set()).add(d.id)
 
     def report(self) -> None:
@@ -228,7 +229,7 @@ def _read(
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
             documents = read_documents(name, data, on_problem=report, parse=parse)
-            for document in name_rows(name, documents) if name.lower().endswith(TABLES) else documents:
+            for document in name_rows(name, documents):
                 tally.readable_files.add(name)
                 tally.note_columns(document)
                 yield document
@@ -240,9 +241,12 @@ def _read(
             tally.add_failure(name, e)
 
 
-def _name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterable[Document]) -> list[Document]:
-    """A table's documents by the names that they have here already."""
-    table = list(documents)
+def _name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterator[Document]) -> Iterable[Document]:
+    """The documents of a file; those of one whose rows have no ids by the names that they have here already."""
+    first = next(documents, None)
+    if first is None or not (first.is_numbered or file.lower().endswith(TABLES)):
+        return documents if first is None else chain([first], documents)
+    table = [first, *documents]
     with wb.read() as s:
         stored_rows = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
     digests = [hash_content(d.title, d.text, d.headings) for d in table]

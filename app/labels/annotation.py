@@ -93,7 +93,8 @@ def give_label(
     with wb.write(durable=True) as s:
         if not can_label(s, (question_id, sentence_id), annotator_id):
             raise LeftDocument(
-                "this sentence no longer exists, because its document was changed or deleted: nothing was recorded"
+                "this sentence no longer exists, because its document was changed or deleted: nothing was recorded; "
+                "reload the page to see what the document says now"
             )
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)

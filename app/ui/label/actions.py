@@ -18,7 +18,7 @@ from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk, Pair
 from app.ui.label.list_desk import ListDesk
 from app.ui.label.shortcuts import LIST, ONE, open_overlay
-from app.ui.text import capitalize_message, count, plain, shorten
+from app.ui.text import count, plain, shorten
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
 from as2core.types import LABELS
@@ -131,8 +131,12 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
         pair = desk.pair
         desk = _take_action(page, name, desk)
         is_as_expected, recorded = name not in LABELS or desk.pair != pair, name if name in LABELS else ""
-    except annotation.LeftDocument as error:
-        st.toast(f"{capitalize_message(str(error))}. The next item follows.", icon=":material/label_off:")
+    except annotation.LeftDocument:
+        st.toast(
+            "This sentence no longer exists, because its document was changed or deleted. Nothing was recorded. The "
+            "next item follows.",
+            icon=":material/label_off:",
+        )
         desk = desk.skip(page.frame.wb)
     except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")

@@ -1,6 +1,7 @@
 """Tables whose rows have no ids: rows are inserted, removed, moved and edited, and labels stay with their text."""
 
 import io
+import json
 
 import pytest
 from openpyxl import Workbook
@@ -13,6 +14,10 @@ NEW = ("Guests?", "On Sundays.")
 
 def make_csv(*rows):
     return "\n".join(["question,answer", *(f"{q},{a}" for q, a in rows)]).encode()
+
+
+def make_lines(*rows):
+    return "\n".join(json.dumps({"title": q, "text": a}) for q, a in rows).encode()
 
 
 def make_workbook(*rows):
@@ -34,7 +39,9 @@ def read_rows(wb, faq):
     return {d.external_id: (d.title, documents.list_sentences(wb, d.id)[0].text) for d in views}
 
 
-@pytest.mark.parametrize(("file", "make"), [("faq.csv", make_csv), ("faq.xlsx", make_workbook)])
+@pytest.mark.parametrize(
+    ("file", "make"), [("faq.csv", make_csv), ("faq.xlsx", make_workbook), ("faq.jsonl", make_lines)]
+)
 def test_a_row_that_is_inserted_leaves_the_others_as_they_are(wb, faq, file, make):
     ingestion.ingest(wb, faq.id, [(file, make(OPEN, KEY, PARK))])
     before = read_rows(wb, faq)
@@ -78,6 +85,13 @@ def test_rows_that_a_table_no_longer_has_are_named_until_they_are_deleted(wb, fa
     documents.delete_documents(wb, faq.id, [d.id for d in again.leftovers])
     assert ingestion.ingest(wb, faq.id, [("faq.csv", make_csv(PARK))]).leftovers == ()
     assert sorted(read_rows(wb, faq).values()) == sorted([PARK, NEW])
+
+
+def test_a_file_of_lines_with_ids_may_bring_some_of_them_only(wb, faq):
+    lines = ['{"id": "a", "text": "Ulm is old."}', '{"id": "b", "text": "Bonn is small."}']
+    ingestion.ingest(wb, faq.id, [("towns.jsonl", "\n".join(lines).encode())])
+    again = ingestion.ingest(wb, faq.id, [("towns.jsonl", lines[1].encode())])
+    assert (again.unchanged, again.leftovers) == (1, ())
 
 
 def test_a_row_that_was_deleted_and_is_back_at_another_place_has_its_labels_again(wb, faq, ann):
