@@ -120,13 +120,13 @@ def find_older_twin(session: Session, document_id: int, first_sentence: str) -> 
 
 
 def find_likest_document(session: Session, document_id: int, texts: Sequence[str]) -> Row | None:
-    """The row (external_id, source, shared) of the other document here that has the most of these texts."""
+    """The row (external_id, source, shared) of the older document here that has the most of these texts."""
     own = session.get_one(Document, document_id)
     shared = func.count(func.distinct(Sentence.text_key)).label("shared")
     columns = (Document.external_id, Document.source, shared)
     query = select(*columns).join(Sentence, Sentence.document_id == Document.id).where(
         Sentence.corpus_id == own.corpus_id, Sentence.text_key.in_([text_key(text) for text in texts]),
-        Sentence.retired.is_(False), Sentence.document_id != document_id,
+        Sentence.retired.is_(False), Sentence.document_id < document_id,
     )  # fmt: skip
     most = query.group_by(Document.id, Document.external_id, Document.source).order_by(shared.desc(), Document.id)
     return session.execute(most.limit(1)).first()
