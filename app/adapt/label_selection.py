@@ -5,7 +5,7 @@ A selection is stored with the job, the snapshot and the card, so that a version
 
 import random
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from itertools import groupby
@@ -13,15 +13,18 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
+from app.corpora.successors import MIN_SHARED_WORDS, compare_words
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
+from as2core.text import tokenize
 from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
 from db.repositories import candidates as candidate_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.pairs import read_pair
+from db.repositories.questions import IMPORTED
 
 CONFLICTS = {
     "majority": "Majority; ties are left out; a settled conflict counts as settled",
@@ -129,6 +132,7 @@ def load(
             if r.sentence_id is not None
             and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
         ]
+        usable = _drop_rewordings(usable, values)
         if seed is not None:
             open_indices = [i for i, r in enumerate(usable) if values.get(r.sentence_id) is None]
             number = selection.presumed if 1 in values.values() else 0
@@ -142,6 +146,23 @@ def load(
 
     groups = groupby(candidates, key=lambda r: r.question_id)
     return [label_question(question_id, list(group)) for question_id, group in groups]
+
+
+def _drop_rewordings(group: Sequence[Row], values: Mapping[int, int | None]) -> list[Row]:
+    """A question's candidates without those unlabelled ones that may be its answer all the same, and are not to be
+    presumed incorrect: with the words of a correct sentence, as in a copy of its document, or like a correct one that
+    left its document, as when it was reworded; and sentences that left their document themselves."""
+    correct = [r for r in group if values.get(r.sentence_id) == 1]
+    texts = {" ".join(r.text.split()) for r in correct}
+    old_words = [set(tokenize(r.text)) for r in correct if r.retired]
+
+    def is_kept(row: Row) -> bool:
+        if values.get(row.sentence_id) is not None or row.candidate_origin == IMPORTED:
+            return True
+        is_like = any(compare_words(words, row.text) >= MIN_SHARED_WORDS for words in old_words)
+        return not (row.retired or is_like or " ".join(row.text.split()) in texts)
+
+    return [r for r in group if is_kept(r)]
 
 
 def find_questions(wb: Workbench, corpus_id: int, texts: Collection[str]) -> tuple[int, ...]:

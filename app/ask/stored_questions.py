@@ -44,7 +44,7 @@ class LabelsChanged(As2Error):
 @dataclass(frozen=True, slots=True)
 class QuestionView:
     """`asked_at`: when it was last asked on Ask or with `as2 ask`, None if it never was. `labels`: pairs of it with a
-    current label. `queued`: whether the label queues offer it."""
+    current label; `orphans`: those whose sentence left its document. `queued`: whether the label queues offer it."""
 
     id: int
     text: str
@@ -52,6 +52,7 @@ class QuestionView:
     queued: bool
     asked_at: datetime | None
     labels: int
+    orphans: int
 
 
 @dataclass(frozen=True, slots=True)

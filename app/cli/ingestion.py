@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
-from app.cli.documents import delete_confirmed
+from app.cli.documents import delete_confirmed, describe
 from as2core.commands.options import RAY_FORMS, JsonFlag
 from as2core.data.documents import SUFFIXES, clean_file_name
 from as2core.errors import BadSetting, UnreadableFile
@@ -32,7 +32,8 @@ def ingest(
         bool, Option("--replace", help="Replace also documents of the same name whose text is another one.")
     ] = False,
     prune: Annotated[
-        bool, Option("--prune", help="First delete documents whose files are no longer in the folders given.")
+        bool,
+        Option("--prune", help="Delete documents whose files are no longer in the folders, or rows that left a table."),
     ] = False,
     yes: Annotated[bool, Option("--yes", help="Do not ask before --prune deletes.")] = False,
     as_json: JsonFlag = False,
@@ -50,9 +51,11 @@ def ingest(
             deletions = _prune(wb, into, paths, [name for name, _ in files], yes=yes) if prune else None
             with show_progress("reading") as on_progress:
                 result = ingestion.ingest(wb, into.id, files, on_progress=on_progress, replaces_unlike=replace)
+            if deletions is not None:
+                deletions += _prune_rows(wb, into, result, yes=yes)
         if result.added or result.updated:
             audit.write(wb, None, ADD, into.name, f"{result.added:,} new, {result.updated:,} changed")
-        _print_notes(result)
+        _print_notes(result, is_pruned=prune)
         if as_json:
             document = {"corpus": into.name, "corpus_id": into.id, "result": result}
             print_json(document if deletions is None else document | {"deleted": deletions})
@@ -73,7 +76,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
     return f"{', '.join(parts)}; {count(result.sentences, 'new sentence')} in {result.seconds:.1f} s"
 
 
-def _print_notes(result: "IngestView") -> None:
+def _print_notes(result: "IngestView", *, is_pruned: bool) -> None:
     from app.corpora.ingestion import UNLIKE
 
     for name, reason in result.failed:
@@ -87,6 +90,10 @@ def _print_notes(result: "IngestView") -> None:
             print_note(f"as2: the same holds for {count(len(names) - MAX_NOTES, 'other document')}")
     if result.orphans:
         print_note(f"as2: labels whose sentence is gone: {result.orphans:,}; exports and retrains still use them")
+    if result.leftovers and not is_pruned:
+        leftovers = name_some([describe(view) for view in result.leftovers])
+        note = f"no longer in their tables, and still in the corpus: {leftovers}; --prune deletes such documents"
+        print_note(f"as2: {note}")
     if result.updates:
         print_note(f"updated: {name_some(result.updates, result.updated)}")
 
@@ -100,6 +107,17 @@ def _prune(
     views = find_missing(wb, corpus.id, folders, {clean_file_name(name) for name in names})
     if views:
         delete_confirmed(wb, corpus, views, yes=yes, refusal="nothing was deleted or added (--yes does not ask)")
+    return [view.external_id for view in views]
+
+
+def _prune_rows(wb: "Workbench", corpus: "CorpusView", result: "IngestView", *, yes: bool) -> list[str]:
+    """Delete what left a table that was read without a problem; returns the names."""
+    damaged = {name for name, _ in result.failed}
+    views = [view for view in result.leftovers if view.source not in damaged]
+    if views:
+        delete_confirmed(
+            wb, corpus, views, yes=yes, refusal="the rows that left their tables stay (--yes does not ask)"
+        )
     return [view.external_id for view in views]
 
 

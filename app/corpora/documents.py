@@ -64,8 +64,13 @@ def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int |
 
 def find_document(wb: Workbench, document_id: int) -> DocumentView | None:
     """None if it was deleted."""
+    return next(iter(load_documents(wb, [document_id])), None)
+
+
+def load_documents(wb: Workbench, document_ids: Sequence[int]) -> list[DocumentView]:
+    """Those that were not deleted."""
     with wb.read() as s:
-        return next((DocumentView(*row) for row in rows.load_documents(s, [document_id])), None)
+        return [DocumentView(*row) for row in rows.load_documents(s, document_ids)]
 
 
 def find_document_by_name(wb: Workbench, corpus_id: int, external_id: str) -> DocumentView | None:

@@ -9,18 +9,23 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.corpora.corpora import get_corpus, lock_corpus
-from app.corpora.documents import drop_suffix, is_whole_file
+from app.corpora.documents import DocumentView, drop_suffix, is_whole_file
 from app.corpora.indexing import index_pending, request_vectors
 from app.corpora.language import is_english_text
+from app.corpora.table_rows import keep_names
 from app.corpora.unlike_documents import find_unlike
 from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
@@ -35,6 +40,8 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+MIN_COMPARED_SENTENCES, MAX_COMPARED_SENTENCES = 4, 40  # of a document that may be another one's copy
+MIN_SHARED = 0.6  # of them, that a copy has
 ADD = "add documents"
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"
 NOT_ENGLISH = (
@@ -42,7 +49,13 @@ NOT_ENGLISH = (
 )
 UNREAD_COLUMNS = "has columns that are not read: {}"
 SAME_TEXT = "has the same text as {}, so answers from it appear twice"
+SIMILAR_TEXT = (
+    "has most of its sentences in common with {}, so answers from them appear twice. If it is a new version of that "
+    "file, give it the same name and add it again, then delete this one"
+)
 UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
+
+NameRows: TypeAlias = Callable[[str, Iterator[Document]], Iterable[Document]]  # of a file
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +66,9 @@ class IngestView:
     and the totals. `job_id` is the background job that computes the vectors, None when all are there. `notes`: (name,
     what a reader would not expect) of documents that were added. `unread_files`: those of the failed ones of which
     nothing was read. `updates`: names of the first documents that were updated; `replacements`: of those whose stored
-    text was another one. `sentences`: those that are new. `orphans`: labelled pairs whose sentence left its
-    document."""
+    text was another one; `updated_files`: the files of the others, each with the number of its documents. `sentences`:
+    those that are new. `orphans`: labelled pairs whose sentence left its document. `leftovers`: documents that an
+    earlier version of one of these tables brought, and this one does not have."""
 
     added: int
     updated: int
@@ -69,6 +83,8 @@ class IngestView:
     updates: tuple[str, ...] = ()
     replacements: tuple[str, ...] = ()
     orphans: int = 0
+    leftovers: tuple[DocumentView, ...] = ()
+    updated_files: tuple[tuple[str, int], ...] = ()
 
     @property
     def notes_by_text(self) -> dict[str, list[str]]:
@@ -104,8 +120,10 @@ def ingest(
     tally, parser = _Tally(on_progress, replaces_unlike, by), ParserProcess()
     try:
         sources: dict[str, str] = {}
-        for batch in _make_batches(_read(files, tally, parser.parse_file)):
-            _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
+        for batch in _make_batches(_read(files, tally, parser.parse_file, partial(_name_rows, wb, corpus_id))):
+            documents = _assign_ids(wb, corpus_id, batch, sources)
+            tally.note_rows(documents)
+            _store(wb, corpus_id, documents, tally)
             index_pending(wb, corpus_id)
             tally.report()
         wb.analyze()
@@ -129,6 +147,8 @@ def ingest(
         updates=tuple(tally.updates[:MAX_NAMES]),
         replacements=tuple(tally.replacements),
         orphans=tally.orphans,
+        leftovers=_find_leftovers(wb, corpus_id, tally),
+        updated_files=tuple(tally.updated_files.items()),
     )
 
 
@@ -151,8 +171,10 @@ class _Tally:
         self.failed: list[tuple[str, str]] = []
         self.notes: list[tuple[str, str]] = []
         self.updates: list[str] = []
+        self.updated_files: Counter[str] = Counter()
         self.replacements: list[str] = []
         self.same_files: set[str] = set()
+        self.rows: dict[str, set[str]] = {}  # names of a table's documents, by the file
         self.replaces_unlike = replaces_unlike
         self.readable_files: set[str] = set()
         self.file = ""
@@ -168,10 +190,10 @@ class _Tally:
         log.warning("reading %s", name, exc_info=error)
         self.failed.append((name, describe_fault(error)))
 
-    def add_twin(self, name: str, twin: str) -> None:
+    def add_twin(self, name: str, twin: str, note: str = SAME_TEXT) -> None:
         """Once most files of a folder are there already, not each is named with its twin."""
         self.twins += 1
-        self.notes.append((name, SAME_TEXT.format(twin if self.twins <= MAX_NAMES else "another document")))
+        self.notes.append((name, note.format(twin if self.twins <= MAX_NAMES else "another document")))
 
     def note_columns(self, document: Document) -> None:
         """Those of its table that are not read, each once."""
@@ -182,13 +204,20 @@ class _Tally:
             noted.update(names)
             self.notes.append((document.source, UNREAD_COLUMNS.format(", ".join(names))))
 
+    def note_rows(self, documents: Sequence[Document]) -> None:
+        for d in documents:
+            if d.is_numbered or d.source.lower().endswith(TABLES):
+                self.rows.setdefault(d.source, set()).add(d.id)
+
     def report(self) -> None:
         if self._on_progress:
             done = self.documents
             self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
 
 
-def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseFile) -> Iterator[Document]:
+def _read(
+    files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseFile, name_rows: NameRows
+) -> Iterator[Document]:
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:
@@ -199,7 +228,8 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
 
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            for document in read_documents(name, data, on_problem=report, parse=parse):
+            documents = read_documents(name, data, on_problem=report, parse=parse)
+            for document in name_rows(name, documents):
                 tally.readable_files.add(name)
                 tally.note_columns(document)
                 yield document
@@ -209,6 +239,32 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: Parse
             report(f"cannot be read ({e.strerror})")
         except Exception as e:
             tally.add_failure(name, e)
+
+
+def _name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterator[Document]) -> Iterable[Document]:
+    """The documents of a file; those of one whose rows have no ids by the names that they have here already."""
+    first = next(documents, None)
+    if first is None or not (first.is_numbered or file.lower().endswith(TABLES)):
+        return documents if first is None else chain([first], documents)
+    table = [first, *documents]
+    with wb.read() as s:
+        stored_rows = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
+    digests = [hash_content(d.title, d.text, d.headings) for d in table]
+    others = {row.external_id for row in stored_rows if row.source != file}
+    return keep_names(table, digests, [row for row in stored_rows if row.source == file], others)
+
+
+def _find_leftovers(wb: Workbench, corpus_id: int, tally: _Tally) -> tuple[DocumentView, ...]:
+    """Of a table that was refused, nothing is left over: what is stored is all of it."""
+    refusals = {file for file, reason in tally.failed if reason.endswith(UNLIKE)}
+    with wb.read() as s:
+        return tuple(
+            DocumentView(*row)
+            for file, names in tally.rows.items()
+            if file not in refusals
+            for row in rows.list_documents_of_file(s, corpus_id, file)
+            if row.external_id not in names
+        )
 
 
 def _estimate_documents(name: str, source: bytes | Path) -> int:
@@ -279,7 +335,9 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, changes.describe())
     tally.added += changes.added_count
     tally.updated += changes.updated_count
-    tally.updates += [_describe(d) for d in changes.others if d.id not in changes.returns]
+    updated = [d for d in changes.others if d.id not in changes.returns]
+    tally.updates += map(_describe, updated)
+    tally.updated_files.update(d.source or d.id for d in updated if _describe(d) not in tally.replacements)
     tally.unchanged += len(batch) - len(changed) + len(pieces) - len(changes.documents)
     tally.sentences += sum(len(pieces[d.id]) for d in changes.new) + sum(added for added, _ in outcomes)
     tally.orphans += sum(labels for _, labels in outcomes)
@@ -333,6 +391,18 @@ def _add_documents(
             continue
         if twin := rows.find_older_twin(s, ids[d.id], sentences[0].text):
             tally.add_twin(_describe(d), twin.source or twin.external_id)
+        elif like := _find_similar(s, ids[d.id], sentences):
+            tally.add_twin(_describe(d), like, SIMILAR_TEXT)
+
+
+def _find_similar(s: Session, document_id: int, sentences: Sequence[Sentence]) -> str:
+    """The file of another document that has most of the sentences, by a sample of them; "" if there is none."""
+    step = max(1, len(sentences) // MAX_COMPARED_SENTENCES)
+    texts = {" ".join(sentence.text.split()) for sentence in sentences[::step][:MAX_COMPARED_SENTENCES]}
+    if len(texts) < MIN_COMPARED_SENTENCES:
+        return ""
+    like = rows.find_likest_document(s, document_id, sorted(texts))
+    return (like.source or like.external_id) if like and like.shared >= MIN_SHARED * len(texts) else ""
 
 
 def _sort_out_unlike(

@@ -24,7 +24,7 @@ from app.labels.rules import get_rules
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
-from db.models import WITHDRAWN, Corpus, LabelEvent
+from db.models import WITHDRAWN, Corpus, LabelEvent, Question, Sentence
 from db.repositories import candidates as candidate_rows
 from db.repositories import labels as rows
 from db.repositories import leases, question_lists, queues, reviews
@@ -39,7 +39,7 @@ class OverlapReached(As2Error):
     """As many people as wanted labelled the pair meanwhile."""
 
 
-class LeftDocument(As2Error):
+class LeftDocument(Gone):
     """The sentence is in no document any more."""
 
 
@@ -91,8 +91,11 @@ def give_label(
     check_label(label)
     wb.later.finish(question_id)  # the run that brought the pair
     with wb.write(durable=True) as s:
-        if not check_pair(s, question_id, sentence_id, annotator_id):
-            raise LeftDocument("this sentence is no longer in the corpus: nothing was recorded. The next item follows.")
+        if not can_label(s, (question_id, sentence_id), annotator_id):
+            raise LeftDocument(
+                "this sentence no longer exists, because its document was changed or deleted: nothing was recorded; "
+                "reload the page to see what the document says now"
+            )
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)
     return view
@@ -108,7 +111,7 @@ def give_labels(
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
         for sentence_id, display in sorted(presentations.items()):
-            if check_pair(s, question_id, sentence_id, annotator_id):
+            if can_label(s, (question_id, sentence_id), annotator_id):
                 with suppress(OverlapReached):
                     pair = question_id, sentence_id
                     views.append(add_label(s, wb.clock(), pair, annotator_id, label, display, act))
@@ -165,6 +168,14 @@ def check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int
     _, is_retired = _find_corpus(s, (question_id, sentence_id))
     require(s, annotator_id, "label")
     return not is_retired
+
+
+def can_label(s: Session, pair: Pair, annotator_id: int) -> bool:
+    """The same, but for False instead of Gone where the question is there and the sentence was deleted."""
+    question_id, sentence_id = pair
+    if s.get(Question, question_id) is not None and s.get(Sentence, sentence_id) is None:
+        return False
+    return check_pair(s, question_id, sentence_id, annotator_id)
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:

@@ -6,12 +6,18 @@ them; others look up and withdraw their own.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy.orm import Session
+
 from app.corpora.corpora import lock_corpus
+from app.labels import annotation
+from app.labels.items import Presentation
 from app.labels.queues import QUEUES, is_sample
 from app.labels.visibility import can_see_all
 from app.workbench import audit, people
@@ -23,8 +29,9 @@ from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories import people as person_rows
+from db.repositories import queues
 from db.repositories.label_lists import LabelFilter
-from db.repositories.pairs import read_pair
+from db.repositories.pairs import Pair, read_pair
 
 WITHDRAW, HAND_OVER = "withdraw labels", "hand over labels"  # in the audit log
 
@@ -48,7 +55,7 @@ class HandoverView:
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """A label as it stands, with the texts that it is about."""
+    """A label as it stands, with the texts that it is about. `is_gone`: the sentence left its document."""
 
     question_id: int
     sentence_id: int
@@ -59,6 +66,18 @@ class LabelRecord:
     question: str
     sentence: str
     title: str
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSearch:
+    """Which labels. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
+    together, in any order. `is_gone`: only those on sentences that left their documents."""
+
+    annotator: str = ""
+    label: str = ""
+    search: str = ""
+    is_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +128,16 @@ def list_labels(
     corpus_id: int,
     *,
     by: int,
-    annotator: str = "",
-    label: str = "",
-    search: str = "",
+    which: LabelSearch = LabelSearch(),
     limit: int,
     offset: int = 0,
 ) -> LabelsView:
-    """Newest first. `annotator`: one person's, "" for everyone's. `search`: words that question and sentence have
-    together, in any order."""
+    """Newest first."""
     with wb.read() as s:
-        whose = annotator if can_see_all(s, by) else s.get_one(Annotator, by).name
-        which = LabelFilter(corpus_id, whose, label, split_search(search))
-        records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, which, limit, offset))
-        return LabelsView(records, rows.count_labels(s, which))
+        whose = which.annotator if can_see_all(s, by) else s.get_one(Annotator, by).name
+        labels = LabelFilter(corpus_id, whose, which.label, split_search(which.search), which.is_gone)
+        records = tuple(LabelRecord(**row._asdict()) for row in rows.list_labels(s, labels, limit, offset))
+        return LabelsView(records, rows.count_labels(s, labels))
 
 
 def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) -> tuple[EventView, ...]:
@@ -158,6 +174,39 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
             detail = ", ".join(f"{n:,} of {name}" for name, n in names.most_common())
             audit.record(s, wb.clock(), by, WITHDRAW, s.get_one(Corpus, corpus_id).name, detail)
     return len(events)
+
+
+def shift_labels(
+    wb: Workbench, records: Collection[LabelRecord], targets: Mapping[int, int], *, by: int, presentation: Presentation
+) -> int:
+    """Give one's own labels to other sentences, in one act that Undo takes back, and say how many. `targets`: ids of
+    sentences, by those of the labelled ones. Others' labels stay, and those that were changed meanwhile, or whose new
+    sentence one labelled already, is in no document, or has as many labels as are wanted. Raises NotAllowed for a
+    viewer, Gone."""
+    act, columns, moves = secrets.token_hex(8), presentation.to_columns(), 0
+    for question_id in {r.question_id for r in records}:
+        wb.later.finish(question_id)
+    with wb.write(durable=True) as s:
+        people.allow(s, by, "move labels")
+        for record in records:
+            if record.annotator_id != by or record.sentence_id not in targets:
+                continue
+            old, new = (record.question_id, record.sentence_id), (record.question_id, targets[record.sentence_id])
+            is_free = _find_label(s, new, by) is None and annotation.can_label(s, new, by)
+            if not is_free or _find_label(s, old, by) != record.label:
+                continue
+            with suppress(annotation.OverlapReached):
+                annotation.add_label(s, wb.clock(), new, by, record.label, presentation, act)
+                queues.lock_candidate(s, *old)
+                label_rows.add_event(s, *old, by, WITHDRAWN, wb.clock(), columns | {"act": act})
+                moves += 1
+    return moves
+
+
+def _find_label(s: Session, pair: Pair, annotator_id: int) -> str | None:
+    """Somebody's current label."""
+    newest = label_rows.find_newest_event(s, *pair, annotator_id)
+    return None if newest is None or newest.label == WITHDRAWN else newest.label
 
 
 def count_labels_to_give(wb: Workbench, giver_id: int, *, by: int | None) -> int:

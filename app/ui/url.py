@@ -45,6 +45,11 @@ def put(**values: str | float | None) -> None:
             times[name, before] = time.monotonic()
 
 
+def set_place(**values: str) -> None:
+    """Write these as if the browser had gone there, so that choices on the page follow them."""
+    st.query_params.update(values)
+
+
 def follow(
     name: str,
     key: str,

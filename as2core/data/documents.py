@@ -298,14 +298,16 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
         raise ValueError(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
     is_medquad = "focus" in record and column == "answer"
     ids = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
-    docid = next(filter(None, ids), f"{stem}-{number}")
+    given_id = next(filter(None, ids), "")
+    docid = given_id or f"{stem}-{number}"
     if is_medquad and record.get("source"):
         docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
     name = next((t for t in (("focus",) if is_medquad else titles) if t in record), "title")
     title = str(record.get(name) or "").strip()
     fields = {"_id", "id", "title", column, name}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
-    return Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
+    content = clean_text(title), clean_text(text).strip()
+    return Document(clean_text(docid), *content, meta=meta, is_numbered=not given_id)
 
 
 def decode_text(content: bytes) -> str:

@@ -126,7 +126,8 @@ def _read(file: IO[bytes], size: int) -> bytes:
 def _read_document(fields: dict) -> Document:
     verbatim = tuple((start, end) for start, end in fields["verbatim"])
     headings = tuple(Heading(*values) for values in fields["headings"])
-    return Document(fields["id"], fields["title"], fields["text"], "", fields["meta"], verbatim, headings)
+    texts = fields["id"], fields["title"], fields["text"]
+    return Document(*texts, "", fields["meta"], verbatim, headings, fields["is_numbered"])
 
 
 def _write_document(document: Document) -> dict[str, object]:
@@ -137,6 +138,7 @@ def _write_document(document: Document) -> dict[str, object]:
         "meta": dict(document.meta),
         "verbatim": document.verbatim,
         "headings": document.headings,
+        "is_numbered": document.is_numbered,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -93,6 +93,22 @@ def find_documents_by_name(session: Session, corpus_id: int, external_ids: Seque
     return {r.external_id: r for r in rows}
 
 
+def list_names_of_file(session: Session, corpus_id: int, source: str, prefix: str) -> list[Row]:
+    """Rows (external_id, title, digest, source) of a file's documents, deleted ones too, and of other documents whose
+    names begin with `prefix`, in order."""
+    columns = (Document.external_id, Document.title, Document.digest, Document.source)
+    which = or_(Document.source == source, Document.external_id.startswith(prefix, autoescape=True))
+    of_file = select(*columns).where(Document.corpus_id == corpus_id, which)
+    return list(session.execute(of_file.order_by(Document.id)))
+
+
+def list_documents_of_file(session: Session, corpus_id: int, source: str) -> list[Row]:
+    """Rows as `find_documents` gives them."""
+    columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
+    of_file = select(*columns).where(_is_present(corpus_id), Document.source == source)
+    return list(session.execute(of_file.order_by(Document.id)))
+
+
 def find_older_twin(session: Session, document_id: int, first_sentence: str) -> Row | None:
     """The row (external_id, source) of a document that was there before this one, with the same text."""
     own = session.get_one(Document, document_id)
@@ -101,6 +117,19 @@ def find_older_twin(session: Session, document_id: int, first_sentence: str) -> 
         Sentence.retired.is_(False), Document.text == own.text, Document.id < document_id,
     )  # fmt: skip
     return session.execute(query.limit(1)).first()
+
+
+def find_likest_document(session: Session, document_id: int, texts: Sequence[str]) -> Row | None:
+    """The row (external_id, source, shared) of the older document here that has the most of these texts."""
+    own = session.get_one(Document, document_id)
+    shared = func.count(func.distinct(Sentence.text_key)).label("shared")
+    columns = (Document.external_id, Document.source, shared)
+    query = select(*columns).join(Sentence, Sentence.document_id == Document.id).where(
+        Sentence.corpus_id == own.corpus_id, Sentence.text_key.in_([text_key(text) for text in texts]),
+        Sentence.retired.is_(False), Sentence.document_id < document_id,
+    )  # fmt: skip
+    most = query.group_by(Document.id, Document.external_id, Document.source).order_by(shared.desc(), Document.id)
+    return session.execute(most.limit(1)).first()
 
 
 def add_documents(
@@ -262,6 +291,26 @@ def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
     """Ids of those that still exist; none of them can be deleted until this transaction ends."""
     query = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
     return set(session.scalars(query.with_for_update(read=True, key_share=True)))
+
+
+def list_sentences_near(session: Session, sentence: Sentence, distance: int) -> list[Sentence]:
+    """Those in use in its document, at most so many places from its own, in their order."""
+    place = sentence.position
+    near = select(Sentence).where(
+        Sentence.document_id == sentence.document_id,
+        Sentence.retired.is_(False),
+        Sentence.position.between(place - distance, place + distance),
+    )
+    return list(session.scalars(near.order_by(Sentence.position)))
+
+
+def list_sentences_of_texts(session: Session, corpus_id: int, texts: Collection[str]) -> list[Sentence]:
+    """Those in use with one of these texts, white space aside, the oldest first."""
+    in_use = select(Sentence).where(Sentence.corpus_id == corpus_id, Sentence.retired.is_(False)).order_by(Sentence.id)
+    words = {" ".join(text.split()) for text in texts}
+    batches = split_batches(sorted(map(text_key, words)))
+    matches = (row for keys in batches for row in session.scalars(in_use.where(Sentence.text_key.in_(keys))))
+    return [row for row in matches if " ".join(row.text.split()) in words]
 
 
 def find_neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:

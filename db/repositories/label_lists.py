@@ -17,12 +17,13 @@ from db.repositories.pairs import Pair, is_on
 @dataclass(frozen=True, slots=True)
 class LabelFilter:
     """Which labels of a corpus: of one person, with this label, and with each of `words` in the question or in the
-    sentence; "" and () for all."""
+    sentence; "" and () for all. `is_gone`: only those on sentences that left their documents."""
 
     corpus_id: int
     annotator: str = ""
     label: str = ""
     words: Sequence[str] = ()
+    is_gone: bool = False
 
     def apply(self, statement: Select) -> Select:
         """To labels, with their questions, sentences and annotators joined."""
@@ -31,6 +32,8 @@ class LabelFilter:
             statement = statement.where(Annotator.name == self.annotator)
         if self.label:
             statement = statement.where(CurrentLabel.label == self.label)
+        if self.is_gone:
+            statement = statement.where(Sentence.retired)
         for word in self.words:
             texts = (column.icontains(word, autoescape=True) for column in (Question.text, Sentence.text))
             statement = statement.where(or_(*texts))
@@ -38,12 +41,13 @@ class LabelFilter:
 
 
 def list_labels(session: Session, which: LabelFilter, limit: int, offset: int = 0) -> list[Row]:
-    """Rows (question_id, sentence_id, annotator_id, label, annotator, created, question, sentence, title), newest
-    first."""
+    """Rows (question_id, sentence_id, annotator_id, label, annotator, created, question, sentence, title, is_gone),
+    newest first."""
     pair = CurrentLabel.question_id, CurrentLabel.sentence_id
     texts = Question.text.label("question"), Sentence.text.label("sentence"), Document.title
+    is_gone = Sentence.retired.label("is_gone")
     by = CurrentLabel.annotator_id, CurrentLabel.label, Annotator.name.label("annotator"), CurrentLabel.created
-    labels = _join(select(*pair, *by, *texts)).join(Document, Document.id == Sentence.document_id)
+    labels = _join(select(*pair, *by, *texts, is_gone)).join(Document, Document.id == Sentence.document_id)
     newest_first = which.apply(labels).order_by(CurrentLabel.id.desc())
     return list(session.execute(newest_first.limit(limit).offset(offset)))
 

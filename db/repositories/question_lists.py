@@ -40,12 +40,14 @@ class QuestionFilter:
 
 
 def list_questions_with_counts(session: Session, which: QuestionFilter, limit: int, offset: int = 0) -> list[Row]:
-    """Rows (id, text, origin, queued, asked_at, labels), last asked or made first. `asked_at`: when last, None if
-    never. `labels`: pairs that anyone labels at present."""
+    """Rows (id, text, origin, queued, asked_at, labels, orphans), last asked or made first. `asked_at`: when last, None
+    if never. `labels`: pairs that anyone labels at present; `orphans`: those whose sentence left its document."""
     asked_at = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
     pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
     columns = (Question.id, Question.text, Question.origin, Question.queued, asked_at.label("asked_at"))
-    query = which.apply(select(*columns, pairs.scalar_subquery().label("labels")))
+    orphans = pairs.join(Sentence, Sentence.id == CurrentLabel.sentence_id).where(Sentence.retired)
+    counts = pairs.scalar_subquery().label("labels"), orphans.scalar_subquery().label("orphans")
+    query = which.apply(select(*columns, *counts))
     newest_first = (func.coalesce(asked_at, Question.created).desc(), Question.id.desc())
     return list(session.execute(query.order_by(*newest_first).limit(limit).offset(offset)))
 

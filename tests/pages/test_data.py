@@ -167,6 +167,51 @@ def test_labels_whose_sentence_a_new_version_changed_are_counted(wb, me):
     assert "Labels whose sentence is gone: 1. Exports and retrains still use them" in at.warning[0].value
 
 
+def test_labels_whose_sentence_is_gone_are_a_click_away_from_the_report(wb, me):
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The fee is 48 euros. It is due in May.")])
+    fee = next(d for d in documents.list_documents(wb, TOWERS) if d.source == "rules.txt")
+    sentence = documents.list_sentences(wb, fee.id)[0].id
+    annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label="correct")
+    at = open_data({"corpus": "Towers"})
+    at = at.file_uploader(key="data_files_0").set_value([("rules.txt", b"It is due in May.", "text/plain")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    at = at.button(key="data_report_gone").click().run()
+    assert "1 label, the newest first" in texts(at)
+    [table] = [d.value for d in at.dataframe if "sentence" in d.value]
+    assert table["sentence"].tolist() == ["The fee is 48 euros."]
+
+
+def test_rows_that_left_a_table_are_named_and_deleted_after_a_question(wb):
+    ingestion.ingest(wb, TOWERS, [("faq.csv", b"question,answer\nOpen?,At nine.\nKey?,Ask Ben.\n")])
+    at = open_data({"corpus": "Towers"})
+    table = b"question,answer\nKey?,Ask Ben.\n"
+    at = at.file_uploader(key="data_files_0").set_value([("faq.csv", table, "text/csv")]).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "faq.csv no longer has 1 document that it had before: “Open?”" in texts(at)
+    at = at.button(key="data_leftovers_delete").click().run()
+    at = at.button(key="data_documents_delete_confirm").click().run()
+    assert [d.title for d in documents.list_documents(wb, TOWERS) if d.source == "faq.csv"] == ["Key?"]
+    assert "no longer has" not in texts(at)
+
+
+def test_rows_that_were_updated_are_named_by_their_file(wb):
+    ingestion.ingest(wb, TOWERS, [("faq.csv", b"question,answer\nOpen?,At nine.\nKey?,Ask Ben.\nWhy?,So.\n")])
+    table = b"question,answer\nOpen?,At ten.\nKey?,Ask Cem.\nWhy?,So.\n"
+    at = open_data({"corpus": "Towers"}).file_uploader(key="data_files_0").set_value([("faq.csv", table, "text/csv")])
+    at = at.run().button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "Updated: faq.csv (2 documents)." in texts(at)
+
+
+def test_two_files_of_one_name_are_not_added_before_one_is_renamed(wb):
+    at = open_data({"corpus": "Towers"})
+    files = [("notes.txt", b"The flag is blue.", "text/plain"), ("notes.txt", b"The cellar is dry.", "text/plain")]
+    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    assert "Several of these files have the same name: notes.txt." in texts(at)
+    assert at.button(key=f"data_ingest_{TOWERS}").disabled
+    at = at.file_uploader(key="data_files_0").set_value([files[0], files[0]]).run()  # the same file twice
+    assert "have the same name" not in texts(at) and not at.button(key=f"data_ingest_{TOWERS}").disabled
+
+
 def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_edited(wb):
     ingestion.ingest(wb, TOWERS, [(name, b"The engine is old. It stands in Ulm.") for name in ("a.txt", "b.txt")])
     at = open_data()

@@ -5,7 +5,7 @@ import stored
 from app_pages import button, open_page, texts
 from stored import TOWERS
 
-from app.corpora import corpora
+from app.corpora import corpora, documents, ingestion
 from app.labels import annotation, label_list
 from app.ui.data import label_list as page
 
@@ -61,6 +61,47 @@ def test_ones_own_label_is_corrected_where_it_was_looked_up_and_another_s_is_not
     assert stored.label_events(wb)[-1].queue == "own"
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[-1]])  # ann's
     assert "data_label_change_incorrect" not in [b.key for b in open_page("data", HERE).button]
+
+
+@pytest.fixture
+def gone(wb, me):
+    """A label of one's own on a sentence that was reworded."""
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The annual fee is 48 euros. It is due in May.")])
+    document = next(d for d in documents.list_documents(wb, TOWERS) if d.source == "rules.txt")
+    sentence = documents.list_sentences(wb, document.id)[0].id
+    annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label="correct")
+    return document
+
+
+def list_own(wb, me):
+    return [(r.sentence, r.is_gone) for r in label_list.list_labels(wb, TOWERS, by=me.id, limit=9).page]
+
+
+def test_a_label_is_moved_to_the_new_wording_of_its_sentence(wb, me, gone, monkeypatch):
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The annual fee is 54 euros. It is due in May.")])
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]] if view.page else [])
+    at = open_page("data", HERE | {"where": "gone"})
+    assert "Most of its words are in this sentence of **rules**" in texts(at)
+    assert "The annual fee is 54 euros." in texts(at)
+    at = at.button(key="data_label_move").click().run()
+    assert list_own(wb, me) == [("The annual fee is 54 euros.", False)]
+    assert "No label matches" in texts(at)
+
+
+def test_labels_of_a_file_that_was_renamed_are_moved_at_once(wb, me, gone):
+    ingestion.ingest(wb, TOWERS, [("rules 2027.txt", b"The annual fee is 48 euros. It is due in May.")])
+    documents.delete_document(wb, gone.id)
+    at = open_page("data", HERE | {"where": "gone"})
+    at = at.button(key="data_labels_move_same").click().run()
+    assert list_own(wb, me) == [("The annual fee is 48 euros.", False)]
+
+
+def test_a_label_whose_words_are_nowhere_says_what_brings_it_back(wb, me, gone, monkeypatch):
+    documents.delete_document(wb, gone.id)
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]])
+    at = open_page("data", HERE | {"where": "gone"})
+    assert "add the old document again" in texts(at)
+    assert not [b for b in at.button if b.key in ("data_label_move", "data_labels_move_same")]
 
 
 def test_labels_of_another_corpus_are_not_asked_about(wb, ann, with_labels):

@@ -6,6 +6,7 @@ from app_pages import open_page, texts
 from stored import TOWERS
 
 from app.ask import asking, stored_questions
+from app.corpora import documents, ingestion
 from app.labels import annotation
 from app.ui.data.question_list import describe
 from app.ui.data.questions import split_list
@@ -80,6 +81,22 @@ def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, m
     )
     assert views["Who built it?"].endswith("no labels · not in the label queue")
     assert "4 questions, last asked first" in shown
+
+
+def test_labels_on_sentences_that_are_gone_are_told_from_the_others(wb, me):
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The fee is 48 euros. It is due in May. Fin.")])
+    document = next(d for d in documents.list_documents(wb, TOWERS) if d.source == "rules.txt")
+    for sentence in documents.list_sentences(wb, document.id)[:2]:
+        annotation.give_label(wb, question_id=1, sentence_id=sentence.id, annotator_id=me.id, label="correct")
+
+    def describe_first():
+        return describe(next(q for q in stored_questions.list_questions(wb, TOWERS, limit=9).page if q.id == 1))
+
+    assert "· 2 labels ·" in describe_first()
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"It is due in May. Fin.")])
+    assert "· 2 labels, 1 of them on a sentence that is gone ·" in describe_first()
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"Fin.")])
+    assert "· 2 labels, on sentences that are gone ·" in describe_first()
 
 
 def test_questions_are_found_by_text_and_origin_and_the_address_says_so(wb, at, me):

@@ -1,16 +1,21 @@
 """Corpora: list, create, rename, delete, add documents, load the shipped ones."""
 
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app.corpora import corpora, ingestion
+from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import HANDBOOK, SHIPPED_CORPORA, STARTER, CorpusView, UnknownCorpus
 from app.corpora.ingestion import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
+from app.ui.data import document_deletion
+from app.ui.data.choice import store_choice
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
@@ -234,10 +239,16 @@ def _draw_ingest(frame: Frame) -> None:
     # of any type: Streamlit would refuse others by their MIME type alone, where the report says what to do
     files = offer_upload("Files", is_allowed=not why, accept_multiple_files=True, key=f"data_files_{turn}",
                          label_visibility="collapsed")  # fmt: skip
+    if doubles := _find_doubles(files):
+        st.warning(
+            f"Several of these files have the same name: {plain(name_some(doubles))}. A corpus holds one document of a "
+            "name, so the last would replace the others. Rename them, or remove all but one from the list.",
+            icon=":material/file_copy:",
+        )
     # keyed by the corpus: if it was deleted meanwhile, a click must not apply to the one shown in its place
     if st.button(
         f"Add {count(len(files), 'file')} to “{name}”" if files else "Choose files first",
-        type="primary", disabled=not files or bool(why), icon=":material/upload_file:",
+        type="primary", disabled=not files or bool(why or doubles), icon=":material/upload_file:",
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
         st.session_state.pop(REPORT, None)
@@ -247,10 +258,19 @@ def _draw_ingest(frame: Frame) -> None:
             st.session_state[REPORT] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()
-    _draw_report(corpus)
+    _draw_report(frame, corpus)
 
 
-def _draw_report(corpus: CorpusView) -> None:
+def _find_doubles(files: Sequence[UploadedFile]) -> list[str]:
+    """Names of several files with another content each: the last one would replace the others."""
+    contents: dict[str, set[bytes]] = {}
+    for name, n in Counter(f.name for f in files).items():
+        if n > 1:
+            contents[name] = {f.getvalue() for f in files if f.name == name}
+    return [name for name, different in contents.items() if len(different) > 1]
+
+
+def _draw_report(frame: Frame, corpus: CorpusView) -> None:
     if REPORT not in st.session_state:
         return
     name, report = st.session_state[REPORT]
@@ -260,7 +280,9 @@ def _draw_report(corpus: CorpusView) -> None:
             has_any = report.added or report.updated
             st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
-        _draw_changes(report)
+        _draw_changes(report, is_here=name == corpus.name)
+        if name == corpus.name:
+            _draw_leftovers(frame, report)
         for note, files in report.notes_by_text.items():
             for file in files[:MAX_NOTES]:
                 st.caption(f":material/info: {plain(file)} {plain(note)}.")
@@ -276,8 +298,8 @@ def _draw_report(corpus: CorpusView) -> None:
                       args=(REPORT, None))  # fmt: skip
 
 
-def _draw_changes(report: IngestView) -> None:
-    """Which documents were replaced; first those whose text was another one."""
+def _draw_changes(report: IngestView, *, is_here: bool) -> None:
+    """Which documents were replaced; first those whose text was another one. `is_here`: in the corpus that is shown."""
     if report.replacements:
         names = name_some(report.replacements)
         st.warning(
@@ -285,14 +307,39 @@ def _draw_changes(report: IngestView) -> None:
             "both, rename one file and add it again.",
             icon=":material/swap_horiz:",
         )
-    if others := [name for name in report.updates if name not in report.replacements]:
-        st.caption(f":material/edit: Updated: {plain(name_some(others, report.updated - len(report.replacements)))}.")
+    if report.updated_files:
+        files = [name if n == 1 else f"{name} ({n:,} documents)" for name, n in report.updated_files]
+        st.caption(f":material/edit: Updated: {plain(name_some(files))}.")
     if report.orphans:
         st.warning(
             f"Labels whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a question with "
-            "no other label is back in the queue “Unlabelled”.",
+            "no other label is back in the queue “Unlabelled”. You can move labels to the new wording.",
             icon=":material/label_off:",
         )
+        if is_here:
+            st.button("Show these labels", key="data_report_gone", icon=":material/label_off:", on_click=url.set_place,
+                      kwargs={"view": "list", "where": "gone"})  # fmt: skip
+
+
+def _draw_leftovers(frame: Frame, report: IngestView) -> None:
+    """What a table brought before, and does not have any more."""
+    views = documents.load_documents(frame.wb, [v.id for v in report.leftovers])
+    if not views:
+        return
+    by_file: dict[str, list[str]] = {}
+    for v in views:
+        by_file.setdefault(v.source, []).append(f"“{v.title or v.external_id}”")
+    for file, names in by_file.items():
+        documents_before = count(len(names), "document")
+        st.warning(
+            f"{plain(file)} no longer has {documents_before} that it had before: {plain(name_some(names))}. "
+            "What it had is still in the corpus, and still answers questions.",
+            icon=":material/playlist_remove:",
+        )
+    why = frame.explain_refusal(document_deletion.ACT)
+    st.button(f"Delete {count(len(views), 'document')} …", key="data_leftovers_delete", icon=":material/delete:",
+              disabled=bool(why), help=why,
+              on_click=lambda: store_choice(frame, document_deletion.DELETION, views))  # fmt: skip
 
 
 def describe_ingest(name: str, report: IngestView) -> str:

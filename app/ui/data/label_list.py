@@ -8,10 +8,10 @@ import streamlit as st
 from app.labels import annotation, guidelines, label_list
 from app.labels.consensus import count_annotators
 from app.labels.items import Presentation
-from app.labels.label_list import LabelRecord, LabelsView
+from app.labels.label_list import LabelRecord, LabelSearch, LabelsView
 from app.labels.queues import OWN
 from app.ui import url
-from app.ui.data import pages
+from app.ui.data import gone_labels, pages
 from app.ui.data.choice import read_choice, store_choice
 from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
@@ -23,6 +23,7 @@ PAGE_LABELS = 100
 NAME = "labels"  # of this list
 WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
+STATES = {"": "All", "gone": gone_labels.STATE}
 EVERYONE = "Everyone"
 
 
@@ -35,14 +36,17 @@ def draw(frame: Frame) -> None:
         search = st.text_input("Search labels", key="data_label_search", icon=":material/search:",
                                placeholder="Words of the question or the sentence").strip()  # fmt: skip
         label = url.choose("data", "label", "Label", NAMES)
+        is_gone = bool(url.choose("data", "where", "State", STATES))
         annotator = _choose_annotator(frame)
-    find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id,
-                   annotator=annotator, label=label, search=search)  # fmt: skip
-    key = (frame.corpus.id, search, label, annotator)
+    which = LabelSearch(annotator=annotator, label=label, search=search, is_gone=is_gone)
+    find = partial(label_list.list_labels, frame.wb, frame.corpus.id, by=frame.annotator.id, which=which)
+    key = (frame.corpus.id, search, label, annotator, is_gone)
     view, number, total = pages.load_page(NAME, key, PAGE_LABELS, lambda offset: find(limit=PAGE_LABELS, offset=offset))
     if not view.total:
         st.info("No label matches." if any(key[1:]) else "There are no labels here yet.", icon=":material/checklist:")
         return
+    if is_gone:
+        st.caption(gone_labels.DESCRIPTION)
     st.caption(
         f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history or "
         "to change a label of yours."
@@ -52,6 +56,7 @@ def draw(frame: Frame) -> None:
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
             _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).page)
+        gone_labels.offer_same_sentences(frame, view.page)
         pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
         _draw_history(frame, selection[0])
@@ -75,7 +80,7 @@ def _draw_table(view: LabelsView, key: str) -> list[LabelRecord]:
                 "annotator": r.annotator,
                 "question": r.question,
                 "sentence": r.sentence,
-                "document": name_document(r.title),
+                "document": name_document(r.title) + (" (no longer in it)" if r.is_gone else ""),
                 "given": format_time(r.created),
             }
             for r in view.page
@@ -98,6 +103,8 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
 def _draw_history(frame: Frame, record: LabelRecord) -> None:
     if record.annotator_id == frame.annotator.id:
         _draw_changes(frame, record)
+    if record.is_gone:
+        gone_labels.draw_successor(frame, record)
     st.subheader("History", anchor=False)
     st.markdown(f"**{plain(record.question)}**  \n{plain(record.sentence)}")
     events = label_list.list_history(frame.wb, record.question_id, record.sentence_id, by=frame.annotator.id)

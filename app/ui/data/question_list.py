@@ -104,6 +104,11 @@ def describe(question: QuestionView) -> str:
     if question.asked_at:
         parts.append(f"last asked {format_time(question.asked_at)}")
     parts.append(count(question.labels, "label") if question.labels else "no labels")
+    if question.orphans:
+        where = "a sentence that is gone" if question.orphans == 1 else "sentences that are gone"
+        parts[-1] += (
+            f", {question.orphans:,} of them on {where}" if question.orphans < question.labels else f", on {where}"
+        )
     parts.append("in the label queue" if question.queued else "not in the label queue")
     return plain(" · ".join(parts))
 

@@ -131,7 +131,14 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
         pair = desk.pair
         desk = _take_action(page, name, desk)
         is_as_expected, recorded = name not in LABELS or desk.pair != pair, name if name in LABELS else ""
-    except (annotation.OverlapReached, annotation.LeftDocument) as error:
+    except annotation.LeftDocument:
+        st.toast(
+            "This sentence no longer exists, because its document was changed or deleted. Nothing was recorded. The "
+            "next item follows.",
+            icon=":material/label_off:",
+        )
+        desk = desk.skip(page.frame.wb)
+    except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")
         desk = desk.skip(page.frame.wb)
     except annotation.CannotUndo as error:

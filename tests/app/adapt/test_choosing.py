@@ -11,8 +11,11 @@ from app.adapt.label_selection import LabelSelection, presume_incorrect
 from app.adapt.readiness import Narrowing
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
-from app.labels import annotation
+from app.corpora import corpora, ingestion
+from app.labels import annotation, label_list
 from app.labels.consensus import resolve_label
+from app.labels.items import Presentation
+from app.labels.label_list import LabelSearch
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.types import Candidate, Question
@@ -182,6 +185,47 @@ def test_what_somebody_labelled_is_never_presumed_wrong_though_their_labels_were
     found = label_selection.load(wb, corpus_id, LabelSelection(annotators=("nobody",)))
     for q, x in zip(QUESTIONS, found, strict=True):
         assert not {c.id for c in q.candidates} & {c.id for c in x.question.candidates}
+
+
+FEE, NEW_FEE, BOARD = "The fee is 48 euros a year.", "The fee is 54 euros a year.", "The board sets the fee."
+
+
+@pytest.fixture
+def fee(wb, ann):
+    """A question on the fee, whose answer is labelled correct and stands in two documents; the id of their corpus."""
+    club = corpora.create_corpus(wb, "club")
+    ingestion.ingest(wb, club.id, [("rules.txt", f"{FEE} {BOARD}".encode()), ("copy.txt", f"{FEE} Bye.".encode())])
+    asked = asking.ask(wb, club.id, "What is the fee a year?")
+    right = next(c.sentence_id for c in asked.candidates if c.text == FEE and c.title == "rules")
+    annotation.give_label(wb, question_id=asked.question_id, sentence_id=right, annotator_id=ann.id, label="correct")
+    return club.id
+
+
+def list_presumed(wb, corpus_id):
+    [found] = label_selection.load(wb, corpus_id, LabelSelection(presumed=50), seed=1)
+    question = presume_incorrect(found.question, 50, seed=1)
+    return {c.text for c in question.candidates if c.label == 0}
+
+
+def test_a_copy_of_the_answer_in_another_document_is_not_presumed_incorrect(wb, fee):
+    assert list_presumed(wb, fee) == {BOARD, "Bye."}
+
+
+def test_the_new_wording_of_an_answer_is_not_presumed_incorrect_beside_the_old_one(wb, fee):
+    ingestion.ingest(wb, fee, [("rules.txt", f"{NEW_FEE} {BOARD}".encode()), ("copy.txt", b"Bye.")])
+    asking.ask(wb, fee, "What is the fee a year?")
+    assert list_presumed(wb, fee) == {BOARD, "Bye."}
+
+
+def test_an_old_wording_whose_label_was_withdrawn_is_not_presumed_incorrect(wb, fee, ann):
+    corpus_id = fee
+    ingestion.ingest(wb, corpus_id, [("rules.txt", f"{NEW_FEE} {BOARD}".encode()), ("copy.txt", b"Bye.")])
+    asked = asking.ask(wb, corpus_id, "What is the fee a year?")
+    new = next(c.sentence_id for c in asked.candidates if c.text == NEW_FEE)
+    [record] = label_list.list_labels(wb, corpus_id, by=ann.id, which=LabelSearch(is_gone=True), limit=9).page
+    display = Presentation(queue="own")
+    label_list.shift_labels(wb, [record], {record.sentence_id: new}, by=ann.id, presentation=display)
+    assert list_presumed(wb, corpus_id) == {BOARD, "Bye."}
 
 
 def test_the_preview_counts_what_is_presumed(wb, corpus_id, ann):

@@ -172,6 +172,19 @@ def test_a_file_with_the_text_of_another_one_is_added_with_a_note_that_names_it(
     assert both.notes == (("pot2.txt", ingestion.SAME_TEXT.format("pot.txt")),)
 
 
+def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, towers):
+    rules = ["The fee is 48 euros.", "It is due in March.", "The board meets monthly.", "Guests are welcome.", "Fin."]
+    ingestion.ingest(wb, towers.id, [("rules.txt", " ".join(rules).encode())])
+    edited = " ".join([rules[0].replace("48", "54"), *rules[1:4], "The end."]).encode()  # 3 of 5 are the same
+    view = ingestion.ingest(wb, towers.id, [("rules2.txt", edited)])
+    assert view.notes == (("rules2.txt", ingestion.SIMILAR_TEXT.format("rules.txt")),)
+    both = [(f"{name}.txt", " ".join([*map(str.upper, rules[:4]), name]).encode()) for name in ("One", "Two")]
+    assert ingestion.ingest(wb, towers.id, both).notes == (("Two.txt", ingestion.SIMILAR_TEXT.format("One.txt")),)
+    other = " ".join([*rules[:2], "The roof leaks.", "A roofer comes.", "It costs a lot."]).encode()  # 2 of 5
+    assert ingestion.ingest(wb, towers.id, [("roof.txt", other)]).notes == ()
+    assert ingestion.ingest(wb, towers.id, [("note.txt", b"Guests are welcome. Fin.")]).notes == ()  # too short to tell
+
+
 def test_a_file_whose_document_has_its_full_name_is_reported_by_that_name_alone(wb, towers):
     files = [("iron.txt", b"Iron melts at 1538 degrees."), ("iron.md", b"Iron melts at 1538 degrees.")]
     both = ingestion.ingest(wb, towers.id, files)

@@ -5,6 +5,7 @@ from label_files import import_labels
 from sqlalchemy import select
 
 from app.labels import annotation, consensus, label_list
+from app.labels.label_list import LabelSearch
 from app.workbench import audit_log, people
 from app.workbench.people import NotAllowed
 from as2core.data.source import format_rows
@@ -42,7 +43,7 @@ def corpus_id(wb, asked, admin, cy, bob, give):
 
 
 def find(wb, corpus_id, by, **which):
-    return label_list.list_labels(wb, corpus_id, by=by.id, limit=100, **which)
+    return label_list.list_labels(wb, corpus_id, by=by.id, limit=100, which=LabelSearch(**which))
 
 
 def test_an_admin_finds_everyones_labels_and_others_their_own(wb, corpus_id, admin, cy, bob):

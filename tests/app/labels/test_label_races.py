@@ -15,6 +15,7 @@ from app.ask import asking, stored_questions
 from app.exchange import storage
 from app.labels import agreement, annotation, flags, label_list
 from app.labels.guidelines import EditConflict
+from app.labels.label_list import LabelSearch
 from app.workbench import people
 from app.workbench.people import Gone
 from as2core.data import jsonl
@@ -75,7 +76,7 @@ def test_a_verdict_on_labels_that_are_changed_at_that_moment_is_refused(wb, pair
 
 
 def test_a_label_that_is_changed_while_an_admin_withdraws_it_stays(wb, towers, pair, ann, bob, come_first):
-    records = label_list.list_labels(wb, towers.id, by=ann.id, annotator="bob", limit=10).page
+    records = label_list.list_labels(wb, towers.id, by=ann.id, which=LabelSearch(annotator="bob"), limit=10).page
     come_first(person_rows, "lock_people", label_as(wb, bob, pair, "unsure"))
     assert label_list.withdraw_labels(wb, towers.id, records, by=ann.id) == 0
     assert read_label(wb, bob, pair) == "unsure"
@@ -126,7 +127,7 @@ def take_back(wb, towers, pair, who, act):
     elif act == "undo":
         annotation.undo_last(wb, who.id, towers.id)
     else:
-        records = label_list.list_labels(wb, towers.id, by=who.id, annotator=who.name, limit=10).page
+        records = label_list.list_labels(wb, towers.id, by=who.id, which=LabelSearch(annotator=who.name), limit=10).page
         label_list.withdraw_labels(wb, towers.id, records, by=who.id)
 
 

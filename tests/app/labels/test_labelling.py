@@ -106,7 +106,9 @@ def test_a_label_for_a_sentence_replaced_while_it_was_looked_at_lands_on_no_othe
     looked_at = asked.candidates[asked.best]
     assert looked_at.text == "The miller lives upstairs."
     ingestion.ingest(wb, towers.id, [("mill.txt", b"The mill is old. Nobody ever lived upstairs.")])
-    with pytest.raises(Gone, match="no longer exists"):
+    pair = {"question_id": asked.question_id, "annotator_id": ann.id, "label": "correct"}
+    assert annotation.give_labels(wb, **pair, presentations={looked_at.sentence_id: Presentation()}) == ()
+    with pytest.raises(annotation.LeftDocument, match="no longer exists"):
         annotation.give_label(
             wb,
             question_id=asked.question_id,

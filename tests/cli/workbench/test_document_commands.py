@@ -87,6 +87,25 @@ def test_files_that_are_gone_are_pruned_after_a_question(as2, as2_json, write, l
     assert [e["target"] for e in as2_json("audit", "--act", "delete")["events"]] == ["c", "7", "b"]
 
 
+def test_rows_that_left_a_table_are_named_and_pruned_after_a_question(as2, as2_json, write, list_names, monkeypatch):
+    rows = "title,text\n{}Ulm,It is old.\nBonn,It is small.\n"
+    folder = write("docs", {"towns.csv": rows.format("Rome,It is far.\n")})
+    as2("ingest", folder)
+    write("docs", {"towns.csv": rows.format("")})
+    err = as2("ingest", folder)[2]
+    assert "no longer in their tables, and still in the corpus: towns-2 (towns.csv); --prune deletes" in err
+    answer(monkeypatch, "n\n")
+    code, _, err = as2("ingest", folder, "--prune")
+    assert code == 1 and "to be deleted from 'documents': towns-2 (towns.csv)" in err
+    assert "rows that left their tables stay (--yes does not ask)" in err and len(list_names()) == 3
+    write("docs", {"towns.csv": rows.format("a,b,c\n")})  # a row that cannot be read may be the one that is missed
+    code, out, _ = as2("ingest", folder, "--prune", "--yes")
+    assert code == 1 and "1 problem in 1 file, 0 deleted;" in out
+    write("docs", {"towns.csv": rows.format("")})
+    assert as2_json("ingest", folder, "--prune", "--yes")["deleted"] == ["towns-2"]
+    assert list_names() == ["towns-3", "towns-4"]
+
+
 def test_pruning_keeps_what_another_folder_of_the_call_or_no_folder_has_brought(
     as2, as2_json, write, list_names, tmp_path
 ):

@@ -23,10 +23,12 @@ from label_desk import (
     rows,
 )
 
+from app.corpora import ingestion
 from app.labels import annotation, consensus, flags, leasing
 from app.labels.queues import QUEUES
 from app.ui.label import list_desk
-from db.models import Question, Sentence
+from db.models import Document, Question, Sentence
+from db.repositories import corpora
 from db.repositories import labels as label_rows
 from db.repositories import people as people_rows
 
@@ -63,6 +65,21 @@ def test_words_typed_bring_the_next_row_that_has_them_to_the_front(wb):
     assert [t.value for t in at.toast] == ["0 candidates with “zebra”."]
     assert front(at) == (BRIDGE, STEEL)
     assert stored.labels(wb) == {}
+
+
+def test_a_sentence_that_was_replaced_meanwhile_is_passed_over_with_a_word(wb):
+    at = opened_list()
+    with wb.read() as s:
+        sentence = s.get_one(Sentence, front(at)[1])
+        document, others = sentence.document_id, [x.text for x in corpora.list_sentences(s, [sentence.document_id])]
+        name = s.get_one(Document, document).source
+    others.remove(sentence.text)
+    ingestion.ingest(wb, stored.TOWERS, [(name, " ".join([*others, "Another one."]).encode())])
+    before = front(at)
+    at = press(at, "correct")
+    [toast] = [t.value for t in at.toast if "no longer exists" in t.value]
+    assert toast.startswith("This sentence no longer exists") and toast.endswith("The next item follows.")
+    assert front(at) != before and stored.labels(wb) == {}
 
 
 def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
