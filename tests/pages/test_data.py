@@ -7,6 +7,7 @@ from data_page import label, names, open_data, reasons
 from stored import TOWERS, WORKS
 
 from app.corpora import corpora, documents, ingestion
+from app.labels import annotation
 from app.ui.wording import describe_vectors
 
 
