@@ -1,12 +1,14 @@
 """Opening the workbench: settings, database with its migrations, the versions in the home."""
 
 import logging
+import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from app.jobs.kinds import JobKind
 from app.jobs.process import IDLE_SECONDS, LOCK_SECONDS, AlreadyRunning, hold_worker_lock
+from app.upkeep.database_copy import keep_before_migration
 from app.upkeep.job_numbers import raise_job_counter
 from app.versions import startup
 from app.workbench.home import prepare_home
@@ -61,7 +63,7 @@ def _open_database(settings: Settings) -> Database:
     """A new one in a home whose former database is gone does not give that one's jobs' numbers again."""
     file = settings.database_file
     is_new = file is not None and not (file.is_file() and file.stat().st_size)
-    database = open_database(settings.database, before_migration=lambda: _refuse_beside_worker(settings))
+    database = open_database(settings.database, before_migration=lambda: _prepare_migration(settings))
     if file is not None and is_new and raise_job_counter(settings, file):
         log.warning(
             "%s is new, but this home has jobs or versions of another database: if that was lost, put it back or "
@@ -69,6 +71,17 @@ def _open_database(settings: Settings) -> Database:
             file,
         )
     return database
+
+
+def _prepare_migration(settings: Settings) -> None:
+    """Raises DatabaseTrouble where there must be none. An earlier release, to which one goes back, cannot read what is
+    migrated: it is kept as it was, on SQLite, where the disk has room for it."""
+    _refuse_beside_worker(settings)
+    if file := settings.database_file:
+        try:
+            keep_before_migration(file)
+        except (OSError, sqlite3.Error) as e:
+            log.warning("no copy of %s was kept before its migration: %s", file, e)
 
 
 def _refuse_beside_worker(settings: Settings) -> None:

@@ -30,10 +30,15 @@ def write_copy(source: Path, target: Path, on_progress: OnProgress | None = None
         before.backup(after, pages=4096, progress=report)
 
 
-def _keep_database(database: Path) -> bool:
-    """Copy the present one beside itself: its name is there once it is whole, also where this process is killed. False,
-    and no copy, where it is damaged."""
-    copy = _find_free(database)
+def keep_before_migration(database: Path) -> None:
+    """Copy it beside itself, in the place of the copy from the migration before; no copy of a damaged one. Raises
+    OSError and sqlite3.Error, where the disk is full for instance; an earlier copy is there then."""
+    _write_whole_copy(database, database.with_name(f"{database.name}.before-migration"))
+
+
+def _write_whole_copy(database: Path, copy: Path) -> bool:
+    """The copy's name is there once it is whole, also where this process is killed. False, and no copy, where the
+    database is damaged."""
     part = copy.with_name(f".{copy.name}.part")
     try:
         _remove(part)  # of a restore that was killed
@@ -75,7 +80,7 @@ def put_in_place(
 
     def keep() -> None:
         steps.pop(0)()
-        if not _keep_database(database):
+        if not _write_whole_copy(database, _find_free(database)):
             raise _Damaged
         steps.pop(0)()
 

@@ -1,5 +1,6 @@
 """A home of an earlier release, opened by this one."""
 
+import errno
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -25,8 +26,7 @@ EARLIER = (
 )
 
 
-@pytest.fixture
-def older(settings, models):
+def make_older(settings, models):
     """Settings whose database an earlier release made."""
     bootstrap.open(settings, models).close()
     database = Database(settings.database)
@@ -35,6 +35,11 @@ def older(settings, models):
             s.execute(text(statement))
     database.close()
     return settings
+
+
+@pytest.fixture
+def older(settings, models):
+    return make_older(settings, models)
 
 
 # revision 0004, made by the program of 21 November: one corpus of one's own, labelled by ann and bob, and a retrain
@@ -69,6 +74,34 @@ def test_beside_a_worker_of_an_earlier_release_nothing_is_migrated_and_the_remed
     assert read_revision(older) == "0014"
     bootstrap.open(older, models).close()
     assert read_revision(older) > "0014"
+
+
+def test_the_database_is_kept_as_it_was_before_its_migration(sqlite_settings, models, caplog):
+    settings = make_older(sqlite_settings, models)
+    bootstrap.open(settings, models).close()
+    kept = settings.home / "as2.db.before-migration"
+    with closing(sqlite3.connect(kept)) as database:
+        assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [("0014",)]
+        assert "heading" not in [row[1] for row in database.execute("PRAGMA table_info(sentence)")]
+    before = kept.stat().st_mtime_ns
+    bootstrap.open(settings, models).close()
+    assert kept.stat().st_mtime_ns == before, "nothing is migrated"
+    assert caplog.text == ""
+
+
+def test_without_room_for_a_copy_the_database_is_migrated_and_the_log_says_so(
+    sqlite_settings, models, monkeypatch, caplog
+):
+    def fail(source, target, on_progress=None):
+        target.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = make_older(sqlite_settings, models)
+    monkeypatch.setattr("app.upkeep.database_copy.write_copy", fail)
+    bootstrap.open(settings, models).close()
+    assert read_revision(settings) > "0014"
+    assert "no copy of" in caplog.text and "No space left on device" in caplog.text
+    assert not list(settings.home.glob("*before-migration*"))
 
 
 def test_a_worker_of_this_release_keeps_nobody_from_opening(settings, models):
