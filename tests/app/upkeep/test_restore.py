@@ -123,17 +123,17 @@ def test_nobody_writes_between_the_copy_of_the_present_database_and_its_replacem
     wb, towers, asked, ann, settings, tmp_path, monkeypatch
 ):
     back_up(wb, tmp_path / "monday.tar")
-    keep_database, answers = database_copy._keep_database, []
+    write_whole_copy, answers = database_copy._write_whole_copy, []
 
-    def try_to_label(database):
-        is_whole = keep_database(database)
+    def try_to_label(database, copy):
+        is_whole = write_whole_copy(database, copy)
         with closing(sqlite3.connect(database, timeout=0)) as page, pytest.raises(sqlite3.OperationalError) as refusal:
             answers.append(page.execute("SELECT count(*) FROM label_event").fetchone())  # a reader does not wait
             page.execute("BEGIN IMMEDIATE")
         answers.append(str(refusal.value))
         return is_whole
 
-    monkeypatch.setattr(database_copy, "_keep_database", try_to_label)
+    monkeypatch.setattr(database_copy, "_write_whole_copy", try_to_label)
     label_all(wb, asked, ann, "correct")
     restore(settings, tmp_path / "monday.tar")
     assert answers == [(5,), "database is locked"]
