@@ -173,9 +173,12 @@ def check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int
 def can_label(s: Session, pair: Pair, annotator_id: int) -> bool:
     """The same, but for False instead of Gone where the question is there and the sentence was deleted."""
     question_id, sentence_id = pair
-    if s.get(Question, question_id) is not None and s.get(Sentence, sentence_id) is None:
-        return False
-    return check_pair(s, question_id, sentence_id, annotator_id)
+    try:
+        return check_pair(s, question_id, sentence_id, annotator_id)
+    except Gone:
+        if s.get(Question, question_id) is not None and s.get(Sentence, sentence_id) is None:
+            return False
+        raise
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
