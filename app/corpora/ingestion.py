@@ -40,7 +40,7 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
-MIN_COMPARED_SENTENCES, MAX_COMPARED_SENTENCES = 4, 40  # of a document that may be another one's copy
+MIN_COMPARED_SENTENCES, MAX_COMPARED_SENTENCES = 4, 12  # of a document that may be another one's copy
 MIN_SHARED = 0.6  # of them, that a copy has
 ADD = "add documents"
 NO_SENTENCE_ENDS = f"has no sentence ends: it was cut about every {MAX_SENTENCE_CHARS:,} characters"

@@ -6,13 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, true, union_all, update
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
 from db.models import Corpus, CurrentLabel, Document, LabelEvent, Question, Sentence, text_key
 from db.repositories.statements import add_row, split_batches
+
+MAX_PLACES = 20  # of a sentence that are looked at: one in more documents stands around their text
 
 
 def add_corpus(session: Session, name: str, now: datetime) -> Corpus:
@@ -120,14 +122,17 @@ def find_older_twin(session: Session, document_id: int, first_sentence: str) -> 
 
 
 def find_likest_document(session: Session, document_id: int, texts: Sequence[str]) -> Row | None:
-    """The row (external_id, source, shared) of the older document here that has the most of these texts."""
+    """The row (external_id, source, shared) of the older document here that has the most of these texts; of a text
+    that stands in many documents, MAX_PLACES of them are looked at."""
     own = session.get_one(Document, document_id)
-    shared = func.count(func.distinct(Sentence.text_key)).label("shared")
+    in_use = select(Sentence.document_id, Sentence.text_key).where(
+        Sentence.corpus_id == own.corpus_id, Sentence.retired.is_(False)
+    )
+    places = (in_use.where(Sentence.text_key == text_key(text)).limit(MAX_PLACES).subquery() for text in texts)
+    found = union_all(*map(select, places)).subquery()
+    shared = func.count(func.distinct(found.c.text_key)).label("shared")
     columns = (Document.external_id, Document.source, shared)
-    query = select(*columns).join(Sentence, Sentence.document_id == Document.id).where(
-        Sentence.corpus_id == own.corpus_id, Sentence.text_key.in_([text_key(text) for text in texts]),
-        Sentence.retired.is_(False), Sentence.document_id < document_id,
-    )  # fmt: skip
+    query = select(*columns).join(found, found.c.document_id == Document.id).where(Document.id < document_id)
     most = query.group_by(Document.id, Document.external_id, Document.source).order_by(shared.desc(), Document.id)
     return session.execute(most.limit(1)).first()
 
