@@ -129,10 +129,10 @@ def find_likest_document(session: Session, document_id: int, texts: Sequence[str
         Sentence.corpus_id == own.corpus_id, Sentence.retired.is_(False)
     )
     places = (in_use.where(Sentence.text_key == text_key(text)).limit(MAX_PLACES).subquery() for text in texts)
-    found = union_all(*map(select, places)).subquery()
-    shared = func.count(func.distinct(found.c.text_key)).label("shared")
+    matches = union_all(*map(select, places)).subquery()
+    shared = func.count(func.distinct(matches.c.text_key)).label("shared")
     columns = (Document.external_id, Document.source, shared)
-    query = select(*columns).join(found, found.c.document_id == Document.id).where(Document.id < document_id)
+    query = select(*columns).join(matches, matches.c.document_id == Document.id).where(Document.id < document_id)
     most = query.group_by(Document.id, Document.external_id, Document.source).order_by(shared.desc(), Document.id)
     return session.execute(most.limit(1)).first()
 
