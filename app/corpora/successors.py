@@ -14,7 +14,7 @@ from as2core.text import tokenize
 from db.models import Sentence
 from db.repositories import corpora as rows
 
-MIN_SHARED_WORDS = 0.5  # of two sentences that may be two wordings of one
+MIN_DICE = 0.5  # of two sentences that may be two wordings of one
 MAX_DISTANCE = 500  # in sentences of the document: comparing all of a long one takes long
 
 
@@ -55,12 +55,12 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         words = set(tokenize(sentence.text))
         shares = {row: compare_words(words, row.text) for row in rows.list_sentences_near(s, sentence, MAX_DISTANCE)}
         best = max(shares, key=shares.__getitem__, default=None)
-        if best is None or shares[best] < MIN_SHARED_WORDS:
+        if best is None or shares[best] < MIN_DICE:
             return None
         return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=False)
 
 
 def compare_words(words: set[str], text: str) -> float:
-    """The share of words that a sentence of these words and a text have in common."""
+    """Dice's coefficient of a sentence's words and those of a text, 0 to 1."""
     others = set(tokenize(text))
     return 2 * len(words & others) / (len(words) + len(others) or 1)

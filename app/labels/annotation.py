@@ -171,7 +171,7 @@ def check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int
 
 
 def can_label(s: Session, pair: Pair, annotator_id: int) -> bool:
-    """The same, but for False instead of Gone where the question is there and the sentence was deleted."""
+    """As `check_pair`, with False instead of Gone where the question is there and the sentence was deleted."""
     question_id, sentence_id = pair
     try:
         return check_pair(s, question_id, sentence_id, annotator_id)

@@ -223,7 +223,10 @@ def test_what_refuses_a_migration_leaves_an_older_database_as_it_is_and_is_asked
 
 
 def test_a_new_database_needs_nobodys_leave(tmp_path):
-    open_database(f"sqlite:///{tmp_path / 'new.db'}", before_migration=refuse).close()
+    new = open_database(f"sqlite:///{tmp_path / 'new.db'}", before_migration=refuse)
+    with new.read() as s:
+        assert s.scalar(text("SELECT version_num FROM alembic_version")) > "0014"
+    new.close()
 
 
 def test_jobs_keep_their_events_when_they_learn_who_started_them(database_url, tmp_path, now):

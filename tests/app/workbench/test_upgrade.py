@@ -106,8 +106,10 @@ def test_without_room_for_a_copy_the_database_is_migrated_and_the_log_says_so(
 
 def test_a_worker_of_this_release_keeps_nobody_from_opening(settings, models):
     bootstrap.open(settings, models).close()
+    before = read_revision(settings)
     with hold_worker_lock(settings):
         bootstrap.open(settings, models).close()
+        assert read_revision(settings) == before > "0014"
 
 
 def count_labels(wb):
