@@ -43,7 +43,7 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "app/adapt/report.py:presumed": "a key of a job's stored result",
     "app/cli/adapt.py:presumed": "an option of `as2 adapt`",
     "app/compare/findings.py:ANSWERED": "a constant is named by its value",
-    "app/corpora/ingestion.py:added": "a key of the JSON of `as2 documents add`",
+    "app/corpora/ingest_report.py:added": "a key of the JSON of `as2 documents add`",
     "app/jobs/retrain_rule.py:refused": "a stored setting",
     "app/workbench/audit.py:REFUSED": "a constant is named by the value that is stored",
     "app/workbench/people.py:Gone": "an error is named by the state it reports",

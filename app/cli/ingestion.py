@@ -16,7 +16,7 @@ from as2core.text import count, name_some
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
-    from app.corpora.ingestion import IngestView
+    from app.corpora.ingest_report import IngestView
     from app.workbench.workbench import Workbench
 
 MAX_KINDS = 10  # of files left out, that are named
@@ -40,7 +40,7 @@ def ingest(
 ) -> None:
     """Add documents to a corpus. Unchanged documents are skipped."""
     from app.corpora import ingestion
-    from app.corpora.ingestion import ADD
+    from app.corpora.batch_storage import ADD
     from app.workbench import audit
 
     if prune and any(path.is_file() for path in paths):
@@ -77,7 +77,7 @@ def _describe(result: "IngestView", deletions: list[str] | None) -> str:
 
 
 def _print_notes(result: "IngestView", *, is_pruned: bool) -> None:
-    from app.corpora.ingestion import UNLIKE
+    from app.corpora.unlike_documents import UNLIKE
 
     for name, reason in result.failed:
         print_note(f"as2: {name}: {reason}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from app.corpora.corpora import lock_corpus
+from app.corpora.document_identity import is_whole_file
 from app.corpora.indexing import index_pending
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
@@ -132,13 +132,3 @@ def delete_documents(
         if on_progress:
             on_progress(Progress(number, len(document_ids), "deleting documents"))
     index_pending(wb, corpus_id)
-
-
-def is_whole_file(external_id: str, source: str) -> bool:
-    """Whether a document is all of its file, whose name it has then: without the suffix, or with it where another
-    file's document has that name already."""
-    return external_id in (source, drop_suffix(source))
-
-
-def drop_suffix(source: str) -> str:
-    return PurePosixPath(source).with_suffix("").as_posix() if source else ""

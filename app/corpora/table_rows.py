@@ -2,19 +2,25 @@
 
 Such a row is a document named after its file and the row's number, and a row that is inserted or removed moves the
 numbers of all below it. So a row that is as before keeps its name, and with it its labels; of the others, one with a
-title that only its answer changed below; then one whose number no other row took. The rest get new numbers.
+title that only its answer changed below; then one whose number no other row took. The rest get new numbers. What is
+stored of the table and no longer in it is left over.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 
 from sqlalchemy import Row
 
+from app.corpora.document_identity import drop_suffix, hash_content
+from app.corpora.documents import DocumentView
+from app.workbench.workbench import Workbench
+from as2core.data.documents import TABLES
 from as2core.types import Document
+from db.repositories import corpora as rows
 
 
 def keep_names(
@@ -63,3 +69,32 @@ def _match(
         if i not in names and by_key.get(key):
             names[i] = by_key[key].pop()
             del free[names[i]]
+
+
+def name_rows(wb: Workbench, corpus_id: int, file: str, documents: Iterator[Document]) -> Iterable[Document]:
+    """The documents of a file; the rows of a table by the names that they have here already."""
+    first = next(documents, None)
+    if first is None or not is_row(first):
+        return documents if first is None else chain([first], documents)
+    table = [first, *documents]
+    with wb.read() as s:
+        stored_rows = rows.list_names_of_file(s, corpus_id, file, f"{drop_suffix(file)}-")
+    digests = [hash_content(d.title, d.text, d.headings) for d in table]
+    others = {row.external_id for row in stored_rows if row.source != file}
+    return keep_names(table, digests, [row for row in stored_rows if row.source == file], others)
+
+
+def find_leftovers(wb: Workbench, corpus_id: int, tables: Mapping[str, Collection[str]]) -> tuple[DocumentView, ...]:
+    """What an earlier version of one of the tables brought, and this one does not have. `tables`: file -> names of its
+    documents now."""
+    with wb.read() as s:
+        return tuple(
+            DocumentView(*row)
+            for file, names in tables.items()
+            for row in rows.list_documents_of_file(s, corpus_id, file)
+            if row.external_id not in names
+        )
+
+
+def is_row(document: Document) -> bool:
+    return document.is_numbered or document.source.lower().endswith(TABLES)

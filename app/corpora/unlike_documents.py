@@ -12,6 +12,8 @@ from as2core.data.table_cells import CELL_END
 from as2core.types import Document, Sentence
 from db.repositories import corpora as rows
 
+UNLIKE = "another document of this name is there, without a sentence in common; it was kept"
+
 
 def find_unlike(
     s: Session,

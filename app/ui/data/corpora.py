@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.corpora import corpora, documents, ingestion
 from app.corpora.corpora import HANDBOOK, SHIPPED_CORPORA, STARTER, CorpusView, UnknownCorpus
-from app.corpora.ingestion import IngestView
+from app.corpora.ingest_report import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result

@@ -7,6 +7,7 @@ from tower_texts import TOWER
 
 from app.ask import asking
 from app.corpora import corpora, documents, indexing, ingestion
+from app.corpora.batch_storage import ADD
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports
 from app.jobs import queue
@@ -169,7 +170,7 @@ def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towe
 
     view = ingestion.ingest(wb, towers.id, [("tower.txt", TOWER.encode())], by=ann.id)
     assert (view.added, view.updated, view.updates) == (1, 0, ())
-    assert "1 new, 0 changed" in audit_log.list_events(wb, by=None, act=ingestion.ADD)[0].detail
+    assert "1 new, 0 changed" in audit_log.list_events(wb, by=None, act=ADD)[0].detail
     assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
     again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
     assert consensus.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}

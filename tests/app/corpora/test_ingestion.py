@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from app.ask import asking
-from app.corpora import corpora, documents, indexing, ingestion
+from app.corpora import batch_storage, corpora, documents, indexing, ingestion
+from app.corpora.near_copies import SAME_TEXT, SIMILAR_TEXT
 from app.jobs import queue
 from app.labels import annotation
 from as2core.errors import As2Error
@@ -117,16 +118,16 @@ def test_a_document_with_many_blanks_after_a_stop_goes_in_with_its_batch(wb, tow
     assert (done.added, done.failed) == (2, ())
 
 
-@pytest.mark.parametrize("step", ["split_document", "read_documents"])
-def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb, towers, monkeypatch, step):
-    work = getattr(ingestion, step)
+@pytest.mark.parametrize(("module", "step"), [(batch_storage, "split_document"), (ingestion, "read_documents")])
+def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb, towers, monkeypatch, module, step):
+    work = getattr(module, step)
 
     def fail_on_bad(source, *args, **kwargs):
         if "bad" in str(source):
             raise IndexError("string index out of range")
         return work(source, *args, **kwargs)
 
-    monkeypatch.setattr(ingestion, step, fail_on_bad)
+    monkeypatch.setattr(module, step, fail_on_bad)
     files = [("good.txt", b"Good."), ("bad.txt", b"This is bad."), ("fine.txt", b"Fine.")]
     done = ingestion.ingest(wb, towers.id, files)
     assert (done.added, done.updated, done.unchanged) == (2, 0, 0)
@@ -167,9 +168,9 @@ def test_a_file_with_the_text_of_another_one_is_added_with_a_note_that_names_it(
     )
     again = ingestion.ingest(wb, towers.id, [("tea2.txt", b"Tea is hot. It is a drink."), ("tea.txt", b"Tea is hot.")])
     assert (first.notes, again.added, again.updated) == ((), 1, 1)
-    assert again.notes == (("tea2.txt", ingestion.SAME_TEXT.format("tea.txt")),)
+    assert again.notes == (("tea2.txt", SAME_TEXT.format("tea.txt")),)
     both = ingestion.ingest(wb, towers.id, [("pot.txt", b"A pot has a lid."), ("pot2.txt", b"A pot has a lid.")])
-    assert both.notes == (("pot2.txt", ingestion.SAME_TEXT.format("pot.txt")),)
+    assert both.notes == (("pot2.txt", SAME_TEXT.format("pot.txt")),)
 
 
 def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, towers):
@@ -177,9 +178,9 @@ def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, tow
     ingestion.ingest(wb, towers.id, [("rules.txt", " ".join(rules).encode())])
     edited = " ".join([rules[0].replace("48", "54"), *rules[1:4], "The end."]).encode()  # 3 of 5 are the same
     view = ingestion.ingest(wb, towers.id, [("rules2.txt", edited)])
-    assert view.notes == (("rules2.txt", ingestion.SIMILAR_TEXT.format("rules.txt")),)
+    assert view.notes == (("rules2.txt", SIMILAR_TEXT.format("rules.txt")),)
     both = [(f"{name}.txt", " ".join([*map(str.upper, rules[:4]), name]).encode()) for name in ("One", "Two")]
-    assert ingestion.ingest(wb, towers.id, both).notes == (("Two.txt", ingestion.SIMILAR_TEXT.format("One.txt")),)
+    assert ingestion.ingest(wb, towers.id, both).notes == (("Two.txt", SIMILAR_TEXT.format("One.txt")),)
     other = " ".join([*rules[:2], "The roof leaks.", "A roofer comes.", "It costs a lot."]).encode()  # 2 of 5
     assert ingestion.ingest(wb, towers.id, [("roof.txt", other)]).notes == ()
     assert ingestion.ingest(wb, towers.id, [("note.txt", b"Guests are welcome. Fin.")]).notes == ()  # too short to tell
@@ -188,7 +189,7 @@ def test_a_file_with_most_sentences_of_an_older_one_is_added_with_a_note(wb, tow
 def test_a_file_whose_document_has_its_full_name_is_reported_by_that_name_alone(wb, towers):
     files = [("iron.txt", b"Iron melts at 1538 degrees."), ("iron.md", b"Iron melts at 1538 degrees.")]
     both = ingestion.ingest(wb, towers.id, files)
-    assert both.notes == (("iron.md", ingestion.SAME_TEXT.format("iron.txt")),)
+    assert both.notes == (("iron.md", SAME_TEXT.format("iron.txt")),)
     again = ingestion.ingest(wb, towers.id, [("iron.md", b"Iron melts at 1538 degrees. It rusts.")])
     assert again.updates == ("iron.md",)
 

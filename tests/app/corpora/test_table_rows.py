@@ -7,6 +7,7 @@ import pytest
 from openpyxl import Workbook
 
 from app.corpora import corpora, documents, ingestion
+from app.corpora.unlike_documents import UNLIKE
 
 OPEN, KEY, PARK = ("Open?", "From seven."), ("Key?", "Ask Ben."), ("Park?", "Behind the house.")
 NEW = ("Guests?", "On Sundays.")
@@ -105,7 +106,7 @@ def test_a_row_that_was_deleted_and_is_back_at_another_place_has_its_labels_agai
 def test_of_a_table_that_is_refused_nothing_is_left_over(wb, faq):
     ingestion.ingest(wb, faq.id, [("faq.csv", make_csv(OPEN, KEY))])
     refused = ingestion.ingest(wb, faq.id, [("faq.csv", make_csv(NEW))], replaces_unlike=False)
-    assert [reason.endswith(ingestion.UNLIKE) for _, reason in refused.failed] == [True]
+    assert [reason.endswith(UNLIKE) for _, reason in refused.failed] == [True]
     assert refused.leftovers == () and list(read_rows(wb, faq).values()) == [OPEN, KEY]
 
 

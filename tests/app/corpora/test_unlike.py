@@ -3,7 +3,7 @@
 import pytest
 
 from app.corpora import documents, ingestion
-from app.corpora.ingestion import UNLIKE
+from app.corpora.unlike_documents import UNLIKE
 
 ALPHA, BETA = b"The alpha engine was built in 1951. It stands in Ulm.", b"A quite different text. It lies elsewhere."
 

@@ -8,6 +8,7 @@ from openpyxl.styles import Font
 
 from app.ask import asking
 from app.corpora import corpora, documents, ingestion
+from app.corpora.ingest_report import UNREAD_COLUMNS
 
 
 def make_parts(*, price: float = 12.5, has_second: bool = True) -> bytes:
@@ -44,7 +45,7 @@ def test_the_rows_of_a_workbook_answer_questions_by_words(wb, parts):
     done = ingestion.ingest(wb, parts.id, [("spare_parts.xlsx", make_parts())])
     assert (done.added, done.failed) == (2, (("spare_parts.xlsx", "sheet FAQ, row 3: 'answer' holds no text"),))
     assert done.partly_read_files == ("spare_parts.xlsx",)
-    assert done.notes == (("spare_parts.xlsx", ingestion.UNREAD_COLUMNS.format("owner")),)
+    assert done.notes == (("spare_parts.xlsx", UNREAD_COLUMNS.format("owner")),)
     found = asking.ask(wb, parts.id, "What does part 4711 cost?")
     row = "Part: 4711 | Description: Seal ring | Price: 12.50 EUR"
     assert row in [candidate.text for candidate in found.candidates]
@@ -73,4 +74,4 @@ def test_columns_that_are_not_read_are_noted_once_for_all_sheets(wb, parts):
     file = io.BytesIO()
     book.save(file)
     done = ingestion.ingest(wb, parts.id, [("notes.xlsx", file.getvalue())])
-    assert done.notes == tuple(("notes.xlsx", ingestion.UNREAD_COLUMNS.format(name)) for name in ("owner", "year"))
+    assert done.notes == tuple(("notes.xlsx", UNREAD_COLUMNS.format(name)) for name in ("owner", "year"))
