@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.ask.asking import Answer
+from app.ask.judgements import Judgement, read_judgements
 from app.ask.same_question import EarlierQuestion, find_same_questions
-from app.labels.judgements import Judgement, read_judgements
 from app.ranking.retrieval import RetrievedSentence
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace

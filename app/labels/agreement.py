@@ -1,4 +1,4 @@
-"""Whether people agree, what they disagree on, how it is settled, and how much seeing a score sways them.
+"""Whether people agree, and how much seeing a score sways them.
 
 Cohen's kappa for two people is scikit-learn's, Krippendorff's alpha for any number (who need not have labelled the same
 pairs) is the `krippendorff` package's, nominal, and Gwet's AC1 is computed here. Only correct and incorrect are
@@ -12,29 +12,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, groupby
+from itertools import combinations
 from typing import Generic, TypeVar
 
 import numpy as np
-from sqlalchemy import Row
-from sqlalchemy.orm import Session
 
-from app.corpora.corpora import lock_corpus
-from app.labels.consensus import BINARY, check_label, load_summary, mark_outcomes, tidy_note
-from app.labels.guidelines import EditConflict
-from app.labels.visibility import can_see_all
-from app.workbench import audit
-from app.workbench.people import ADMIN, Gone, require
+from app.labels.consensus import BINARY
 from app.workbench.workbench import Workbench
 from as2core.types import CORRECT
-from db.models import WITHDRAWN, Question, Sentence
-from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import reviews
-from db.repositories.pairs import group_by_pair, read_pair
-from db.repositories.queues import lock_candidate
+from db.repositories.pairs import group_by_pair
 
-SETTLE = "settle a conflict"  # in the audit log
 RESAMPLES, LEVEL = 300, 0.95
 MIN_EQUAL_QUESTIONS = 6  # with fewer, resamples that are all equal say nothing of other questions
 _ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
@@ -70,37 +59,6 @@ class AgreementView:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictView:
-    """`label` is "withdrawn" where the pair was opened again."""
-
-    label: str
-    by: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConflictView:
-    """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then,
-    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0. `earlier`: the
-    verdicts that count no more, oldest first."""
-
-    question_id: int
-    sentence_id: int
-    question: str
-    text: str
-    title: str
-    heading: str
-    document_id: int
-    position: int
-    labels: tuple[tuple[str, str], ...]
-    earlier: tuple[VerdictView, ...] = ()
-    verdict: str = ""
-    by: str = ""
-    note: str = ""
-    verdict_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class AnchoringView:
     """Labels on pairs where chance decided whether the scores were on the screen. `agree_*`: share of labels that say
     what the model said; `shift`: visible minus blind, what seeing the score adds."""
@@ -126,8 +84,8 @@ def measure_agreement(wb: Workbench, corpus_id: int) -> AgreementView:
     """Over the pairs that two or more people judged."""
     units, days, kinds = [], [], []
     with wb.read() as s:
-        pairs = _group_by_pair(s, corpus_id)
-    for group in pairs:
+        pairs = group_by_pair(reviews.list_comparable_labels(s, corpus_id))
+    for group in pairs.values():
         judgements = [r for r in group if r.label in BINARY]
         if len(judgements) > 1:
             units.append((group[0].question_id, {r.annotator: BINARY[r.label] for r in judgements}))
@@ -228,87 +186,6 @@ def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
     return np.where(by_chance > 0, 1 - (only_a + only_b) / by_chance, np.nan)
 
 
-def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
-    """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
-    counts until it is taken back. Of everyone for whoever sees all labels; others find those they labelled."""
-    make = partial(_collect_conflicts, wb, corpus_id)
-    conflicts = load_summary(wb, mark_outcomes(wb, corpus_id), ("conflicts", corpus_id), make)
-    with wb.read() as s:
-        finds_all = can_see_all(s, annotator_id)
-    return tuple(conflict for conflict, people in conflicts if finds_all or annotator_id in people)
-
-
-def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView, frozenset[int]]]:
-    """Each with who labelled it, the open ones first."""
-    with wb.read() as s:
-        verdicts = group_by_pair(reviews.list_signed_verdicts(s, corpus_id))
-        pairs = _group_by_pair(s, corpus_id)
-    conflicts = []
-    for group in pairs:
-        first, labels = group[0], tuple((r.annotator, r.label) for r in group)
-        history = verdicts.get(read_pair(first), [])
-        ruling = history[-1] if history and history[-1].label != WITHDRAWN else None
-        is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
-        if is_open or ruling:
-            pair = (*read_pair(first), first.question, first.text, first.title, first.heading)
-            place = first.document_id, first.position
-            earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
-            verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
-            view = ConflictView(*pair, *place, labels, earlier, *verdict)
-            conflicts.append((view, frozenset(r.annotator_id for r in group)))
-    return sorted(conflicts, key=lambda c: bool(c[0].verdict))
-
-
-def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
-    """The text before and after a sentence in its document; "" where there is none."""
-    with wb.read() as s:
-        sentence = s.get(Sentence, sentence_id)
-        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position) if sentence else ("", "")
-
-
-def adjudicate(
-    wb: Workbench,
-    *,
-    question_id: int,
-    sentence_id: int,
-    annotator_id: int,
-    label: str | None,
-    note: str = "",
-    base: int | None = None,
-    labels: Sequence[tuple[str, str]] | None = None,
-) -> None:
-    """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
-    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands;
-    `labels`: the labels seen, as in ConflictView, None for whichever stand. Raises EditConflict where others stand by
-    now, NotAllowed unless an admin, BadSetting, Gone."""
-    if label is not None:
-        check_label(label)
-    pair, note = (question_id, sentence_id), tidy_note(note)
-    with wb.write(durable=True) as s:
-        require(s, annotator_id, SETTLE, ADMIN)
-        question = s.get(Question, question_id)
-        if question is None:
-            raise Gone("this question no longer exists; reload the page")
-        lock_corpus(s, question.corpus_id)  # against imports and withdrawals of many labels
-        lock_candidate(s, *pair)  # against the label of one person, and another verdict
-        standing = [(r.annotator, r.label) for r in label_rows.list_labels_of_pair(s, *pair)]
-        if not standing:
-            raise Gone("this pair no longer has a label; reload the page")
-        if label is not None and labels is not None and sorted(labels) != sorted(standing):
-            raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
-        _check_base(reviews.find_signed_verdict(s, pair), base)
-        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
-        detail = f"{label or 'opened again'}: {s.get_one(Sentence, sentence_id).text}"
-        audit.record(s, wb.clock(), annotator_id, SETTLE, question.text, detail)
-
-
-def _check_base(ruling: Row | None, base: int | None) -> None:
-    if base is None or base == (ruling.id if ruling else 0):
-        return
-    state = f"settled as {ruling.label} by {ruling.name}" if ruling else "opened again"
-    raise EditConflict(f"the pair was {state} meanwhile: nothing was recorded")
-
-
 def measure_anchoring(wb: Workbench, corpus_id: int) -> AnchoringView:
     """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
     which; the difference is what seeing does."""
@@ -343,12 +220,6 @@ def _shift_of_sums(sums: np.ndarray) -> np.ndarray:
 
 
 SHIFT = Measure(_shift, _arm, _shift_of_sums)
-
-
-def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
-    """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
-    rows = reviews.list_comparable_labels(s, corpus_id)
-    return [list(group) for _, group in groupby(rows, key=read_pair)]
 
 
 def _estimate_by(names: Sequence[str], units: Sequence[Unit]) -> tuple[tuple[str, Estimate], ...]:

@@ -25,7 +25,7 @@ from app.compare import comparison, question_sets
 from app.corpora import corpora, documents, indexing, ingestion
 from app.exchange import exports, label_files
 from app.jobs import queue
-from app.labels import agreement, annotation, consensus, flags, guidelines, leasing, progress, rules
+from app.labels import annotation, conflicts, consensus, flags, guidelines, leasing, progress, rules
 from app.labels.annotation import Presentation
 from app.labels.seats import Seat
 from app.versions import archive, loading, management, promotion, registry
@@ -206,10 +206,10 @@ def test_labels(wb, times):
         lambda q, c, a, text: leasing.open_question(wb, Seat(1, a, text), q),
         lambda q, c, a, text: leasing.read_assignment(wb, q, c, a),
         lambda q, c, a, text: leasing.leave(wb, Seat(c, a, text)),
-        lambda q, c, a, text: agreement.adjudicate(
+        lambda q, c, a, text: conflicts.adjudicate(
             wb, question_id=q, sentence_id=c, label=text, annotator_id=a, note=text
         ),
-        lambda q, c, a, text: agreement.list_conflicts(wb, c, a),
+        lambda q, c, a, text: conflicts.list_conflicts(wb, c, a),
         lambda q, c, a, text: guidelines.write_guidelines(wb, c, text, by=a),
         lambda q, c, a, text: rules.set_rules(wb, c, by=a, overlap=q, control=0.5),
         lambda q, c, a, text: rules.set_rules(wb, 1, by=1, target=q),

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
-from app.labels import agreement, annotation, guidelines, rules
+from app.labels import agreement, annotation, conflicts, guidelines, rules
 from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
 from app.ui.agreement import figures
@@ -34,7 +34,7 @@ def dispute(wb, ann, bob, *pairs):
         label(wb, bob, *pair, "incorrect")
 
 
-def conflicts(at):
+def count_shown(at):
     return markup(at).count('data-testid="as2-conflict"')
 
 
@@ -53,7 +53,7 @@ def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock)
     assert "12 pairs labelled by two or more people" in markup(at)
     assert "**10 of 12 pairs (83 %) have the same label from all who labelled them.**" in texts(at)
     at = at.button(key="agreement_to_conflicts").click().run()
-    assert conflicts(at) == 2 and at.query_params["view"] == "conflicts"
+    assert count_shown(at) == 2 and at.query_params["view"] == "conflicts"
     at = open_page("agreement")
     [people_of] = [d.value for d in at.dataframe if "Two people" in d.value]
     assert people_of["Two people"].tolist() == ["ann and bob"]
@@ -113,7 +113,7 @@ def test_an_admin_settles_a_conflict_with_a_word_why(wb, ann, bob):
     assert "ann: " in markup(at)
     at.text_input(key=f"agreement_note_{COST}_3").set_value("the price counts")
     at.button(key=f"agreement_{COST}_3_correct").click().run()
-    [settled] = agreement.list_conflicts(wb, TOWERS, ann.id)
+    [settled] = conflicts.list_conflicts(wb, TOWERS, ann.id)
     assert (settled.verdict, settled.by, settled.note) == ("correct", "me", "the price counts")
 
 
@@ -122,11 +122,11 @@ def test_a_word_why_stays_with_its_conflict_when_others_are_settled(wb, me, ann,
     at = open_page("agreement", {"view": "conflicts"})
     assert markup(at).count('<h2 class="asked" dir="auto">') == 2  # a question may be written from right to left
     at.text_input(key=f"agreement_note_{COST}_1").set_value("the price of the day").run()
-    agreement.adjudicate(wb, question_id=TOWER, sentence_id=1, annotator_id=me.id, label="correct")
+    conflicts.adjudicate(wb, question_id=TOWER, sentence_id=1, annotator_id=me.id, label="correct")
     at = at.run()  # what is settled goes to the end
     assert [t.value for t in at.text_input if t.key.startswith("agreement_note")] == ["the price of the day", ""]
     at.button(key=f"agreement_{COST}_1_incorrect").click().run()
-    verdicts = {c.question_id: (c.verdict, c.note) for c in agreement.list_conflicts(wb, TOWERS, me.id)}
+    verdicts = {c.question_id: (c.verdict, c.note) for c in conflicts.list_conflicts(wb, TOWERS, me.id)}
     assert verdicts == {TOWER: ("correct", ""), COST: ("incorrect", "the price of the day")}
 
 
@@ -137,13 +137,13 @@ def test_a_settled_conflict_keeps_its_place_so_a_second_click_settles_no_other(w
     at = at.button(key=buttons[0]).click().run()
     assert [b.key for b in at.button if b.label.startswith("Correct")] == buttons
     at.button(key=buttons[0]).click().run()
-    verdicts = [c.verdict for c in agreement.list_conflicts(wb, TOWERS, me.id)]
+    verdicts = [c.verdict for c in conflicts.list_conflicts(wb, TOWERS, me.id)]
     assert sorted(verdicts) == ["", "correct"]
 
 
 def test_each_conflicts_controls_have_names_of_their_own(wb, me, ann, bob):
     dispute(wb, ann, bob, (TOWER, 1), (TOWER, 2), (COST, 1))
-    agreement.adjudicate(wb, question_id=TOWER, sentence_id=2, annotator_id=me.id, label="correct")
+    conflicts.adjudicate(wb, question_id=TOWER, sentence_id=2, annotator_id=me.id, label="correct")
     at = open_page("agreement", {"view": "conflicts"})
     for number in (1, 2, 3):
         assert f"Conflict {number}" in markup(at)
@@ -159,18 +159,18 @@ def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are
     pairs = [(q, 11 + n) for q in (question, other) for n in range(40)][:70]
     dispute(wb, ann, bob, *pairs)
     for q, sentence in pairs[25:]:
-        agreement.adjudicate(wb, question_id=q, sentence_id=sentence, annotator_id=me.id, label="correct")
+        conflicts.adjudicate(wb, question_id=q, sentence_id=sentence, annotator_id=me.id, label="correct")
     at = open_page("agreement", {"corpus": "Works", "view": "conflicts"})
     assert "25 conflicts open, 45 settled" in texts(at)
     assert "5 more conflicts will follow when these are settled" in texts(at)
     for shown in (20, 40, 45):
-        assert conflicts(at) == 20 + shown
+        assert count_shown(at) == 20 + shown
         more = [b for b in at.button if b.key == "agreement_more"]
         at = more[0].click().run() if more else at
     assert not more
     [*_, last] = [b for b in at.button if b.label.startswith("Reopen")]
     last.click().run()
-    verdicts = {(c.question_id, c.sentence_id): c.verdict for c in agreement.list_conflicts(wb, WORKS, me.id)}
+    verdicts = {(c.question_id, c.sentence_id): c.verdict for c in conflicts.list_conflicts(wb, WORKS, me.id)}
     assert verdicts[pairs[-1]] == "" and list(verdicts.values()).count("correct") == 44
 
 
@@ -178,7 +178,7 @@ def test_an_annotator_sees_conflicts_and_cannot_settle_them(wb, me, ann, bob):
     dispute(wb, me, bob, (TOWER, 1))
     stored.set_role(wb, "annotator")
     at = open_page("agreement", {"view": "conflicts"})
-    assert conflicts(at) == 1 and "An admin settles them" in texts(at)
+    assert count_shown(at) == 1 and "An admin settles them" in texts(at)
     assert not [b for b in at.button if b.key and b.key.endswith("_correct")]
 
 
@@ -300,7 +300,7 @@ def test_a_verdict_upon_a_page_that_is_out_of_date_is_refused_and_the_one_that_s
     dispute(wb, ann, bob, (TOWER, 1))
     at = open_page("agreement", {"view": "conflicts"})
     people.set_role(wb, ann.id, "admin", by=None)
-    agreement.adjudicate(
+    conflicts.adjudicate(
         wb, question_id=TOWER, sentence_id=1, annotator_id=ann.id, label="correct", note="the manual says so"
     )
     at.text_input(key=f"agreement_note_{TOWER}_1").set_value("it does not")
@@ -319,15 +319,15 @@ def test_a_verdict_upon_labels_that_agree_by_now_is_refused(wb, ann, bob):
     label(wb, bob, TOWER, 1, "correct")
     at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
     assert "The labels of the pair were changed meanwhile" in at.error[0].value
-    assert conflicts(at) == 0
+    assert count_shown(at) == 0
 
 
 def test_a_verdict_upon_a_conflict_that_was_opened_again_meanwhile_is_refused(wb, me, ann, bob):
     dispute(wb, ann, bob, (TOWER, 1))
     pair = {"question_id": TOWER, "sentence_id": 1, "annotator_id": me.id}
-    agreement.adjudicate(wb, **pair, label="correct")
+    conflicts.adjudicate(wb, **pair, label="correct")
     at = open_page("agreement", {"view": "conflicts"})
-    agreement.adjudicate(wb, **pair, label=None)
+    conflicts.adjudicate(wb, **pair, label=None)
     at = at.button(key=f"agreement_{TOWER}_1_incorrect").click().run()
     assert "The pair was opened again meanwhile" in at.error[0].value
     assert "Earlier: correct by me; opened again by me." in markup(at)

@@ -6,7 +6,7 @@ import stored
 from app_pages import markup, open_page, texts
 from fake_models import FakeCascade
 
-from app.labels import agreement, annotation, rules
+from app.labels import annotation, conflicts, rules
 from app.ranking import scoring
 from app.ranking.ranker_cache import RankerCache
 from app.workbench import people
@@ -158,11 +158,11 @@ def test_a_verdict_names_who_settled_it_and_ones_own_label_where_that_is_another
     question_id = label(wb, me, ANSWER)
     label(wb, bob, ANSWER, "incorrect", question_id)
     people.set_role(wb, ann.id, "admin", by=None)
-    agreement.adjudicate(
+    conflicts.adjudicate(
         wb, question_id=question_id, sentence_id=ANSWER, annotator_id=ann.id, label="incorrect", note=""
     )
     assert "The ranker’s own answer is settled as incorrect by ann (you: correct)." in card(ask_question())[2]
-    agreement.adjudicate(wb, question_id=question_id, sentence_id=ANSWER, annotator_id=me.id, label="correct")
+    conflicts.adjudicate(wb, question_id=question_id, sentence_id=ANSWER, annotator_id=me.id, label="correct")
     assert "Settled as correct by you<" in card(ask_question())[2]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.labels import agreement
-from app.labels.agreement import ConflictView, VerdictView
+from app.labels import conflicts
+from app.labels.conflicts import ConflictView, VerdictView
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.errors import guard
@@ -21,13 +21,13 @@ _SETTLED_HERE = "_agreement_settled_here"  # in the session: the pairs
 
 
 def draw(frame: Frame) -> None:
-    conflicts = agreement.list_conflicts(frame.wb, frame.corpus.id, frame.annotator.id)
-    open_, with_verdict = [c for c in conflicts if not c.verdict], [c for c in conflicts if c.verdict]
+    views = conflicts.list_conflicts(frame.wb, frame.corpus.id, frame.annotator.id)
+    open_, with_verdict = [c for c in views if not c.verdict], [c for c in views if c.verdict]
     here = st.session_state.setdefault(
         _SETTLED_HERE, set()
     )  # they keep their places, so that nothing moves under a click
-    in_place = sorted((c for c in conflicts if not c.verdict or _get_pair(c) in here), key=_get_pair)
-    if not conflicts:
+    in_place = sorted((c for c in views if not c.verdict or _get_pair(c) in here), key=_get_pair)
+    if not views:
         st.info("No conflicts among the labels you can see.", icon=":material/handshake:")
         return
     st.caption(
@@ -58,7 +58,7 @@ def _get_pair(conflict: ConflictView) -> tuple[int, int]:
 def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
     """`number`: its place on the page, which tells its controls from those of the others where they are read out."""
     pair = "_".join(map(str, _get_pair(conflict)))
-    before, after = agreement.find_neighbours(frame.wb, conflict.sentence_id)
+    before, after = conflicts.find_neighbours(frame.wb, conflict.sentence_id)
     labels = " ".join(f"<span>{escape(name)}: {render_tag(label)}</span>" for name, label in conflict.labels)
     with st.container(border=True, key=f"agreement_conflict_{pair}"):
         st.html(
@@ -110,7 +110,7 @@ def _make_note_key(conflict: ConflictView) -> str:
 def _settle(frame: Frame, conflict: ConflictView, label: str | None) -> None:
     key = _make_note_key(conflict)  # read now: what was typed last came with the click
     st.session_state[_SETTLED_HERE].add(_get_pair(conflict))  # also where somebody else has settled it
-    agreement.adjudicate(
+    conflicts.adjudicate(
         frame.wb,
         question_id=conflict.question_id,
         sentence_id=conflict.sentence_id,

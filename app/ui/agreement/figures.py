@@ -9,8 +9,9 @@ import streamlit as st
 from app.adapt import second_looks
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels import agreement, consensus, prevalence
-from app.labels.agreement import AgreementView, AnchoringView, ConflictView, Estimate
+from app.labels import agreement, conflicts, consensus, prevalence
+from app.labels.agreement import AgreementView, AnchoringView, Estimate
+from app.labels.conflicts import ConflictView
 from app.labels.prevalence import PrevalenceView
 from app.labels.queues import QUEUES
 from app.ui.charts.agreement import build_agreement_chart
@@ -28,7 +29,7 @@ def draw(frame: Frame) -> None:
     mark = consensus.mark_outcomes(wb, corpus_id)
     view = _measure_agreement(wb, corpus_id, mark)
     if view.annotators:
-        _draw_summary(view, [c for c in agreement.list_conflicts(wb, corpus_id, frame.annotator.id) if not c.verdict])
+        _draw_summary(view, [c for c in conflicts.list_conflicts(wb, corpus_id, frame.annotator.id) if not c.verdict])
         _draw_agreement(view)
     else:
         st.info(

@@ -8,7 +8,7 @@ from app.ask import asking, questions
 from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, leasing
+from app.labels import annotation, conflicts, leasing
 from app.labels.seats import Seat
 from app.ranking import retrieval, scoring
 from app.ranking.first_stage import FirstStageRanker
@@ -267,7 +267,7 @@ def test_labels_given_before_are_shown_with_the_candidates(wb, towers, ann, bob)
         annotation.give_label(wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=who.id, label=label)
     again = asking.ask(wb, towers.id, QUESTION)
     assert [c.label for c in again.candidates[:4]] == ["correct", None, "unsure", None]
-    agreement.adjudicate(wb, question_id=asked.question_id, sentence_id=two, annotator_id=ann.id, label="incorrect")
+    conflicts.adjudicate(wb, question_id=asked.question_id, sentence_id=two, annotator_id=ann.id, label="incorrect")
     assert [c.label for c in asking.ask(wb, towers.id, QUESTION).candidates[:2]] == ["correct", "incorrect"]
 
 

@@ -13,7 +13,7 @@ from app.ask.stored_questions import LabelsChanged
 from app.exchange import exports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, flags, leasing, progress
+from app.labels import annotation, conflicts, flags, leasing, progress
 from app.labels.annotation import Presentation
 from app.labels.seats import Seat
 from app.ranking.retrieval import EmptyQuestion
@@ -188,7 +188,7 @@ def test_a_deleted_question_goes_with_all_that_belongs_to_it(wb, towers, ann, bo
     annotation.undo_last(wb, ann.id, towers.id)
     label(wb, view, ann, queue="ask")
     sentence = view.candidates[view.best].sentence_id
-    agreement.adjudicate(wb, question_id=view.question_id, sentence_id=sentence, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, question_id=view.question_id, sentence_id=sentence, annotator_id=ann.id, label="correct")
     preview = stored_questions.preview_deletion(wb, view.question_id, by=ann.id)
     assert (preview.text, preview.by_name, preview.labels) == (TOWER, (("ann", 1), ("bob", 1)), 2)
     stored_questions.delete_question(wb, view.question_id, labels=2, by=ann.id)

@@ -4,7 +4,7 @@ from label_files import import_labels
 
 from app.ask import asking
 from app.corpora import corpora, ingestion
-from app.labels import agreement, annotation
+from app.labels import annotation, conflicts
 from as2core.types import Candidate, Question
 
 WIKIQA = """QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel
@@ -52,5 +52,5 @@ def settle_pair(wb, towers, ann, bob, label, note=""):
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     for who, said in ((ann, "correct"), (bob, "incorrect")):
         annotation.give_label(wb, **pair, annotator_id=who.id, label=said)
-    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=label, note=note)
+    conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label=label, note=note)
     return pair

@@ -7,7 +7,7 @@ from exchanged import import_new, settle_pair
 from label_files import import_labels
 
 from app.exchange import exports
-from app.labels import agreement
+from app.labels import conflicts
 from app.workbench import people
 
 
@@ -30,7 +30,7 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
     first = import_new(elsewhere, "set.jsonl", exported)
     assert (first.new, first.verdicts, first.same, first.conflicting, first.malformed) == (2, 1, 0, 0, ())
     assert exports.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
-    [found] = agreement.list_conflicts(elsewhere, first.corpus_id, people.find_person(elsewhere, "cy").id)
+    [found] = conflicts.list_conflicts(elsewhere, first.corpus_id, people.find_person(elsewhere, "cy").id)
     assert set(found.labels) == {("ann", "correct"), ("bob", "incorrect")}
     assert (found.verdict, found.by, found.note) == ("incorrect", "ann", "as agreed")
     again = import_labels(elsewhere, first.corpus_id, "set.jsonl", exported)
@@ -42,12 +42,12 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
 def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_taken(wb, towers, ann, bob):
     pair = settle_pair(wb, towers, ann, bob, "incorrect")
     exported = exports.export_labels(wb, towers.id, "jsonl")
-    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct", note="on second thoughts")
+    conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="correct", note="on second thoughts")
     done = import_labels(wb, towers.id, "again.jsonl", exported)
     assert (done.new, done.verdicts, done.same, done.conflicting) == (0, 0, 2, 1)
     assert done.conflicts[0].endswith("verdict incorrect in the file, correct here")
     assert [x.outcome for x in done.lines] == ["conflicting"]
-    [found] = agreement.list_conflicts(wb, towers.id, ann.id)
+    [found] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert (found.verdict, found.note) == ("correct", "on second thoughts")
 
 
@@ -62,6 +62,6 @@ def test_a_settled_pair_that_comes_without_names_is_the_same_as_the_verdict_or_i
         out = json.dumps(record).encode()
     done = import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 1, 0)
-    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
     done = import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 0, 1)

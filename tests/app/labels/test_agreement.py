@@ -8,7 +8,7 @@ from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
 from app.jobs import queue
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, consensus, leasing, progress, rules
+from app.labels import agreement, annotation, conflicts, consensus, leasing, progress, rules
 from app.labels import consensus as labels
 from app.labels.agreement import AC1, compute_ac1, compute_alpha, compute_kappa, infer_question_kind
 from app.labels.annotation import Presentation
@@ -115,26 +115,26 @@ def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, giv
 def test_unsure_beside_a_judgement_is_no_conflict(wb, towers, give_signs, ann, bob):
     give_signs(ann, "+-+")
     give_signs(bob, "??-")
-    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    [conflict] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert dict(conflict.labels) == {"ann": "correct", "bob": "incorrect"}
 
 
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
     give_signs(ann, "+")
     give_signs(bob, "-")
-    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    [conflict] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
     assert consensus.read_labels(wb, asked.question_id) == {}
     key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
-    agreement.adjudicate(wb, **key, label="incorrect", note="the date is of the opening")
-    [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
+    conflicts.adjudicate(wb, **key, label="incorrect", note="the date is of the opening")
+    [settled] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert (settled.verdict, settled.by, settled.note) == ("incorrect", "ann", "the date is of the opening")
     assert settled.labels == conflict.labels
     assert consensus.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
     assert progress.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
     [question] = [x.question for x in labels.load_questions(wb, towers.id) if x.own]
     assert [c.label for c in question.candidates] == [0]
-    agreement.adjudicate(wb, **key, label=None)
+    conflicts.adjudicate(wb, **key, label=None)
     assert progress.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
 
 
@@ -144,7 +144,7 @@ def settled_pair(wb, towers, asked, give_signs, ann, bob):
     give_signs(ann, "+")
     give_signs(bob, "-")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
-    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
     give_signs(ann, "-")
     return pair
 
@@ -161,7 +161,7 @@ def test_conflicts_and_counts_are_read_again_only_after_a_label_or_a_verdict(wb,
         """At the page Agreement and at the figures beside Label, two people, twice."""
         calls.clear()
         for who in (ann, bob) * 2:
-            number = len([c for c in agreement.list_conflicts(wb, towers.id, who.id) if not c.verdict])
+            number = len([c for c in conflicts.list_conflicts(wb, towers.id, who.id) if not c.verdict])
             progress.measure_progress(wb, towers.id, who.id)
             readiness.count_labels(wb, towers.id)
         return number, sorted(calls)
@@ -172,7 +172,7 @@ def test_conflicts_and_counts_are_read_again_only_after_a_label_or_a_verdict(wb,
     for who, label in ((ann, "correct"), (bob, "incorrect")):
         annotation.give_label(wb, **pair, annotator_id=who.id, label=label)
     assert [look(), look()] == [(1, once), (1, [])]
-    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
     assert [look(), look()] == [(0, once), (0, [])]
 
 
@@ -182,12 +182,12 @@ def count_labels(wb, corpus, who):
 
 def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, settled_pair, ann, bob):
     for who in (ann, bob):
-        [found] = agreement.list_conflicts(wb, towers.id, who.id)
+        [found] = conflicts.list_conflicts(wb, towers.id, who.id)
         assert (found.verdict, dict(found.labels)) == ("correct", {"ann": "incorrect", "bob": "incorrect"})
     assert count_labels(wb, towers, ann) == {"correct": 1}
-    agreement.adjudicate(wb, **settled_pair, annotator_id=ann.id, label=None)
+    conflicts.adjudicate(wb, **settled_pair, annotator_id=ann.id, label=None)
     assert count_labels(wb, towers, ann) == {"incorrect": 1}
-    assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
+    assert conflicts.list_conflicts(wb, towers.id, ann.id) == ()
     assert agreement.measure_agreement(wb, towers.id).alpha.n == 1
 
 
@@ -197,7 +197,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     for who in (ann, bob):
         annotation.withdraw(wb, **settled_pair, annotator_id=who.id)
     assert consensus.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
-    assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
+    assert conflicts.list_conflicts(wb, towers.id, ann.id) == ()
     learnt = []
     monkeypatch.setattr(
         second_looks, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or []
@@ -207,7 +207,7 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     assert learnt == []
     annotation.give_label(wb, **settled_pair, annotator_id=bob.id, label="incorrect")
     assert consensus.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
-    [found] = agreement.list_conflicts(wb, towers.id, ann.id)
+    [found] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
 
 
@@ -215,10 +215,10 @@ def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb,
     carol = people.sign_in(wb, "carol")
     give_signs(ann, "+")
     give_signs(bob, "-")
-    [conflict] = agreement.list_conflicts(wb, towers.id, bob.id)
-    assert agreement.list_conflicts(wb, towers.id, carol.id) == ()
+    [conflict] = conflicts.list_conflicts(wb, towers.id, bob.id)
+    assert conflicts.list_conflicts(wb, towers.id, carol.id) == ()
     with pytest.raises(NotAllowed, match="takes an admin"):
-        agreement.adjudicate(
+        conflicts.adjudicate(
             wb,
             question_id=conflict.question_id,
             sentence_id=conflict.sentence_id,
@@ -297,7 +297,7 @@ def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, tower
 
     def queries():
         asked_of.clear()
-        agreement.list_conflicts(wb, towers.id, ann.id)
+        conflicts.list_conflicts(wb, towers.id, ann.id)
         return len(asked_of)
 
     queries()  # from now on it looks for what came since
@@ -307,9 +307,9 @@ def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, tower
     give_signs(ann, "++++")
     give_signs(bob, "----")
     settled = {"question_id": asked.question_id, "sentence_id": asked.candidates[2].sentence_id}
-    agreement.adjudicate(wb, **settled, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, **settled, annotator_id=ann.id, label="correct")
     assert queries() == one
-    assert [c.by for c in agreement.list_conflicts(wb, towers.id, ann.id)] == ["", "", "", "ann"]
+    assert [c.by for c in conflicts.list_conflicts(wb, towers.id, ann.id)] == ["", "", "", "ann"]
 
 
 def plant_errors(flipped: int = 8, questions: int = 30):
@@ -415,7 +415,7 @@ def pair_and_verdict(wb, asked, give_signs, ann, bob):
     for who, sign in ((ann, "+"), (bob, "+"), (people.sign_in(wb, "carol"), "-")):
         give_signs(who, sign)
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
-    return tuple(pair.values()), lambda label: agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=label)
+    return tuple(pair.values()), lambda label: conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label=label)
 
 
 def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pair_and_verdict, ann):

@@ -4,7 +4,7 @@ import pytest
 from tower_texts import QUESTIONS
 
 from app.ask import asking, stored_questions
-from app.labels import agreement, annotation, flags, leasing
+from app.labels import annotation, conflicts, flags, leasing
 from app.labels.consensus import MAX_NOTE_CHARS
 from app.labels.seats import Seat
 from app.workbench import audit_log
@@ -49,7 +49,7 @@ def test_a_label_given_since_keeps_its_question_in_the_queues(wb, pair, ann, bob
     assert stored_questions.is_queued(wb, pair["question_id"])
 
 
-@pytest.mark.parametrize("act", [flags.add_flag, lambda *a, **k: agreement.adjudicate(*a, **k, label="correct")])
+@pytest.mark.parametrize("act", [flags.add_flag, lambda *a, **k: conflicts.adjudicate(*a, **k, label="correct")])
 def test_a_note_that_is_too_long_is_refused_and_not_cut(wb, pair, ann, act):
     annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
     with pytest.raises(BadSetting, match=f"at most {MAX_NOTE_CHARS} characters, not {MAX_NOTE_CHARS + 1}"):

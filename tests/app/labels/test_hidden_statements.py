@@ -8,9 +8,9 @@ from sqlalchemy.engine import Engine
 from tower_texts import QUESTIONS
 
 from app.adapt import label_selection
+from app.ask.judgements import read_judgements
 from app.compare import findings
 from app.labels import annotation, consensus, rules, visibility
-from app.labels.judgements import read_judgements
 
 
 @contextmanager

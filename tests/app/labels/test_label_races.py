@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.ask import asking, stored_questions
 from app.exchange import storage
-from app.labels import agreement, annotation, flags, label_list
+from app.labels import agreement, annotation, conflicts, flags, label_list
 from app.labels.guidelines import EditConflict
 from app.labels.label_list import LabelSearch
 from app.workbench import people
@@ -69,10 +69,10 @@ def test_a_verdict_on_labels_that_are_changed_at_that_moment_is_refused(wb, pair
     come_first(agreement, lock, label_as(wb, bob, pair, "correct"))
     labels = [("ann", "correct"), ("bob", "incorrect")]
     with pytest.raises(EditConflict, match="changed meanwhile"):
-        agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect", labels=labels)
+        conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect", labels=labels)
     come_first(agreement, lock, lambda s: [label_as(wb, who, pair, "withdrawn")(s) for who in (ann, bob)])
     with pytest.raises(Gone, match="no longer has a label"):
-        agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect")
+        conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect")
 
 
 def test_a_label_that_is_changed_while_an_admin_withdraws_it_stays(wb, towers, pair, ann, bob, come_first):
@@ -147,7 +147,7 @@ def test_a_verdict_and_who_takes_the_label_back_take_turns_on_postgresql(wb, tow
     labels = [("ann", "correct"), ("bob", "incorrect")]
     settle = {**pair, "annotator_id": ann.id, "label": "correct", "labels": labels}
     threads = [
-        threading.Thread(target=agreement.adjudicate, args=(wb,), kwargs=settle),
+        threading.Thread(target=conflicts.adjudicate, args=(wb,), kwargs=settle),
         threading.Thread(target=take_back, args=(wb, towers, pair, bob, act)),
     ]
     threads[0].start()

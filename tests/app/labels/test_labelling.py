@@ -8,7 +8,7 @@ from tower_texts import BRIDGE, QUESTIONS, TOWER
 from app.ask import asking
 from app.corpora import corpora, documents, ingestion
 from app.exchange import storage
-from app.labels import agreement, annotation, consensus, progress, rules
+from app.labels import annotation, conflicts, consensus, progress, rules
 from app.labels.annotation import CannotUndo, Presentation
 from app.workbench import people
 from app.workbench.people import Gone
@@ -303,8 +303,8 @@ def test_the_mark_of_a_corpus_changes_with_its_own_labels_and_verdicts_alone(wb,
         return [a != b for a, b in zip(before, after, strict=True)]
 
     assert change(lambda: give(ann, 0, "correct")) == [True, False]
-    assert change(lambda: agreement.adjudicate(wb, **pair, label="incorrect")) == [True, False]
-    assert change(lambda: agreement.adjudicate(wb, **pair, label=None)) == [True, False]
+    assert change(lambda: conflicts.adjudicate(wb, **pair, label="incorrect")) == [True, False]
+    assert change(lambda: conflicts.adjudicate(wb, **pair, label=None)) == [True, False]
     assert change(lambda: annotation.undo_last(wb, ann.id, towers.id)) == [True, False]
     assert change(lambda: asking.ask(wb, towers.id, QUESTIONS[2])) == [True, False]
     options = storage.ImportOptions(ann.id)
@@ -313,11 +313,11 @@ def test_the_mark_of_a_corpus_changes_with_its_own_labels_and_verdicts_alone(wb,
         other_pair = s.execute(text("SELECT question_id, sentence_id FROM label_event ORDER BY id DESC LIMIT 1")).one()
     give(ann, 0, "correct")
     for label in ("incorrect", None):
-        agreement.adjudicate(wb, **other_pair._mapping, annotator_id=ann.id, label=label)
+        conflicts.adjudicate(wb, **other_pair._mapping, annotator_id=ann.id, label=label)
 
     def delete_and_settle():  # SQLite gives the id of the first deleted verdict once more
         corpora.delete_corpus(wb, other)
-        agreement.adjudicate(wb, **pair, label="incorrect")
+        conflicts.adjudicate(wb, **pair, label="incorrect")
 
     assert change(delete_and_settle) == [True, True]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app.labels import agreement, label_list, prevalence, rules
+from app.labels import conflicts, label_list, prevalence, rules
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.list_desk import ListDesk
 from app.workbench import people
@@ -34,7 +34,7 @@ def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_sign
     give_signs(ann, "+", queue="random")
     give_signs(bob, "-")
     assert prevalence.estimate_prevalence(wb, towers.id).fair.value == 1.0
-    agreement.adjudicate(
+    conflicts.adjudicate(
         wb,
         question_id=asked.question_id,
         sentence_id=asked.candidates[0].sentence_id,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from app.ask.judgements import read_judgements
 from app.exchange import exports
 from app.labels import annotation, consensus, leasing, rules, visibility
 from app.labels.consensus import LabelRequest
-from app.labels.judgements import read_judgements
 from app.labels.seats import Seat
 from app.workbench import people
 from db.repositories import people as people_rows

@@ -4,7 +4,7 @@ from label_files import import_labels
 from app.ask import stored_questions
 from app.corpora import corpora, ingestion
 from app.corpora.synonyms import read_synonyms
-from app.labels import agreement, annotation
+from app.labels import annotation, conflicts
 from app.ranking.synonym_proposals import SENTENCES_BEFORE, dismiss_proposals, propose_from_labels
 from app.ranking.synonyms import write_synonyms
 from app.workbench import people
@@ -85,7 +85,7 @@ def test_they_are_made_again_only_after_something_has_changed(wb, machines, ann,
     place = {"question_id": pair.question_id, "sentence_id": pair.sentence_id}
     annotation.give_label(wb, **place, annotator_id=ann.id, label="incorrect")
     assert count_calls() == 1
-    agreement.adjudicate(wb, **place, annotator_id=ann.id, label="correct")
+    conflicts.adjudicate(wb, **place, annotator_id=ann.id, label="correct")
     assert count_calls() == 1
     clock.advance(seconds=1)
     ingestion.ingest(wb, machines, [("new.txt", b"The WZ-1 is new.")])

@@ -13,7 +13,7 @@ from app import bootstrap
 from app.ask import asking
 from app.corpora import corpora
 from app.jobs import queue
-from app.labels import agreement, annotation, consensus, guidelines
+from app.labels import annotation, conflicts, consensus, guidelines
 from app.upkeep.backup import back_up, check_restore, restore
 from app.versions import registry
 from app.workbench import audit_log
@@ -55,7 +55,7 @@ def test_labels_verdicts_versions_jobs_and_the_audit_log_move_to_postgresql_as_t
     annotation.give_label(wb, **pair, label="correct")
     annotation.give_label(wb, **pair, label="unsure")
     annotation.undo_last(wb, ann.id, towers.id)
-    agreement.adjudicate(wb, **pair, label="incorrect", note="a\ttab \\ and “quotes”")
+    conflicts.adjudicate(wb, **pair, label="incorrect", note="a\ttab \\ and “quotes”")
     guidelines.write_guidelines(wb, towers.id, "Read the whole sentence.", by=ann.id)
     with wb.write() as s:
         registry.add_candidate(s, wb, "spring", write_version(wb.settings.versions_dir / "spring"))

@@ -18,7 +18,7 @@ from app.exchange import exports
 from app.exchange.starter import bring_back, ensure_starter
 from app.jobs import queue, retrain_rule
 from app.jobs.kinds import JobKind
-from app.labels import agreement, annotation, guidelines, rules
+from app.labels import annotation, conflicts, guidelines, rules
 from app.ranking import synonym_proposals, synonyms
 from app.versions import management, promotion
 from app.workbench import audit, audit_log, people
@@ -125,7 +125,7 @@ def test_what_changes_a_corpus_for_everybody_is_recorded_and_what_changes_nothin
     synonyms.write_synonyms(wb, towers.id, "LA => Los Angeles", **by)
     retrain_rule.set_rule(wb, towers.id, after=None, at_night=False, **by)
     for verdict in ("incorrect", None):
-        agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=verdict)
+        conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label=verdict)
     events = [(e.actor, e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None)][::-1][start:]
     sentence = asked.candidates[0].text
     assert events == [

@@ -13,7 +13,7 @@ from app import bootstrap
 from app.adapt.report import RetrainReport
 from app.jobs import queue
 from app.jobs.process import hold_worker_lock
-from app.labels import agreement, annotation, guidelines, rules
+from app.labels import annotation, conflicts, guidelines, rules
 from app.versions import registry
 from app.workbench import people
 from app.workbench.workbench import DatabaseTrouble
@@ -127,7 +127,7 @@ def test_labels_people_rules_and_verdicts_of_an_earlier_release_are_there(upgrad
     assert rules.read_rules(upgraded, OWN).overlap == 2
     written = guidelines.read_guidelines(upgraded, OWN)
     assert (written.version, written.by, written.text) == (1, "ann", "A sentence is correct if it answers alone.\n")
-    notes = {c.question: (c.verdict, c.note) for c in agreement.list_conflicts(upgraded, OWN, ann.id)}
+    notes = {c.question: (c.verdict, c.note) for c in conflicts.list_conflicts(upgraded, OWN, ann.id)}
     assert notes["When is the filter changed?"] == ("incorrect", "It is about the machine.")
     with upgraded.read() as s:
         assert s.scalars(select(Flag.note)).all() == ["Is this meant for adults only?"]

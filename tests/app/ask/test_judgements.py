@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.labels import agreement, rules
-from app.labels.judgements import Judgement, read_judgements
+from app.ask.judgements import Judgement, read_judgements
+from app.labels import conflicts, rules
 from app.workbench import people
 
 
@@ -28,7 +28,7 @@ def test_people_who_disagree_evenly_come_to_nothing_until_a_verdict_decides(wb, 
     give_signs(ann, "+")
     give_signs(bob, "-")
     assert judged(wb, asked) == {first: Judgement(None, ())}
-    agreement.adjudicate(
+    conflicts.adjudicate(
         wb, question_id=asked.question_id, sentence_id=first, annotator_id=ann.id, label="incorrect", note=""
     )
     assert judged(wb, asked) == {first: Judgement("incorrect", ("bob",), settled_by="ann")}
