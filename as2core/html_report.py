@@ -9,8 +9,8 @@ from typing import Any
 
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
+from as2core.messages import count, format_p, format_signed
 from as2core.metrics import MEANINGS, name_effect
-from as2core.text import count, format_p, format_signed
 from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing

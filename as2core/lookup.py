@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from as2core.errors import As2Error, UnknownData, UnreadableFile
 from as2core.files import is_file, is_folder
+from as2core.messages import count
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
-from as2core.text import count
 from as2core.types import Candidate, Question
 from as2core.version import __version__
 

@@ -20,8 +20,8 @@ from as2core.data.source import read_all
 from as2core.errors import BadSetting
 from as2core.evaluation import Evaluation, select_questions
 from as2core.files import is_file
+from as2core.messages import count
 from as2core.metrics import MEASURES, average, measure_run
-from as2core.text import count
 from as2core.types import Question
 
 JUDGED_SHARE = "Judged@10"  # the share of a question's first ten that are in the qrels, as ir_measures has it

@@ -8,12 +8,11 @@ A text is cut three times: into paragraphs at blank lines, into blocks (list ite
 into sentences. Only white space and bullets are outside the sentences.
 """
 
-import difflib
 import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from as2core.types import Sentence, Span
 if TYPE_CHECKING:
     from spacy.language import Language
 
-MAX_NAMES = 10  # in a list of names
 MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
 _MARKS = (" - ", "; ", "\n", ", ", " ")  # where it is cut, the first of these that it has
 _VERBATIM_MARKS = ("\n", " ")
@@ -103,39 +101,6 @@ _VALUE_BEFORE = re.compile(r"\d\s*[^\W\d_]+\.$")  # "5 min."
 _ROMAN = re.compile(r"[IVXLC]+$")
 
 _spacy_lock = threading.Lock()
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """`1,300 sentences`, `1 sentence`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def format_signed(value: float, digits: int = 3) -> str:
-    """`+0.150`, `-0.020`; what rounds to 0 is `+0.000`, never `-0.000`."""
-    text = f"{value:+.{digits}f}"
-    return text if float(text) else text.replace("-", "+")
-
-
-def join(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def name_some(names: Sequence[str], total: int | None = None) -> str:
-    """As in "a.txt, b.txt and 3 more"; the first names of `total`, all of them if not given."""
-    rest = (len(names) if total is None else total) - min(len(names), MAX_NAMES)
-    return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def format_p(p: float) -> str:
-    """`0.013`, or `<0.001`: no p is 0."""
-    return f"{p:.3f}" if p >= 0.001 else "<0.001"
-
-
-def suggest_name(name: str, names: Iterable[str]) -> str:
-    """`; did you mean starter-test?`, for an error; "" where none is like it."""
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def tokenize(text: str) -> list[str]:

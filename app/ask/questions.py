@@ -16,8 +16,8 @@ from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
+from as2core.messages import count
 from as2core.rewording import find_exact_form
-from as2core.text import count
 from db.models import ASKED, Corpus
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows

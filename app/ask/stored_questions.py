@@ -20,7 +20,7 @@ from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import As2Error
-from as2core.text import count
+from as2core.messages import count
 from db.models import Corpus, Question
 from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter

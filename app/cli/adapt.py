@@ -12,8 +12,8 @@ from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag, Seed
 from as2core.data.source import read_lines
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
+from as2core.messages import format_signed
 from as2core.terminal import echo, print_json, print_note, print_table, show_training
-from as2core.text import format_signed
 
 if TYPE_CHECKING:
     from app.adapt.readiness import Readiness

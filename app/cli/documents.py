@@ -8,8 +8,8 @@ from typer import Argument, Context, Option, Typer
 from app.cli.context import CorpusName, ask_to_confirm, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import As2Error
+from as2core.messages import count, name_some
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
-from as2core.text import count, name_some
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView

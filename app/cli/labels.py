@@ -11,8 +11,8 @@ from as2core.commands.options import JsonFlag
 from as2core.commands.outputs import check_outputs, is_dash
 from as2core.errors import UnreadableFile
 from as2core.files import replace_file
+from as2core.messages import count
 from as2core.terminal import echo, ignore_closed_pipe, print_json, print_note, show_progress
-from as2core.text import count
 
 if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView

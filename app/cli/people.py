@@ -7,8 +7,8 @@ from typer import Argument, Context, Option, Typer
 
 from app.cli.context import ask_to_confirm, workbench
 from as2core.commands.options import JsonFlag
+from as2core.messages import count
 from as2core.terminal import echo, format_table, print_json
-from as2core.text import count
 
 people = Typer(help="List annotators and assign roles.", invoke_without_command=True)
 

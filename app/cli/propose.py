@@ -7,8 +7,8 @@ from typer import Option
 from app.cli.adapt import follow
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
+from as2core.messages import count
 from as2core.terminal import echo, print_json, print_note, print_table
-from as2core.text import count
 
 
 def propose(

@@ -18,7 +18,8 @@ from app.corpora.unlike_documents import UNLIKE, find_unlike
 from app.workbench import audit
 from app.workbench.workbench import Workbench
 from as2core.data.sections import split_document
-from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends, name_some
+from as2core.messages import name_some
+from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends
 from as2core.types import Document, Sentence
 from db.models import Corpus
 from db.models import Document as DocumentRow

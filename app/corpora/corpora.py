@@ -13,7 +13,7 @@ from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import SHIPPED_CORPORA
 from as2core.errors import As2Error, BadSetting, UnreadableFile
-from as2core.text import count
+from as2core.messages import count
 from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows

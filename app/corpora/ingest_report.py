@@ -11,7 +11,7 @@ from app.corpora.documents import DocumentView
 from app.corpora.table_rows import is_row
 from app.corpora.unlike_documents import UNLIKE
 from as2core.data.documents import TABLES, describe_fault
-from as2core.text import MAX_NAMES
+from as2core.messages import MAX_NAMES
 from as2core.types import Document, OnProgress, Progress
 
 UNREAD_COLUMNS = "has columns that are not read: {}"

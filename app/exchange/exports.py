@@ -29,8 +29,8 @@ from as2core.data.catalog import TOOLS, WRITERS, select_writable
 from as2core.data.qrels import run_to_lines
 from as2core.data.tool_records import Predictions
 from as2core.errors import As2Error, BadSetting
+from as2core.messages import count
 from as2core.rankers.cascade import CascadeRanker
-from as2core.text import count
 from as2core.types import CORRECT, INCORRECT, OnProgress, Question
 from db.repositories.questions import WRITTEN_HERE
 

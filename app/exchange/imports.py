@@ -25,7 +25,7 @@ from app.workbench.sessions import find_by_address
 from app.workbench.workbench import DatabaseContention, Workbench, make_storable
 from as2core.data.catalog import TOOLS
 from as2core.errors import BadSetting
-from as2core.text import count, name_some
+from as2core.messages import count, name_some
 from as2core.types import Question
 from db.models import Annotator
 from db.repositories import people as people_rows

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from app.labels.consensus import LabelRequest, load_questions
 from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench
-from as2core.text import count
+from as2core.messages import count
 from as2core.types import Candidate, Question
 from db.models import Annotator
 

@@ -6,7 +6,7 @@ from itertools import starmap
 from textwrap import shorten
 from types import MappingProxyType
 
-from as2core.text import count
+from as2core.messages import count
 
 UNITS = {  # that are numbered, where not lines
     "selqa": "question",

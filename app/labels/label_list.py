@@ -24,7 +24,7 @@ from app.workbench import audit, people
 from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import BadSetting
-from as2core.text import count
+from as2core.messages import count
 from db.models import WITHDRAWN, Annotator, Corpus
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows

@@ -12,8 +12,8 @@ import re
 from datetime import datetime
 from html import escape as escape
 
-from as2core.text import count as count
-from as2core.text import join as join
+from as2core.messages import count as count
+from as2core.messages import join as join
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)

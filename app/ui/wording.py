@@ -16,7 +16,7 @@ from app.ui.charts.training import Event
 from app.ui.text import count
 from app.workbench.workbench import Workbench
 from as2core.evaluation import PairedTest, is_clear
-from as2core.text import format_signed
+from as2core.messages import format_signed
 
 UNRANKED = {  # order -> what it is
     RETRIEVAL: "the order of retrieval",

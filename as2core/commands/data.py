@@ -15,8 +15,8 @@ import typer
 from as2core.commands.options import TRAINING, JsonFlag, Seed, Setting
 from as2core.commands.outputs import check_output_folder, check_outputs, is_dash, open_output
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.messages import count
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
-from as2core.text import count
 from as2core.types import Json, OnProgress, Progress, Question
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import typer
 
 from as2core.commands.eval_result import EvalResult
 from as2core.commands.outputs import check_outputs
+from as2core.messages import count
 from as2core.terminal import print_note
-from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from as2core.commands.options import SettingName, Titles
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.files import is_file
 from as2core.lookup import describe_problems, read_question_set
+from as2core.messages import count
 from as2core.run_evaluation import is_qrels, read_qrels
 from as2core.terminal import print_note
-from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

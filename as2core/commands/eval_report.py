@@ -6,7 +6,7 @@ from datetime import datetime
 
 from as2core.commands.eval_result import EvalResult, Source, count_measured_questions
 from as2core.html_report import COMMAND, ReportContents
-from as2core.text import count
+from as2core.messages import count
 from as2core.version import __version__
 
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from as2core.commands.eval_result import EvalResult, count_measured_questions
+from as2core.messages import count, format_p
 from as2core.run_evaluation import JUDGED_SHARE
 from as2core.terminal import echo, print_table
-from as2core.text import count, format_p
 
 if TYPE_CHECKING:
     from as2core.evaluation import Evaluation

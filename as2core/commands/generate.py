@@ -15,8 +15,8 @@ from as2core.commands.options import TRAINING, JsonFlag, Seed, bundle_options
 from as2core.commands.outputs import check_outputs
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_candidates
+from as2core.messages import count
 from as2core.terminal import echo, print_json, print_table, show_progress
-from as2core.text import count
 from as2core.types import Candidate, Question
 
 if TYPE_CHECKING:

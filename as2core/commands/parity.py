@@ -11,8 +11,8 @@ import typer
 from as2core.commands.options import JsonFlag, Titles
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
+from as2core.messages import count
 from as2core.terminal import echo, print_json, print_table, show_progress
-from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from as2core.commands.options import JsonFlag, Titles
 from as2core.commands.outputs import refuse_dash
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, open_questions, read_questions
+from as2core.messages import count
 from as2core.metrics import MEASURES
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
-from as2core.text import count
 from as2core.types import Question
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from as2core.data.source import Problem, Report, Source, Stream, describe_proble
 from as2core.data.spreadsheet import names_delimiter
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.files import is_file, is_folder
-from as2core.text import suggest_name
+from as2core.messages import suggest_name
 from as2core.types import SPLITS, Candidate, Question
 
 SHIPPED_CORPORA = ("starter", "handbook")  # folders of corpora/

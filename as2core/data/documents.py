@@ -29,7 +29,7 @@ from as2core.data.unpacking import TooLarge
 from as2core.data.word import word_blocks
 from as2core.data.workbook import Sheet, read_sheets
 from as2core.errors import UnreadableFile
-from as2core.text import count
+from as2core.messages import count
 from as2core.types import Document
 
 MAX_DOCUMENT_CHARS = 20_000_000

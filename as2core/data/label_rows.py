@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from as2core.data.source import Report, Row
-from as2core.text import name_some
+from as2core.messages import name_some
 from as2core.types import CORRECT, INCORRECT, UNSURE, Candidate
 
 NAMES = {

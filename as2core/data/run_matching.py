@@ -13,7 +13,7 @@ from textwrap import shorten
 from as2core.data.runs import read_run_scores
 from as2core.data.source import Source
 from as2core.errors import BadSetting
-from as2core.text import count
+from as2core.messages import count
 from as2core.types import Question
 
 MAX_QUOTE_CHARS = 80

@@ -34,7 +34,7 @@ from as2core.data.source import (
 )
 from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.text import join
+from as2core.messages import join
 from as2core.types import Json, Question
 
 TREC_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")

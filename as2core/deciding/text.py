@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from as2core.deciding.decision import EQUAL, OPEN, A, B, Conclusion, DecisionSettings
 from as2core.deciding.powered import PoweredMean
-from as2core.text import count, format_signed
+from as2core.messages import count, format_signed
 
 MIN_DRAWS = 10  # before the estimate of an open decision is told
 

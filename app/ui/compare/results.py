@@ -20,8 +20,8 @@ from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, format_time, plain, shorten
 from app.ui.wording import UNRANKED, describe_test, format_p
 from as2core.evaluation import is_clear
+from as2core.messages import format_signed
 from as2core.metrics import MEANINGS, name_effect
-from as2core.text import format_signed
 from as2core.training_record import merge_overlaps
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander

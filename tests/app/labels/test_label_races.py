@@ -66,11 +66,11 @@ def read_label(wb, who, pair):
 
 @pytest.mark.parametrize("lock", ["lock_candidate", "lock_corpus"])
 def test_a_verdict_on_labels_that_are_changed_at_that_moment_is_refused(wb, pair, ann, bob, come_first, lock):
-    come_first(agreement, lock, label_as(wb, bob, pair, "correct"))
+    come_first(conflicts, lock, label_as(wb, bob, pair, "correct"))
     labels = [("ann", "correct"), ("bob", "incorrect")]
     with pytest.raises(EditConflict, match="changed meanwhile"):
         conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect", labels=labels)
-    come_first(agreement, lock, lambda s: [label_as(wb, who, pair, "withdrawn")(s) for who in (ann, bob)])
+    come_first(conflicts, lock, lambda s: [label_as(wb, who, pair, "withdrawn")(s) for who in (ann, bob)])
     with pytest.raises(Gone, match="no longer has a label"):
         conflicts.adjudicate(wb, **pair, annotator_id=ann.id, label="incorrect")
 

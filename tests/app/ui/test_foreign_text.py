@@ -12,7 +12,7 @@ from app.ui import errors
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
 from app.ui.label.list_desk import ListDesk
-from app.ui.text import WORD_JOINER, count, escape, plain, shorten
+from app.ui.text import WORD_JOINER, escape, plain, shorten
 from as2core.errors import As2Error
 
 
@@ -47,11 +47,6 @@ def test_a_long_text_is_cut_at_a_word():
     assert shorten("one two three four", 12) == "one two…"
     assert shorten("short", 12) == "short"
     assert len(shorten("x" * 50, 12)) == 12
-
-
-def test_counts_have_their_plural_and_their_thousands():
-    assert [count(n, "sentence") for n in (0, 1, 1300)] == ["0 sentences", "1 sentence", "1,300 sentences"]
-    assert count(2, "query", "queries") == "2 queries"
 
 
 def test_a_sentence_of_a_document_without_a_title_says_so():

@@ -13,8 +13,8 @@ from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
 from as2core.evaluation import Outcome
+from as2core.messages import format_signed
 from as2core.metrics import MEANINGS
-from as2core.text import format_signed
 
 BASELINES = {  # name -> heading, explanation
     **{name: ("not reranked", explanation) for name, explanation in UNRANKED.items()},
