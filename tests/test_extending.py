@@ -62,7 +62,8 @@ def test_a_ranker_is_compared_and_a_loss_is_trained_as_the_page_says(tmp_path, m
     models = tiny_models(tmp_path, ["when was it built"])
     get = catalog.get
     monkeypatch.setattr(catalog, "get", lambda spec: get(spec, models_dir=models))
-    names: dict[str, object] = {"folder": tmp_path / "work"}
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
     exec(BLOCKS[IN_PYTHON], names)
     ap, p = map(float, capsys.readouterr().out.split())
     assert 0 < ap < 1 and 0 < p <= 1
