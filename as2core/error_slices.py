@@ -102,7 +102,7 @@ def describe_length(question: str) -> str:
     return f"{SHORT_WORDS + 1} to {MEDIUM_WORDS} words" if words <= MEDIUM_WORDS else f"over {MEDIUM_WORDS} words"
 
 
-def describe_overlap(question: Question) -> str:
+def describe_shared_words(question: Question) -> str:
     """How many of the question's topical words the correct sentence that has most of them has; "" without a correct
     sentence or a topical word."""
     topical = set(tokenize(question.text)) - STOP_WORDS
@@ -129,5 +129,5 @@ def _slice_by_document(questions: Sequence[Question]) -> list[Slice]:
 GROUPS: dict[str, Callable[[Question], str]] = {
     "kind": lambda q: find_kind(q.text),
     "length": lambda q: describe_length(q.text),
-    "words in the answer": describe_overlap,
+    "words in the answer": describe_shared_words,
 }

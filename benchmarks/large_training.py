@@ -86,7 +86,7 @@ def run(path: Path, min_bytes: str) -> dict[str, float]:
 def measure(path: Path, min_bytes: float) -> dict[str, float]:
     """Train a few steps on the file; seconds, and MB at the peak and before the set is opened."""
     from as2core.data.catalog import matches_setting, open_questions
-    from as2core.data.lazy_questions import select_questions
+    from as2core.data.lazy_questions import filter_questions
     from as2core.errors import Cancelled
     from as2core.training.fine_tune import fine_tune
     from as2core.training.loop import RunControl
@@ -99,7 +99,7 @@ def measure(path: Path, min_bytes: float) -> dict[str, float]:
         warm = fine_tune(ranker, open_questions(small)[0], [], settings, workdir=Path(folder, "warm"))
         start, clock = peak(), time.monotonic()
         questions, report = open_questions(path, min_bytes=min_bytes)
-        questions = select_questions(questions, lambda q: matches_setting(q, "no-all-neg"))
+        questions = filter_questions(questions, lambda q: matches_setting(q, "no-all-neg"))
         opened = time.monotonic()
         batches = plan_batches(questions, settings, exits=1, needs="label")
         planned = time.monotonic()

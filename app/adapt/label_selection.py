@@ -13,7 +13,7 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.corpora.successors import MIN_DICE, compare_words
+from app.corpora.successors import MIN_DICE, measure_overlap
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
@@ -159,7 +159,7 @@ def _drop_rewordings(group: Sequence[Row], values: Mapping[int, int | None]) -> 
     def is_kept(row: Row) -> bool:
         if values.get(row.sentence_id) is not None or row.candidate_origin == IMPORTED:
             return True
-        is_like = any(compare_words(words, row.text) >= MIN_DICE for words in old_words)
+        is_like = any(measure_overlap(words, row.text) >= MIN_DICE for words in old_words)
         return not (row.retired or is_like or " ".join(row.text.split()) in texts)
 
     return [r for r in group if is_kept(r)]

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.corpora.corpora import lock_corpus
 from app.corpora.document_identity import describe_document, hash_content, is_whole_file
-from app.corpora.ingest_report import Tally
+from app.corpora.ingest_report import IngestTally
 from app.corpora.language import is_english_text
 from app.corpora.near_copies import find_copy
 from app.corpora.unlike_documents import UNLIKE, find_unlike
@@ -32,7 +32,7 @@ NOT_ENGLISH = (
 )
 
 
-def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: Tally) -> None:
+def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: IngestTally) -> None:
     digests = {d.id: hash_content(d.title, d.text, d.headings) for d in batch}
     with wb.read() as s:
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
@@ -101,7 +101,7 @@ def _add_documents(
     corpus_id: int,
     documents: Sequence[tuple[Document, str, list[Sentence]]],
     now: datetime,
-    tally: Tally,
+    tally: IngestTally,
 ) -> None:
     """New ones, each with its digest and sentences; one that repeats an older document is noted."""
     ids = rows.add_documents(s, corpus_id, [(d, digest) for d, digest, _ in documents], now)
@@ -118,7 +118,7 @@ def _sort_out_unlike(
     changes: Sequence[Document],
     pieces: dict[str, list[Sentence]],
     stored_ids: Mapping[str, int],
-    tally: Tally,
+    tally: IngestTally,
 ) -> None:
     """Report the documents that would replace another one, and take them out of `pieces` unless they may."""
     suspects = [d for d in changes if d.source not in tally.same_files]
@@ -136,7 +136,7 @@ def _sort_out_unlike(
             del pieces[document.id]
 
 
-def _split(documents: Sequence[Document], tally: Tally) -> dict[str, list[Sentence]]:
+def _split(documents: Sequence[Document], tally: IngestTally) -> dict[str, list[Sentence]]:
     """The sentences of each document, by its id; one that cannot be split is reported and left out."""
     pieces: dict[str, list[Sentence]] = {}
     for document in documents:

@@ -58,7 +58,7 @@ class IngestView:
         return tuple(dict.fromkeys(f for f, _ in self.failed if f not in self.unread_files))
 
 
-class Tally:
+class IngestTally:
     """Counts of one ingest. `expected` estimates the number of documents from the lines of the files. `same_files`:
     those that have a document as it is stored. `by`: who adds, None for the program or the command line."""
 

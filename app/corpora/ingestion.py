@@ -15,7 +15,7 @@ from app.corpora.batch_storage import ADD, store_batch
 from app.corpora.corpora import get_corpus
 from app.corpora.document_identity import resolve_ids
 from app.corpora.indexing import index_pending, request_vectors
-from app.corpora.ingest_report import IngestView, Tally
+from app.corpora.ingest_report import IngestTally, IngestView
 from app.corpora.table_rows import find_leftovers, name_rows
 from app.workbench import people
 from app.workbench.workbench import DatabaseTrouble, Workbench
@@ -47,7 +47,7 @@ def ingest(
     get_corpus(wb, corpus_id)
     with wb.read() as s:
         people.allow(s, by, ADD)
-    tally, parser = Tally(on_progress, replaces_unlike, by), ParserProcess()
+    tally, parser = IngestTally(on_progress, replaces_unlike, by), ParserProcess()
     try:
         sources: dict[str, str] = {}
         for batch in _make_batches(_read(wb, corpus_id, files, tally, parser.parse_file)):
@@ -77,7 +77,7 @@ def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
 
 
 def _read(
-    wb: Workbench, corpus_id: int, files: Iterable[tuple[str, bytes | Path]], tally: Tally, parse: ParseFile
+    wb: Workbench, corpus_id: int, files: Iterable[tuple[str, bytes | Path]], tally: IngestTally, parse: ParseFile
 ) -> Iterator[Document]:
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)

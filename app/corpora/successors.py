@@ -53,14 +53,14 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         if sentence is None:
             return None
         words = set(tokenize(sentence.text))
-        shares = {row: compare_words(words, row.text) for row in rows.list_sentences_near(s, sentence, MAX_DISTANCE)}
+        shares = {row: measure_overlap(words, row.text) for row in rows.list_sentences_near(s, sentence, MAX_DISTANCE)}
         best = max(shares, key=shares.__getitem__, default=None)
         if best is None or shares[best] < MIN_DICE:
             return None
         return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=False)
 
 
-def compare_words(words: set[str], text: str) -> float:
+def measure_overlap(words: set[str], text: str) -> float:
     """Dice's coefficient of a sentence's words and those of a text, 0 to 1."""
     others = set(tokenize(text))
     return 2 * len(words & others) / (len(words) + len(others) or 1)

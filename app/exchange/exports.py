@@ -56,7 +56,7 @@ NEEDS = {  # format -> without which its file would be empty
 }
 
 
-def find_missing(wb: Workbench, corpus_id: int) -> dict[str, str]:
+def find_needs(wb: Workbench, corpus_id: int) -> dict[str, str]:
     """Format -> what it needs, of those whose file would be empty. Cached for some seconds where counting is slow."""
     kinds = progress.count_outcomes_by_question(wb, corpus_id)
     has_label = any(r.correct or r.incorrect for r in kinds)

@@ -58,7 +58,7 @@ def describe_test(
     counts = _count_questions(test, metric, sides)
     if test.changes == 0:
         return f"{counts}."
-    p = format_p(test.p if holm is None else holm)
+    p = describe_p(test.p if holm is None else holm)
     interval = f"95 %: {format_signed(test.low)} to {format_signed(test.high)}"
     text = f"{counts}. {_describe_difference(test, metric, sides)} ({interval})"
     if test.has_few_changes:
@@ -91,7 +91,7 @@ def _describe_difference(test: PairedTest, metric: str, sides: tuple[str, str] |
     return f"{metric} of {sides[0]} is {abs(test.difference):.3f} {'higher' if test.difference >= 0 else 'lower'}"
 
 
-def format_p(p: float) -> str:
+def describe_p(p: float) -> str:
     """`p = 0.03`, `p < 0.001`, never broken over two lines; three digits below 0.01 and around 0.05, which the second
     one would round away."""
     if p < 0.001:

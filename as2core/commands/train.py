@@ -108,10 +108,10 @@ class TrainingData:
     def read(self) -> tuple[Sequence[Question], list[Question]]:
         """The questions to train on, which stay in a large file, and those to measure on."""
         from as2core.data.catalog import apply_setting, matches_setting
-        from as2core.data.lazy_questions import select_questions
+        from as2core.data.lazy_questions import filter_questions
 
         whole = open_questions(self.data, titles=self.titles)
-        questions = select_questions(whole, lambda q: matches_setting(q, self.setting))[: self.limit]
+        questions = filter_questions(whole, lambda q: matches_setting(q, self.setting))[: self.limit]
         dev = apply_setting(read_questions(self.dev, titles=self.titles), "clean") if self.dev else []
         if self.dev and not dev:
             raise BadSetting(

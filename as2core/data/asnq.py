@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from as2core.data.lazy_questions import map_questions, select_questions
+from as2core.data.lazy_questions import filter_questions, map_questions
 from as2core.data.source import Report, Source, digest_id, iterate_labels, stream_fields, tab_line
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
@@ -86,4 +86,4 @@ def apply_asnq_negatives(questions: Sequence[Question], keep: Collection[int] = 
     def drop_others(_: int, q: Question) -> Question:
         return replace(q, candidates=tuple(c for c in q.candidates if c.label != 0 or c.grade in keep))
 
-    return map_questions(select_questions(questions, is_answered), drop_others)
+    return map_questions(filter_questions(questions, is_answered), drop_others)

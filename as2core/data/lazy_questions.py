@@ -52,7 +52,7 @@ def map_questions(questions: Sequence[Question], change: Callable[[int, Question
     return [change(i, q) for i, q in enumerate(questions)]
 
 
-def select_questions(questions: Sequence[Question], is_wanted: Callable[[Question], object]) -> Sequence[Question]:
+def filter_questions(questions: Sequence[Question], is_wanted: Callable[[Question], object]) -> Sequence[Question]:
     """Those wanted: a list, or of questions in a file such that stay there."""
     if isinstance(questions, LazyQuestions):
         rows = array("q", (i for i, q in enumerate(questions) if is_wanted(q)))

@@ -75,7 +75,7 @@ def word_pairs(question: str, texts: Sequence[str], table: WordVectors) -> WordP
     return WordPairs(torch.from_numpy(vectors), _pad_side(questions), _pad_side(candidates), [len(others)])
 
 
-def join(many: Sequence[WordPairs]) -> WordPairs:
+def join_questions(many: Sequence[WordPairs]) -> WordPairs:
     """The pairs of several questions as one batch."""
     starts = np.cumsum([0, *(len(p.vectors) for p in many[:-1])]).tolist()
     questions = _stack_sides([p.question for p in many], starts)

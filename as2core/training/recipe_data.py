@@ -98,7 +98,7 @@ def data_sources(recipe: Recipe, data_dir: Path) -> list[dict[str, str]]:
         "starter corpus, train part": load_questions("starter-train").questions,
         f"questions of {folders}": _reworded_questions(recipe),
     }
-    return files + [{"name": name, "sha256": digest(jsonl.dumps(some))} for name, some in ours.items()]
+    return files + [{"name": name, "sha256": digest_content(jsonl.dumps(some))} for name, some in ours.items()]
 
 
 def data_files(data_dir: Path) -> dict[str, Path]:
@@ -110,7 +110,7 @@ def data_files(data_dir: Path) -> dict[str, Path]:
     return paths
 
 
-def digest(content: object) -> str:
+def digest_content(content: object) -> str:
     """SHA-256 of a text, or of a value as JSON."""
     return hashlib.sha256((content if isinstance(content, str) else json.dumps(content)).encode()).hexdigest()
 

@@ -77,7 +77,7 @@ class RecipeRun:
     def workdir(self) -> Path:
         """The steps of this recipe on this data; those of others lie elsewhere."""
         inputs = [asdict(self.recipe), recipe_data.data_sources(self.recipe, self.data_dir)]
-        return self.folder / recipe_data.digest(inputs)[:12]
+        return self.folder / recipe_data.digest_content(inputs)[:12]
 
 
 def run_recipe(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from as2core.error_slices import describe_length, describe_overlap, find_kind, slice_questions
+from as2core.error_slices import describe_length, describe_shared_words, find_kind, slice_questions
 from as2core.types import Candidate, Question
 
 
@@ -33,14 +33,14 @@ def test_length_counts_words_and_overlap_the_topical_ones_of_the_nearest_correct
 
     def overlap(*texts, title=""):
         candidates = (Candidate(str(i), t, 1, title=title) for i, t in enumerate(texts))
-        return describe_overlap(Question("q", "When was the iron tower finished?", tuple(candidates)))
+        return describe_shared_words(Question("q", "When was the iron tower finished?", tuple(candidates)))
 
     assert overlap("Nobody knows.") == "none"  # of iron, tower, finished
     assert overlap("An iron bridge.") == "less than half"
     assert overlap("no", "The tower was finished.") == "half or more"
     assert overlap("It was finished.", title="Iron tower") == "all"
     assert overlap() == ""
-    assert describe_overlap(Question("q", "What is it?", (Candidate("0", "It is.", 1),))) == ""
+    assert describe_shared_words(Question("q", "What is it?", (Candidate("0", "It is.", 1),))) == ""
 
 
 def test_each_question_is_in_one_slice_of_a_group_and_documents_need_several():

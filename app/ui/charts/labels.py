@@ -25,7 +25,7 @@ def spread_labels(ranks: Sequence[float], *, height: float, low: float, high: fl
     return [low * math.exp(pixels[i] / height * span) for i in range(len(ranks))]
 
 
-def shift_labels(
+def find_shifts(
     boxes: Sequence[tuple[float, float, float]], *, low: float = -math.inf, high: float = math.inf, gap: float = 15
 ) -> list[float]:
     """How many pixels to move each label up (negative) or down so that none covers another. `boxes`: left, right and

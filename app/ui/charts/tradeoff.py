@@ -9,7 +9,7 @@ import pandas as pd
 from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
-from app.ui.charts.labels import shift_labels
+from app.ui.charts.labels import find_shifts
 from app.ui.theme import BLUE, GREY
 from as2core.cost import pareto
 
@@ -71,7 +71,7 @@ def _place_names(frame: pd.DataFrame) -> list[float]:
     pixels = PLOT_HEIGHT_PX / ((top - bottom) or 1.0)
     ends = [_find_ends(frame, i, right=right) for i, right in enumerate(frame["right"])]
     boxes = [(*e, (top - value) * pixels - 9) for e, value in zip(ends, frame["value"], strict=True)]
-    return [shift - 9.0 for shift in shift_labels(boxes, low=0, high=PLOT_HEIGHT_PX)]
+    return [shift - 9.0 for shift in find_shifts(boxes, low=0, high=PLOT_HEIGHT_PX)]
 
 
 def _find_ends(frame: pd.DataFrame, i: int, *, right: bool) -> tuple[float, float]:

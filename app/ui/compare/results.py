@@ -18,7 +18,7 @@ from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
 from app.ui.text import count, escape, format_time, plain, shorten
-from app.ui.wording import UNRANKED, describe_test, format_p
+from app.ui.wording import UNRANKED, describe_p, describe_test
 from as2core.evaluation import is_clear
 from as2core.messages import format_signed
 from as2core.metrics import MEANINGS, name_effect
@@ -225,7 +225,7 @@ def _format_title(pair: PairedResult) -> str:
     """p before its correction as the attribute of a cell; "" where the correction changes nothing."""
     if pair.holm is None or pair.holm == pair.test.p:
         return ""
-    return f' title="{escape(format_p(pair.test.p))} before the correction for all pairs"'
+    return f' title="{escape(describe_p(pair.test.p))} before the correction for all pairs"'
 
 
 def _describe_power(pair: PairedResult) -> str:

@@ -49,7 +49,7 @@ def _draw_export(frame: Frame) -> None:
                "label per sentence, without unsure and evenly disputed ones. Quepid reads Ratings (CSV).")  # fmt: skip
     if not frame.is_admin:
         st.caption("Not exported: others' labels of pairs that still wait for yours.")
-    missing = exports.find_missing(frame.wb, corpus.id)
+    missing = exports.find_needs(frame.wb, corpus.id)
     login = _read_login()
     for fmt, about in exports.FORMATS.items():
         if fmt in TOOLS:

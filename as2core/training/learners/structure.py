@@ -12,7 +12,7 @@ from dataclasses import replace
 import torch
 
 from as2core.errors import BadSetting
-from as2core.nn.word_pairs import WordPairs, join, word_pairs
+from as2core.nn.word_pairs import WordPairs, join_questions, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
 from as2core.training.learners.base import Learner, Term
@@ -64,7 +64,9 @@ class StructureLearner(Learner[WordRanker]):
             questions = [replace(g.question, candidates=tuple(g.candidates)) for g in batch.groups]
         labels = [[c.label for c in q.candidates] for q in questions]
         return {
-            "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in questions]),
+            "pairs": join_questions(
+                [word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in questions]
+            ),
             "has_label": torch.tensor([y is not None for group in labels for y in group]),
             "labels": torch.tensor([y for group in labels for y in group if y is not None]),
             "sizes": [sum(y is not None for y in group) for group in labels],

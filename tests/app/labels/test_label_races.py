@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.ask import asking, stored_questions
 from app.exchange import storage
-from app.labels import agreement, annotation, conflicts, flags, label_list
+from app.labels import annotation, conflicts, flags, label_list
 from app.labels.guidelines import EditConflict
 from app.labels.label_list import LabelSearch
 from app.workbench import people

@@ -8,7 +8,7 @@ import pytest
 from as2core.data import asnq, jsonl
 from as2core.data.asnq import apply_asnq_negatives
 from as2core.data.catalog import open_questions
-from as2core.data.lazy_questions import LazyQuestions, digest_questions, map_questions, select_questions
+from as2core.data.lazy_questions import LazyQuestions, digest_questions, filter_questions, map_questions
 from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 from as2core.training.noise import flip_labels
@@ -60,7 +60,7 @@ def test_what_is_done_to_them_leaves_them_in_the_file_and_gives_what_it_gives_fo
     lazy, _ = open_questions(tmp_path / "questions.jsonl", min_bytes=0)
     for change in (
         lambda questions: questions[3:17],
-        lambda questions: select_questions(questions, lambda q: q.negatives)[::2],
+        lambda questions: filter_questions(questions, lambda q: q.negatives)[::2],
         lambda questions: map_questions(questions, lambda i, q: Question(f"{q.qid}-{i}", q.text)),
         lambda questions: apply_asnq_negatives(questions, (2, 3)),
         lambda questions: flip_labels(questions, 0.3, seed=1)[0],

@@ -13,7 +13,7 @@ from as2core.nn.context import CONTEXTS, Context, ListScorer
 from as2core.nn.convolution import TextConvolution, WordConvolution
 from as2core.nn.cosinet import Cosinet
 from as2core.nn.rel_cnn import RelCNN
-from as2core.nn.word_pairs import join, word_pairs
+from as2core.nn.word_pairs import join_questions, word_pairs
 from as2core.nn.word_vectors import WordVectors
 
 KNOWN = {"tower": [3, 4], "tall": [0, 2], "bridge": [-1, 0], "iron": [5, 0]}
@@ -145,7 +145,9 @@ NETS = {
 def test_a_batch_of_pairs_is_encoded_as_each_alone(net):
     torch.manual_seed(0)
     encoder = NETS[net]()
-    together = encoder(join([word_pairs("when was it built", TEXTS, table(4)), word_pairs("", TEXTS[:1], table(4))]))
+    together = encoder(
+        join_questions([word_pairs("when was it built", TEXTS, table(4)), word_pairs("", TEXTS[:1], table(4))])
+    )
     alone = [encoder(word_pairs("when was it built", [t], table(4))) for t in TEXTS]
     alone.append(encoder(word_pairs("", TEXTS[:1], table(4))))
     assert together.shape == (5, encoder.size)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.ui.charts.labels import shift_labels, spread_labels
+from app.ui.charts.labels import find_shifts, spread_labels
 
 
 def pixel(rank, *, height, low, high):
@@ -37,8 +37,8 @@ def test_no_two_labels_are_closer_than_the_gap_and_their_order_is_that_of_the_ra
 
 
 def test_labels_side_by_side_stay_and_those_on_one_place_are_moved_as_little_as_they_can():
-    assert shift_labels([(0, 50, 100), (60, 90, 100), (10, 40, 100), (10, 40, 100)]) == [0, 0, -15, 15]
+    assert find_shifts([(0, 50, 100), (60, 90, 100), (10, 40, 100), (10, 40, 100)]) == [0, 0, -15, 15]
 
 
 def test_labels_at_an_edge_are_moved_inwards():
-    assert shift_labels([(0, 50, 0)] * 3, low=0, high=100) == [0, 15, 30]
+    assert find_shifts([(0, 50, 0)] * 3, low=0, high=100) == [0, 15, 30]
