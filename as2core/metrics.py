@@ -64,7 +64,7 @@ def measure_mean(
     questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = MEASURES
 ) -> dict[str, float]:
     """Mean of each measure over the questions with labels; NaN when there are none. Names as ir_measures has them.
-    `scores` and errors as in `measure_each`."""
+    `scores`, qid -> `(candidates,)`, and errors as in `measure_each`."""
     return average(measure_each(questions, scores, names))
 
 
@@ -126,8 +126,9 @@ def measure_run(
 
 def bound_metrics(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean that each of `MEASURES` could have over these questions, whatever the
-    missing labels are; questions without any label are left out, NaN when there are no others. `scores` as in
-    `measure_each`. Where a set has grades above 1, nDCG is left out: the missing grades are not known.
+    missing labels are; questions without any label are left out, NaN when there are no others. `scores`,
+    qid -> `(candidates,)`, as in `measure_each`. Where a set has grades above 1, nDCG is left out: the missing grades
+    are not known.
 
     For a number of correct ones among the unlabelled, a measure is highest where they are ranked first and lowest where
     last; so every number of them is tried, at both ends.

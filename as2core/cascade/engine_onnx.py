@@ -165,8 +165,8 @@ class _OnnxRun:
 
 
 def pack(lengths: np.ndarray) -> list[np.ndarray]:
-    """Positions in micro-batches of like lengths, the longest first: about BATCH_TOKENS tokens each, a multiple of the
-    cores in number, so that none of them waits long for the others at the cut."""
+    """Positions of `lengths` (n,), in tokens, as micro-batches of like lengths, the longest first: about BATCH_TOKENS
+    tokens each, a multiple of the cores in number, so that none of them waits long for the others at the cut."""
     if not len(lengths):
         return []
     longest_first = np.argsort(-lengths, kind="stable")

@@ -41,6 +41,7 @@ class LogitCache(DiskCache):
         return sum(_key(model, pair) in rows for pair in pairs)
 
     def put(self, model: str, rows: Mapping[Pair, np.ndarray]) -> None:
+        """Each row `(2 + exits,)`, as `get` returns it."""
         self.put_bytes({_key(model, pair): x.astype(np.float32).tobytes() for pair, x in rows.items()})
 
 

@@ -69,7 +69,7 @@ def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray]
 
 
 def has_ties(scores: np.ndarray) -> bool:
-    """Whether a run cannot hold these scores as they are: as 32-bit numbers some are equal, or not finite."""
+    """Whether a run cannot hold these scores (n,) as they are: as 32-bit numbers some are equal, or not finite."""
     exact = np.asarray(scores, dtype=np.float32)
     return len(np.unique(exact)) < len(exact) or not bool(np.isfinite(exact).all())
 

@@ -30,6 +30,7 @@ class Bets:
 
     @classmethod
     def start(cls, means: np.ndarray) -> Bets:
+        """Before the first estimate, with `means` `(means,)` in any order."""
         fortunes = np.zeros((len(STAKES), len(means)))
         return cls(np.sort(means), fortunes, fortunes)
 

@@ -206,7 +206,8 @@ def _keep(path: Path | None, record: dict[str, Json]) -> None:
 
 
 def select(first: np.ndarray, second: np.ndarray, k: int) -> np.ndarray:
-    """Scores of two rankers in a row: the best k of the first in the order of the second, the others below them."""
+    """Scores of two rankers in a row, (n,) like theirs: the best k of the first in the order of the second, the
+    others below them."""
     best = np.sort(order(first)[:k])  # in their original order, which breaks ties
     ranks = np.argsort(order(second[best]))
     scores = np.full(len(first), -float(len(first)))

@@ -26,6 +26,7 @@ class Head(nn.Module):
             return self.classify(hidden.float(), mask, second)
 
     def classify(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
+        """Shapes as in `forward`, `hidden` in float32."""
         raise NotImplementedError
 
 

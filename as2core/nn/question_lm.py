@@ -124,7 +124,7 @@ class PrefixLM(nn.Module):
         return logits + self.end_term(similarity)[:, None] * at_end
 
     def end_term(self, similarity: Tensor) -> Tensor:
-        """What the similarity of question and passage adds to the logit of the end."""
+        """What the similarity of question and passage, (k,), adds to the logit of the end, (k,)."""
         return self.end_scale * similarity + self.end_bias
 
 

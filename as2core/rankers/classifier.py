@@ -87,6 +87,7 @@ class ClassifierRanker(HasWeights, TakesSettings):
 
 
 def activate(logits: np.ndarray, name: str) -> np.ndarray:
+    """The scores, float32 (n,) as the logits; `name` as `check_activation` lets it pass."""
     if name == "none":
         return logits
     exact = logits.astype(np.float64)

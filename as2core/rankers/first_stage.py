@@ -59,8 +59,9 @@ def build_first_stage(backbone: str, first: str | Ranker, keep: int) -> FirstSta
 def run_stage(
     number: int, ranker: Ranker, question: str, candidates: Sequence[Candidate], alive: np.ndarray, survivors: int
 ) -> ExitRecord:
-    """The record of a ranker over the candidates at the positions `alive`, of which the best `survivors` go on. Tokens
-    and FLOPs are 0 for a ranker that does not count them, and `is_counted` is false if an encoder works in it."""
+    """The record of a ranker over the candidates at the positions `alive`, int (n,), of which the best `survivors` go
+    on. Tokens and FLOPs are 0 for a ranker that does not count them, and `is_counted` is false if an encoder
+    works in it."""
     entering = [candidates[i] for i in alive.tolist()]
     started = time.perf_counter()
     tokens = flops = 0

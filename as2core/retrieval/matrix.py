@@ -35,7 +35,8 @@ class VectorMatrix:
         return len(self._names)
 
     def put(self, n: int, name: tuple[str, str], vector: np.ndarray) -> None:
-        """Add row `n`, or replace it. The first vector decides the width; BadSetting for one of another width."""
+        """Add row `n`, or replace it, by `vector` (d,). The first vector decides the width d; BadSetting for one of
+        another width."""
         if not len(self):
             self._rows = np.zeros((64, len(vector)), dtype=np.float32)
             self._numbers = np.zeros(64, dtype=np.int64)

@@ -55,8 +55,8 @@ class StoredVectors:
         return self._row[1] if self._row and self._clusters else 0
 
     def search(self, db: sqlite3.Connection, vector: np.ndarray, k: int, docs: Sequence[str] | None) -> list[ScoredRow]:
-        """The `k` rows with the largest inner product, best first, equal ones by number; only of `docs` if given.
-        `db` is in a transaction."""
+        """The `k` rows with the largest inner product with `vector` (d,), best first, equal ones by number; only of
+        `docs` if given. `db` is in a transaction."""
         with self._lock:
             self._follow_clusters(db)
             nearest = None

@@ -86,6 +86,7 @@ class ServedEmbedder:
 
 
 def write_embeddings(request: EmbeddingsRequest, model: str, vectors: np.ndarray) -> bytes:
+    """The JSON of the answer. `vectors`: float32 (texts, d), in the order of the request's texts."""
     words = sum(len(t.split()) for t in request.list_texts())
     is_packed = request.encoding_format == "base64"
     data = [

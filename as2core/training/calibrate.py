@@ -230,8 +230,8 @@ def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
 
 
 def fit_probability(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """`platt`, but a higher logit never makes a lower probability: where the labels, few or wrong, say so, the scale is
-    0, the best that is left, and every candidate has the probability of them all."""
+    """`platt` of logits and labels (n,), but a higher logit never makes a lower probability: where the labels, few or
+    wrong, say so, the scale is 0, the best that is left, and every candidate has the probability of them all."""
     scale, shift = platt(logits, labels)
     return (scale, shift) if scale >= 0 else (0.0, round(float(logit(smooth_labels(labels).mean())), 6))
 
