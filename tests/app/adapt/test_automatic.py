@@ -64,7 +64,7 @@ def test_labels_count_from_the_last_retrain_that_was_done(wb, towers, ann, clock
     assert retrain_rule.count_new_labels(wb, towers.id) == new
 
 
-def test_labelling_on_the_app_s_pages_calls_a_worker_when_a_retrain_is_due_and_once(wb, towers, ann, monkeypatch):
+def test_a_worker_is_called_when_a_retrain_is_due_and_again_only_with_a_new_label(wb, towers, ann, monkeypatch):
     run_queued(wb, RUNNERS)  # what else waits would call it too
     called = []
     monkeypatch.setattr(retrain_rule, "start_worker_if_needed", lambda wb: called.append(1))
@@ -186,7 +186,7 @@ def test_an_outage_is_no_reason_against_a_retrain_which_is_tried_again_with_the_
     assert retrain_rule.load_rule(wb, towers.id).refused == "four questions are needed"
 
 
-def test_a_better_version_waits_until_somebody_decides(wb):
+def test_a_version_that_is_not_worse_waits_until_somebody_decides_a_better_one_first(wb):
     assert schedule.find_waiting_version(wb) is None
     for name, difference in (("better", 0.1), ("unclear", 0.0), ("worse", -0.1)):
         low, high = difference - 0.05, difference + 0.05

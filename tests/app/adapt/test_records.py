@@ -83,7 +83,7 @@ def test_a_report_comes_back_from_the_job_s_result_and_from_the_card(report):
     assert RetrainReport.from_card(card) == replace(report, kind="")
 
 
-def test_a_report_is_stored_as_it_always_was():
+def test_a_stored_report_has_the_keys_of_earlier_ones_and_no_number_that_json_lacks():
     document = to_json_and_back(
         replace(REPORT, frozen=None, left_out=None, per_exit=BeforeAfter({}, {"2": math.nan})).to_json()
     )

@@ -17,6 +17,7 @@ from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import learner_for
+from as2core.training.loop import RunControl
 from as2core.training.plan import plan_batches
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
@@ -163,13 +164,11 @@ def test_processes_share_the_anchors_and_one_without_questions_has_none():
 
 
 def test_a_stop_while_anchors_are_scored_ends_the_run(base, tmp_path):
-    from as2core.training.loop import RunControl
-
-    settings = dataclasses.replace(FAST, anchor=1.0)
+    settings, events = dataclasses.replace(FAST, anchor=1.0), []
+    control = RunControl(events.append, lambda: True)
     with pytest.raises(Cancelled):
-        fine_tune(
-            base, [*questions(0, 4), *OLD], [], settings, workdir=tmp_path, control=RunControl(None, lambda: True)
-        )
+        fine_tune(base, [*questions(0, 4), *OLD], [], settings, workdir=tmp_path, control=control)
+    assert events == []  # not even its start, which comes after the scoring
 
 
 def test_rankers_without_exits_have_no_anchors(tiny):

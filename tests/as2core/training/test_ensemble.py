@@ -66,7 +66,7 @@ def test_the_sample_is_of_all_sources_and_of_the_shares_that_the_stage_names(mat
     assert sample_for_ensemble(stage, material, seed=1) != sample
 
 
-def test_the_cascade_is_taught_by_itself_the_generative_ranker_and_the_vectors_and_stays_as_it_was(
+def test_a_copy_of_the_cascade_is_taught_by_itself_and_the_generative_ranker_which_read_no_careless_question(
     tiny, material, tmp_path, monkeypatch
 ):
     start = get(f"cascade:backbone={tiny()}")

@@ -22,11 +22,6 @@ from as2core.training.plan import plan_batches
 from as2core.training.settings import TrainSettings
 
 
-@pytest.fixture
-def base(tiny):
-    return tiny_ranker("cascade", tiny("bert", 2))
-
-
 def test_training_lowers_the_loss_and_leaves_the_base_alone(base, tmp_path):
     before = {k: v.clone() for k, v in base.module.state_dict().items()}
     settings = dataclasses.replace(FAST, epochs=15, exit_draw="all")

@@ -17,11 +17,6 @@ from as2core.training.fine_tune import fine_tune
 from as2core.training.loop import PlannedTrainer, RunControl
 
 
-@pytest.fixture
-def base(tiny):
-    return tiny_ranker("cascade", tiny("bert", 2))
-
-
 def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tmp_path):
     whole = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "whole").ranker
     done = []

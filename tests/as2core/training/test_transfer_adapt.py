@@ -1,5 +1,4 @@
-import pytest
-from year_questions import questions, tiny_ranker
+from year_questions import questions
 
 from as2core.training.fine_tune import fine_tune
 from as2core.training.loop import RunControl
@@ -8,11 +7,6 @@ from as2core.training.transfer_adapt import transfer_adapt
 
 TRANSFER = TrainSettings(learning_rate=3e-3, batch_questions=4, freeze_embeddings=False, seed=1)
 ADAPT = TrainSettings(epochs=2, learning_rate=1e-3, batch_questions=2, noise=0.25, freeze_embeddings=False, seed=2)
-
-
-@pytest.fixture
-def base(tiny):
-    return tiny_ranker("cascade", tiny("bert", 2))
 
 
 def test_transfer_and_adapt_are_two_fine_tunings_one_after_the_other(base, tmp_path):

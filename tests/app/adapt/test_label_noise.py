@@ -1,9 +1,13 @@
+"""Which labels look wrong: what a model of the labels reads, what it doubts, and what a retrain leaves out."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_models import FakeCascade
 
 from app.adapt import label_noise
+from app.adapt.label_noise import TooFewLabels
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
@@ -216,3 +220,72 @@ def test_judge_and_copies_read_the_questions_with_the_synonyms_and_the_labels_st
     assert len(read) > 2 * len(asked) and all(text.startswith("Which (what) ") for text in read)
     assert found.excluded_labels
     assert {q.text for q in (*found.questions, *(q for q, _ in found.excluded_labels))} == {q.text for q in asked}
+
+
+def trace_of(question, texts):
+    candidates = [Candidate(str(i), t) for i, t in enumerate(texts)]
+    return FakeCascade().trace(question, candidates, DropSchedule.constant(0.0, exits=5))
+
+
+def test_the_features_of_a_candidate_are_its_logits_its_lead_and_two_scores():
+    trace = trace_of("When was the tower finished?", ["The tower was finished.", "A tower.", "Bread."])
+    said = label_noise.extract_features(trace, np.array([-1.0, -2.0, -3.0]), np.array([0.9, 0.5, 0.1]))
+    assert said.shape == (3, 5 + 1 + 2)
+    assert said[:, 4] == pytest.approx([3.0, 0.0, -3.0])  # of "tower" and "finished" they share 2, 1 and none
+    assert said[:, 5] == pytest.approx([3.0, -3.0, -6.0])  # ahead of the second, behind the first
+    assert said[:, 6:].tolist() == [[-1.0, 0.9], [-2.0, 0.5], [-3.0, 0.1]]
+
+
+def test_a_lone_candidate_is_level_with_nobody_and_the_generative_score_may_be_missing():
+    said = label_noise.extract_features(trace_of("Who?", ["Nobody."]), np.array([0.2]))
+    assert said.shape == (1, 7)
+    assert said[0, 5] == 0.0
+
+
+def test_where_few_are_correct_the_first_quarter_holds_most_labels_turned_round_of_either_kind():
+    draw = np.random.default_rng(0)
+    questions = np.repeat(np.arange(150), 10)
+    right = (np.arange(1500) % 10 == 0).astype(int)  # one of ten
+    features = draw.normal(0, 1.0, (1500, 2)) + 1.5 * right[:, None]
+    turned = np.zeros(1500, dtype=bool)
+    for kind, n in ((1, 30), (0, 270)):
+        turned[draw.choice(np.flatnonzero(right == kind), n, replace=False)] = True
+    given = np.where(turned, 1 - right, right)
+    doubt = label_noise.estimate_other_probability(
+        label_noise.cross_validate(features, given, questions.tolist()), given
+    )
+    first = np.zeros(1500, dtype=bool)
+    first[np.argsort(-doubt)[:375]] = True
+    assert (first & turned).sum() / turned.sum() >= 0.6
+    for kind in (0, 1):
+        assert (first & turned & (given == kind)).sum() / (turned & (given == kind)).sum() >= 0.6
+
+
+def test_where_one_question_has_all_the_correct_labels_there_is_too_little_to_learn_from():
+    questions, given = [0] * 10 + [1, 2, 3, 4, 5] * 4, np.array([1] * 10 + [0] * 20)
+    with pytest.raises(TooFewLabels, match="of one question"):
+        label_noise.cross_validate(np.random.default_rng(0).normal(size=(30, 2)), given, questions)
+
+
+def plant_errors(flipped: int = 8, questions: int = 30):
+    """Features that tell the labels apart, some of which are turned round."""
+    draw = np.random.default_rng(1)
+    labels = np.array([int(i % 4 == 0) for i in range(4 * questions)])
+    features = draw.normal(0, 0.5, (len(labels), 3)) + 3 * labels[:, None]
+    wrong = draw.choice(len(labels), flipped, replace=False)
+    given = labels.copy()
+    given[wrong] = 1 - given[wrong]
+    return features, given, [i // 4 for i in range(len(labels))], set(wrong.tolist())
+
+
+def test_labels_that_were_turned_round_are_the_ones_doubted():
+    features, given, questions, wrong = plant_errors()
+    found = label_noise.find_suspicious(features, given, questions)
+    assert {i for i, _ in found[: len(wrong)]} == wrong
+    assert all(0.5 < doubt <= 1 for _, doubt in found)
+
+
+def test_doubting_takes_labels_of_both_kinds_on_several_questions():
+    features, given, questions, _ = plant_errors(0, 5)
+    with pytest.raises(TooFewLabels, match="10 correct and 10 incorrect"):
+        label_noise.find_suspicious(features, given, questions)

@@ -217,7 +217,7 @@ def test_the_new_wording_of_an_answer_is_not_presumed_incorrect_beside_the_old_o
     assert list_presumed(wb, fee) == {BOARD, "Bye."}
 
 
-def test_an_old_wording_whose_label_was_withdrawn_is_not_presumed_incorrect(wb, fee, ann):
+def test_an_old_wording_whose_label_was_moved_to_the_new_one_is_not_presumed_incorrect(wb, fee, ann):
     corpus_id = fee
     ingestion.ingest(wb, corpus_id, [("rules.txt", f"{NEW_FEE} {BOARD}".encode()), ("copy.txt", b"Bye.")])
     asked = asking.ask(wb, corpus_id, "What is the fee a year?")
