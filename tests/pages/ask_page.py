@@ -18,6 +18,10 @@ def ask_question(query=None):
     return at.run()
 
 
+def view_of(at):
+    return at.session_state["_as2_result"][1].view
+
+
 def table(at):
     return at.dataframe[0].value
 

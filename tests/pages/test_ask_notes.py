@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, quote_plus
 import pytest
 import stored
 from app_pages import markup, open_page, texts
+from ask_page import QUESTION, ask_question, open_ask, table, view_of
 from fake_models import FakeEmbedder, FakeGenerative
 
 from app.corpora import documents, indexing, ingestion
@@ -20,27 +21,7 @@ from app.worker import RUNNERS
 from as2core.errors import DamagedModel
 from db.models import Annotator, Job
 
-QUESTION = "When was the hall finished?"
-ANSWER = 11  # its sentence
-
-
-def open_ask():
-    return open_page("ask", {"corpus": "Works", "q": QUESTION})
-
-
-def ask_question():
-    """The page after a question, generative scores included."""
-    at = open_ask()
-    at.session_state["_as2_result"][1].generative.exception(timeout=60)
-    return at.run()
-
-
-def view_of(at):
-    return at.session_state["_as2_result"][1].view
-
-
-def table(at):
-    return at.dataframe[0].value
+ANSWER = 11  # the sentence that answers QUESTION
 
 
 def label(wb, at, who, sentence_id, value="correct"):
@@ -163,7 +144,7 @@ def test_another_document_than_the_links_marks_nothing(wb):
 def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkeypatch):
     ready, score = threading.Event(), FakeGenerative.score
     monkeypatch.setattr(FakeGenerative, "score", lambda *args: ready.wait(10) and score(*args))
-    at = open_ask()
+    at = open_ask({"q": QUESTION})
     before, columns = table(at), at.dataframe[0].proto.column_order
     assert set(before["generative"]) == set(before["together"]) == set(before["differ"]) == {"…"}
     assert "Generative rank … of 40." in markup(at)
