@@ -37,7 +37,7 @@ CHECK_SECONDS = 10.0
 def start_due(wb: Workbench) -> list[JobView]:
     """Start what is due; cheap, and at most once a minute. If one cannot start, the reason is stored with the rule, and
     it is tried again when there are more labels; after an outage of the database, with the same ones. For the
-    worker."""
+    worker. Raises DatabaseOutage."""
     try:
         jobs = [_start_retrain(wb, corpus_id) for corpus_id in find_due_corpora(wb, LOOK)]
     except DatabaseOutage:

@@ -48,7 +48,8 @@ class Scoring:
 def score_on_ray(
     spec: str, questions: Sequence[Question], address: str, on_progress: OnProgress | None = None
 ) -> dict[str, np.ndarray]:
-    """The scores of each question by its id, `(n,)` each, in a pool of its own; `evaluate_on_pool` says the rest."""
+    """The scores of each question by its id, `(n,)` each, in a pool of its own. Raises as `evaluate_on_pool` and
+    `open_pool`."""
     with open_pool(address) as pool:
         return evaluate_on_pool(pool, spec, questions, setting="raw", on_progress=on_progress).scores
 

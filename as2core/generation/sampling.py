@@ -21,7 +21,7 @@ MAX_BATCH_TEXTS = 32
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """A token is drawn from those of the `top_k` likeliest that make up `top_p` of their probability; a `temperature`
-    below 1 sharpens it. A text has at most `max_tokens`."""
+    below 1 sharpens it. A text has at most `max_tokens`. Raises BadSetting."""
 
     top_k: int = 40
     top_p: float = 0.9

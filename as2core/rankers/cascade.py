@@ -80,6 +80,7 @@ class CascadeRanker(
 
     It runs on torch until `use` says otherwise, in `dtype`, one of as2core.nn.precision.DTYPES. A copy is on torch
     again: copies are made to be trained, and the onnx engine's graphs would not see their weights move.
+    Raises BadSetting for exits that are no layers, and for a ratio that is no share.
     """
 
     kind: ClassVar[str] = "cascade"

@@ -24,7 +24,7 @@ FIRST_KEEP = 200  # candidates that it keeps
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """The ranker, and how many candidates it keeps; it does not score a shorter list."""
+    """The ranker, and how many candidates it keeps; it does not score a shorter list. Raises BadSetting."""
 
     ranker: Ranker
     keep: int = FIRST_KEEP

@@ -27,7 +27,7 @@ EQUAL = 1e-5  # scores this near, relatively, differ by rounding alone
 
 class FusionRanker(HasWeights, MadeOfRankers):
     """`weights`: one for each ranker, equal if not given. `specs` are the rankers' catalog specs or directories, by
-    which a saved version finds them again."""
+    which a saved version finds them again. Raises BadSetting."""
 
     kind = "fusion"
     is_trained = True

@@ -25,7 +25,7 @@ from as2core.types import Candidate
 class Stage:
     """A ranker and what it keeps: a number of candidates (int), a share of those alive (float), or all (None).
 
-    A share s drops floor((1 - s) k) of k, as the cascade's ratio 1 - s does.
+    A share s drops floor((1 - s) k) of k, as the cascade's ratio 1 - s does. Raises BadSetting.
     """
 
     ranker: Ranker

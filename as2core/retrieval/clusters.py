@@ -127,6 +127,7 @@ def write_clusters(path: Path, blocks: Iterable[Block], *, centroids: np.ndarray
     written. `centroids` of an earlier file, float32 `(lists, d)`, save the k-means.
 
     Twice the size of the file is needed on the disk meanwhile, and memory for the sample: 61 KB a list at 384 values.
+    Raises BadSetting for vectors of several widths.
     """
     part = path.with_name(f"{path.name}.part")
     with TemporaryFile(dir=path.parent) as raw:

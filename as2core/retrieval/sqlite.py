@@ -63,6 +63,7 @@ class SqliteIndex:
     """Passages in one file, searchable by words and by vector, derived from the documents: it can be built again.
 
     Threads may share it (connections are pooled), and another process may write to the file meanwhile.
+    Raises DamagedIndex, and UnreadableFile for a full disk and the like.
     """
 
     def __init__(self, path: str | Path, exact_limit: int = EXACT_LIMIT) -> None:

@@ -70,7 +70,7 @@ class LoadedRanker:
 class ServedRankers:
     """The rankers that are served, by their specs: the first is the default. They read queries with `synonyms`.
     `follow` replaces the active version after a promotion; until the new one can be loaded, the one before answers.
-    `place` says where the ranker of a spec, which is loaded here, scores."""
+    `place` says where the ranker of a spec, which is loaded here, scores. Raises DamagedModel, UnknownRanker."""
 
     specs: Sequence[str]
     synonyms: Synonyms = field(default_factory=Synonyms)

@@ -45,7 +45,8 @@ ScoringRequest = tuple[PackedRanker, str, Sequence[Candidate]]
 
 
 class Replica:
-    """In a process of its own on some node. `rankers` are loaded before the first request."""
+    """In a process of its own on some node. `rankers` are loaded before the first request. Raises BadSetting for
+    another `version` than this node's."""
 
     def __init__(self, rankers: Sequence[PackedRanker], version: str) -> None:
         stop_spinning()

@@ -44,7 +44,7 @@ class TrainSettings:
     first step; "constant" stays, once climbed. A rate that climbs begins at 0, so the first step has no effect, but for
     the slanted triangle's. Gradients are clipped at a norm of 1, the Trainer's default. `frozen_layers` counts from the
     bottom. `patience`: evaluations without a better dev AP before stopping. `bf16`: half precision where the processor
-    has instructions for it, else float32.
+    has instructions for it, else float32. Raises BadSetting for values that make no training.
     """
 
     epochs: int = 1

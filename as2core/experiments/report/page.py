@@ -58,7 +58,8 @@ def write_page(page: Path, record: Record) -> None:
 
 
 def render_page(page: Path) -> None:
-    """Write the findings and every experiment's section from the reports beside the page."""
+    """Write the findings and every experiment's section from the reports beside the page. Raises
+    UnreadableFile."""
     records = read_records(page.with_suffix(""))
     write_section(page, FINDINGS_SECTION, describe_findings(records))
     for name in EXPERIMENTS:
