@@ -9,6 +9,7 @@ from app.adapt.settings import RetrainSettings
 from app.adapt.splitting import Split, group_near_duplicates
 from app.corpora.corpora import SHIPPED_CORPORA
 from app.labels.consensus import LabelledQuestion
+from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT
 from db.repositories.questions import WRITTEN_HERE
 
@@ -41,7 +42,7 @@ def find_problem(
     if usable < MIN_QUESTIONS:
         if reasons:
             return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
-        has = "1 question has" if usable == 1 else f"{usable} questions have"
+        has = count(usable, "question has", "questions have")
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
     if not parts.train or not parts.held_out:
         reasons = reasons or _explain_likeness(composition)
@@ -165,7 +166,7 @@ def _warn_of_only_incorrect(composition: snapshot.Composition) -> str:
 
 def _warn_of_conflicts(composition: snapshot.Composition) -> str:
     conflicts = sum(x.conflict_count for x in composition.questions)
-    pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
+    pairs = count(conflicts, "pair is", "pairs are")
     return f"{pairs} in conflict between annotators and left out." if conflicts else ""
 
 
@@ -210,4 +211,4 @@ def _warn_of_incomplete(questions: Sequence[LabelledQuestion], more: str) -> str
 
 
 def _are(questions: int) -> str:
-    return "1 question is" if questions == 1 else f"{questions:,} questions are"
+    return count(questions, "question is", "questions are")

@@ -29,6 +29,7 @@ from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
+from as2core.messages import count
 from as2core.rankers.cascade import CascadeRanker
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
@@ -225,7 +226,7 @@ def _make_answer(model: loading.LoadedVersion, original: str, result: RankedQues
 
 def _report_wait(on_progress: OnProgress | None, ahead: int) -> None:
     if on_progress is not None:
-        on_progress(Progress(0, 0, f"waiting for {ahead} earlier {'question' if ahead == 1 else 'questions'}"))
+        on_progress(Progress(0, 0, f"waiting for {count(ahead, 'earlier question')}"))
 
 
 def _make_early_run(

@@ -6,7 +6,7 @@ from itertools import starmap
 from textwrap import shorten
 from types import MappingProxyType
 
-from as2core.messages import count
+from as2core.messages import count, join
 
 UNITS = {  # that are numbered, where not lines
     "selqa": "question",
@@ -73,7 +73,7 @@ class ImportView:
         """As in "9 new sentences, 2 new documents and 3 new questions"; empty where the corpus had them all."""
         counts = (self.new_sentences, "sentence"), (self.new_documents, "document"), (self.new_questions, "question")
         parts = [count(n, f"new {noun}") for n, noun in counts if n]
-        return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+        return join(parts)
 
     def describe_textless(self) -> str:
         """As in "3 candidates without a text left out"; empty where there were none."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func, or_
 from sqlalchemy.orm import Session
 
+from as2core.messages import count
 from db.models import Candidate, Question, Run, Suspicion
 from db.repositories import queues, reviews
 from db.repositories.pairs import Pair
@@ -175,7 +176,7 @@ def _explain_cut(evidence: Evidence) -> str:
     row = evidence.row
     is_in = row.cut_rank <= row.cut_kept
     steps = row.cut_kept - row.cut_rank + 1 if is_in else row.cut_rank - row.cut_kept
-    places = "1 place" if steps == 1 else f"{steps} places"
+    places = count(steps, "place")
     side = f"{places} from being dropped" if is_in else f"dropped by {places}"
     return f"Layer {row.cut_layer} keeps the best {row.cut_kept} and ranks this one {row.cut_rank}: {side}."
 
