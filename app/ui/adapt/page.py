@@ -16,7 +16,7 @@ from app.jobs.kinds import JobKind
 from app.jobs.queue import JobView
 from app.labels.consensus import mark_outcomes
 from app.ui import errors, url
-from app.ui.adapt import example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
+from app.ui.adapt import decision, example, jobs, prepared, readiness, schedule, selection, synonym_link, versions
 from app.ui.adapt.card import card
 from app.ui.job import draw_live, draw_retrain, load_job_of_link
 from app.ui.page import Frame
@@ -107,7 +107,7 @@ def _draw_version(frame: Frame, name: str) -> None:
         try:
             version, content = registry.get_version(wb, name), registry.load_card(wb, name)
             st.header(plain(version.name), anchor=False)
-            decide = partial(versions.draw_decision, frame, version)
+            decide = partial(decision.draw_decision, frame, version)
             find_example = partial(example.find_example, wb, frame.corpus.id)
             card.draw_card(content, find_hidden_labels(wb, frame.annotator.id), decide, find_example)
         except registry.UnknownVersion:
@@ -140,7 +140,7 @@ def _draw_job(frame: Frame, job: JobView) -> None:
         with st.container(border=True, key="adapt_card"):
             if corpus:
                 st.caption(f"Retrained from the labels of the corpus {plain(corpus)}")
-            decide = (lambda: None) if version is None else partial(versions.draw_decision, frame, version)
+            decide = (lambda: None) if version is None else partial(decision.draw_decision, frame, version)
             find_example = partial(example.find_example, wb, frame.corpus.id)
             card.draw(report, find_hidden_labels(wb, frame.annotator.id), decide, find_example)
     draw_live(wb, job, partial(draw_retrain, person=frame.annotator, corpus=corpus))
