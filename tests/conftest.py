@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -14,6 +15,7 @@ from contextlib import closing, contextmanager
 from itertools import count
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from fake_clock import Clock
 from hypothesis import settings as hypothesis_settings
@@ -44,8 +46,14 @@ os.environ.update(
     AS2_ENGINE="torch",  # or scores would change by a hundredth once the other engine is ready
     AS2_HOME=tempfile.mkdtemp(prefix="as2-tests-"),  # a test that needs a home makes its own; this one guards .as2
 )
+atexit.register(shutil.rmtree, os.environ["AS2_HOME"], ignore_errors=True)
 for name in ("AS2_DATABASE_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
+
+# The tests make tens of thousands of small files, which a disk keeps them waiting for. They need a gigabyte at most.
+MEMORY = "/dev/shm"
+if os.path.isdir(MEMORY) and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > 6 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 TOGETHER = ("tests/e2e/", "tests/pages/compare/")  # servers; a home with two comparisons
 

@@ -133,6 +133,7 @@ def context(profile: BrowserContext, opener: Page) -> Iterator[BrowserContext]:
     for page in profile.pages:
         if page is not opener:
             page.close()
+    opener.evaluate("() => {}")  # the pages ran in its process: once it answers, none of them stores anything more
     profile.clear_cookies()
     profile.clear_permissions()
     session = profile.new_cdp_session(opener)
