@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from lzma import LZMAError
 from pathlib import Path, PurePath, PurePosixPath
@@ -16,6 +16,7 @@ from app.workbench.workbench import make_storable
 from as2core.data import beir, label_rows, label_sheets
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
 from as2core.data.documents import clean_file_name, decode_text
+from as2core.data.parser_process import ParserProcess
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
@@ -87,8 +88,9 @@ def _decode_spreadsheet(name: str, content: bytes) -> bytes:
     (Windows-1252), as UTF-8. A table that has UTF-8 as well is left as it is: its reader reports the lines that are
     not."""
     if label_sheets.is_workbook(content):
-        with _name_file(name):
-            return label_sheets.write_table(content)
+        with _name_file(name), closing(ParserProcess()) as parser:
+            label_sheets.require_small(content)
+            return parser.write_table(content).encode()
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         with _name_file(name):
             return decode_text(content).encode()

@@ -33,6 +33,9 @@ from as2core.text import count
 from as2core.types import Document
 
 MAX_DOCUMENT_CHARS = 20_000_000
+MAX_FILE_CHARS = 100_000_000  # of all documents of a workbook, whose cells may share one long text
+MAX_TITLE_CHARS = 1000  # the rest is cut off
+MAX_NAME_CHARS = 1000  # of a file, and of a document's id
 # a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
@@ -126,6 +129,8 @@ def read_documents(
     """
     name = clean_file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
+    if len(name) > MAX_NAME_CHARS:
+        raise UnreadableFile(f"{name}: its name has {len(name):,} characters; shorten it to {MAX_NAME_CHARS:,}")
     if suffix not in SUFFIXES:
         remedy = REMEDIES.get(suffix, "save it as text (.txt), PDF or Word (.docx)")
         raise UnreadableFile(f"{name}: not a supported kind of document; {remedy}")
@@ -170,10 +175,16 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
         if rows := sheet.empty_formula_rows:
             problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
         documents += _read_sheet(stem, sheet, unit, problems)
+        if sum(map(_count_chars, documents)) > MAX_FILE_CHARS:
+            raise UnreadableFile(f"its sheets have more than {MAX_FILE_CHARS:,} characters together; divide it")
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
         raise UnreadableFile(str(problems[0]) if problems else nothing)
     return documents, problems
+
+
+def _count_chars(document: Document) -> int:
+    return len(document.text) + sum(map(len, document.meta.values()))
 
 
 def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> Iterator[Document]:
@@ -220,7 +231,7 @@ def _make_document(
     text = (join_blocks(blocks) if text is None else text).strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(docid, title, text, "", meta or {}, locate_programs(blocks), locate_headings(blocks))
+    return Document(docid, title[:MAX_TITLE_CHARS], text, "", meta or {}, locate_programs(blocks), locate_headings(blocks))
 
 
 def describe_fault(error: Exception) -> str:
@@ -302,11 +313,13 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
     docid = given_id or f"{stem}-{number}"
     if is_medquad and record.get("source"):
         docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
+    if len(docid) > MAX_NAME_CHARS:
+        raise ValueError(f"its id has more than {MAX_NAME_CHARS:,} characters; shorten it")
     name = next((t for t in (("focus",) if is_medquad else titles) if t in record), "title")
     title = str(record.get(name) or "").strip()
     fields = {"_id", "id", "title", column, name}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
-    content = clean_text(title), clean_text(text).strip()
+    content = clean_text(title)[:MAX_TITLE_CHARS], clean_text(text).strip()
     return Document(clean_text(docid), *content, meta=meta, is_numbered=not given_id)
 
 
