@@ -24,11 +24,16 @@ from as2core.types import Question
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS, "records",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "quepid", *TOOLS, "records",
 )  # fmt: skip
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TABLES = ("table", "records")  # rows of question, sentence and label
+CONVERTIBLE_FORMATS = {  # that no import reads, and why
+    "wikipassageqa": "consists of several files",
+    "insuranceqa": "consists of several files",
+    "yahooqa": "is a pickle, which can take any time and memory",
+}
 TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 MAX_ARCHIVE_FILES = 1000
 SPREADSHEET_PARTS = {"xl/workbook.bin", "content.xml"}  # in files of Excel's binary format and of LibreOffice
@@ -126,10 +131,9 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
         if not fmt:
             needed = "a table (CSV or Excel) needs the columns question, sentence and label"
             raise UnreadableFile(f"{name}: unknown format; {needed}")
-    if fmt in ("wikipassageqa", "insuranceqa"):
-        raise UnreadableFile(
-            f"{name}: {fmt} consists of several files; make one with `as2 data convert {name} labels.jsonl`"
-        )
+    if fmt in CONVERTIBLE_FORMATS:
+        reason = CONVERTIBLE_FORMATS[fmt]
+        raise UnreadableFile(f"{name}: {fmt} {reason}; make a file of labels of it with `as2 data convert {name} labels.jsonl`")
     if fmt not in IMPORTS:
         raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
     return fmt

@@ -191,6 +191,11 @@ def test_a_set_of_several_files_is_sent_to_the_command_that_makes_one(wb):
         import_new(wb, "test.encoded", b"life\tidx_1 idx_2\t18\t7 18\n")
 
 
+def test_a_pickle_is_opened_by_no_import(wb):
+    with pytest.raises(UnreadableFile, match=r"env\.pkl: yahooqa is a pickle, .*as2 data convert env\.pkl"):
+        import_new(wb, "env.pkl", b"\x80\x02Nr\xff\xff\xff\x7f.")
+
+
 def test_a_file_on_disk_or_gzipped_is_read_alike(wb, tmp_path):
     import gzip
 
