@@ -302,8 +302,10 @@ def _sentences(text: str, start: int, end: int, german: bool) -> Iterator[tuple[
     for cut in _propose_cuts(text, start, end):
         is_quotation, place = is_quotation ^ bool(text.count('"', place, cut) % 2), cut
         # a sentence holds a letter or a digit: stray marks go with their neighbour
-        if first and first.start() < cut < last and _ends_sentence(
-            text, begin, cut, end, lower_case=lower_case, german=german, is_quotation=is_quotation
+        if (
+            first
+            and first.start() < cut < last
+            and _ends_sentence(text, begin, cut, end, lower_case=lower_case, german=german, is_quotation=is_quotation)
         ):
             yield from _cut_long(text, begin, cut)
             begin, first = cut, _ALNUM.search(text, cut, end)

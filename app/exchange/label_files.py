@@ -32,7 +32,7 @@ TABLES = ("table", "records")  # rows of question, sentence and label
 CONVERTIBLE_FORMATS = {  # that no import reads, and why
     "wikipassageqa": "consists of several files",
     "insuranceqa": "consists of several files",
-    "yahooqa": "is a pickle, which can take any time and memory",
+    "yahooqa": "is a pickle, and no file of labels",
 }
 TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 MAX_ARCHIVE_FILES = 1000
@@ -133,7 +133,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
             raise UnreadableFile(f"{name}: unknown format; {needed}")
     if fmt in CONVERTIBLE_FORMATS:
         reason = CONVERTIBLE_FORMATS[fmt]
-        raise UnreadableFile(f"{name}: {fmt} {reason}; make a file of labels of it with `as2 data convert {name} labels.jsonl`")
+        raise UnreadableFile(f"{name}: {fmt} {reason}; make one with `as2 data convert {name} labels.jsonl`")
     if fmt not in IMPORTS:
         raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
     return fmt

@@ -22,10 +22,10 @@ from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
-from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.source import Problem, describe_problem, iterate_lines, read_bytes, read_lines, read_text
 from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
-from as2core.data.unpacking import TooLarge
+from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
 from as2core.data.word import word_blocks
 from as2core.data.workbook import Sheet, read_sheets
 from as2core.errors import UnreadableFile
@@ -35,6 +35,7 @@ from as2core.types import Document
 MAX_DOCUMENT_CHARS = 20_000_000
 MAX_FILE_CHARS = 100_000_000  # of all documents of a workbook, whose cells may share one long text
 MAX_TITLE_CHARS = 1000  # the rest is cut off
+MAX_COLUMNS = 16_384  # of a table, as many as a spreadsheet has
 MAX_NAME_CHARS = 1000  # of a file, and of a document's id
 # a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -231,7 +232,9 @@ def _make_document(
     text = (join_blocks(blocks) if text is None else text).strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(docid, title[:MAX_TITLE_CHARS], text, "", meta or {}, locate_programs(blocks), locate_headings(blocks))
+    return Document(
+        docid, title[:MAX_TITLE_CHARS], text, "", meta or {}, locate_programs(blocks), locate_headings(blocks)
+    )
 
 
 def describe_fault(error: Exception) -> str:
@@ -260,6 +263,8 @@ def _read_jsonl(stem: str, content: bytes, report: OnProblem) -> Iterator[Docume
     """Our own `{"id", "title", "text"}`, BEIR's `{"_id", ...}`, MedQuAD's `{"id", "focus", "answer", ...}`."""
     for number, line in read_lines(content):
         try:
+            if len(line) > MAX_LINE_BYTES:
+                raise ValueError(f"it has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
             record = json.loads(line)
             if not isinstance(record, dict):
                 raise ValueError("not a JSON object")
@@ -276,10 +281,12 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnProb
     if delimiter is None or has_separator:
         delimiter = max(DELIMITERS, key=find_header(text).count)
     csv.field_size_limit(1 << 27)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = csv.reader(iterate_lines(io.StringIO(text, newline="")), delimiter=delimiter)
     if has_separator:
         next(rows)
     columns = [c.strip().lower() for c in next(rows, ())]
+    if len(columns) > MAX_COLUMNS:
+        raise UnreadableFile(f"it has {len(columns):,} columns; leave out those that are no texts")
     if not set(columns) & set(TEXT_COLUMNS):
         first, *others = TEXT_COLUMNS
         raise UnreadableFile(

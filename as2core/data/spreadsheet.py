@@ -2,9 +2,9 @@
 
 Spreadsheets evaluate a cell that begins with one of `= + - @`, also in full width, a tab or a line end, and a formula
 can fetch an address or start a program. Where the comma is the decimal mark, Excel divides our rows at semicolons, and
-also within quotation marks: so what follows one in a cell counts as the beginning of another, and what follows a tab or
-a line end, too. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be undone: a text
-that has apostrophes before such a character gets one more, so that reading back takes exactly one away.
+within quotation marks, too: so what follows one in a cell counts as the beginning of another, as does what follows a
+tab or a line end. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be undone: a
+text that has apostrophes before such a character gets one more, so that reading back takes exactly one away.
 """
 
 import re

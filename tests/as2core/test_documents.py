@@ -5,7 +5,7 @@ import json
 import pytest
 from document_files import one, pdf
 
-from as2core.data.documents import MAX_TITLE_CHARS, SUFFIXES, read_documents
+from as2core.data.documents import MAX_COLUMNS, MAX_TITLE_CHARS, SUFFIXES, read_documents
 from as2core.errors import UnreadableFile
 
 
@@ -215,3 +215,9 @@ def test_the_text_of_a_long_title_is_read_below_its_beginning_and_a_long_name_is
         one("a.csv", f"id,text\n{'i' * 5000},Some text.\n")
     with pytest.raises(UnreadableFile, match="its name has 5,004 characters"):
         one("n" * 5000 + ".txt", "Some text.")
+
+
+def test_a_table_of_more_columns_than_a_spreadsheet_has_is_refused():
+    columns = ",".join(f"c{n}" for n in range(MAX_COLUMNS))
+    with pytest.raises(UnreadableFile, match="it has 16,385 columns"):
+        one("a.csv", f"text,{columns}\nSome text.\n")

@@ -207,7 +207,17 @@ def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
         people.sign_in(wb, "ann 2")
 
 
-LOOKALIKES = ["Ann", "an\u200bn", "\u202eann", "ann\u2060", "a\u00adnn", "\uff41nn", "ann \u3164", "a\u200dnn", "ann\x07"]
+LOOKALIKES = [
+    "Ann",
+    "an\u200bn",
+    "\u202eann",
+    "ann\u2060",
+    "a\u00adnn",
+    "\uff41nn",
+    "ann \u3164",
+    "a\u200dnn",
+    "ann\x07",
+]
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)
