@@ -140,7 +140,7 @@ def test_what_is_no_backup_changes_nothing(wb, towers, settings, tmp_path, conte
     assert not list(settings.home.glob(".restore-*")) and not (tmp_path / "evil").exists()
 
 
-@pytest.mark.parametrize("name", ["{}/evil-removed", "{}/versions", "versions/{}/x-removed/../../evil-removed", "", "."])
+@pytest.mark.parametrize("name", ["{}/evil-removed", "{}/versions", "versions/../../evil-removed", "", "."])
 def test_a_member_of_a_backup_is_unpacked_nowhere_else(wb, towers, settings, tmp_path, name):
     """The mark of a corpus that somebody deleted, as "starter-removed", is a file of any beginning."""
     outside = tmp_path / "outside"
