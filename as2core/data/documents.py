@@ -170,14 +170,17 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
         return [parse_single(stem, suffix, content)], []
     documents: list[Document] = []
     problems: list[Problem] = []
+    chars = 0
     sheets = read_sheets(content)
     for sheet in sheets:
         unit = "row" if len(sheets) == 1 else f"sheet {sheet.name}, row"
         if rows := sheet.empty_formula_rows:
             problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
-        documents += _read_sheet(stem, sheet, unit, problems)
-        if sum(map(_count_chars, documents)) > MAX_FILE_CHARS:
-            raise UnreadableFile(f"its sheets have more than {MAX_FILE_CHARS:,} characters together; divide it")
+        for document in _read_sheet(stem, sheet, unit, problems):
+            documents.append(document)
+            chars += _count_chars(document)
+            if chars > MAX_FILE_CHARS:
+                raise UnreadableFile(f"its sheets have more than {MAX_FILE_CHARS:,} characters together; divide it")
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
         raise UnreadableFile(str(problems[0]) if problems else nothing)
