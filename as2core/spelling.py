@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from as2core.text import tokenize
 
 MIN_WORD_LETTERS = 5  # most pairs of shorter words are one edit apart
+MAX_WORD_LETTERS = 50  # of n letters there are some 53 n edits, each a word: of 20,000 letters 20 GB
 _ENDING = re.compile(r"(?:[aesy]|e[dnr]|est|ing|or|al|ic)$")  # "closes" is no typo of "closed"
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -31,7 +32,7 @@ def correct_spelling(question: str, texts: Sequence[str], known_words: Collectio
     def correct(match: re.Match[str]) -> str:
         word = match.group()
         lower = "".join(tokenize(word))
-        if len(lower) < MIN_WORD_LETTERS or lower in counts or lower in known_words:
+        if not MIN_WORD_LETTERS <= len(lower) <= MAX_WORD_LETTERS or lower in counts or lower in known_words:
             return word
         edits = {w for w in _edit_lengths_and_order(lower) if not w.startswith(lower) and not lower.startswith(w)}
         near = sorted((edits | set(_replace_letters(lower))) & counts.keys(), key=lambda w: (-counts[w], w))

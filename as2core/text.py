@@ -263,9 +263,15 @@ def _sentences(text: str, start: int, end: int, german: bool) -> Iterator[tuple[
     last = end
     while last > start and not text[last - 1].isalnum():
         last -= 1
+    is_quotation, place = False, start  # whether a mark opened one before that place
     for cut in _propose_cuts(text, start, end):
+        is_quotation, place = is_quotation ^ bool(text.count('"', place, cut) % 2), cut
         # a sentence holds a letter or a digit: stray marks go with their neighbour
-        if first and first.start() < cut < last and _ends_sentence(text, start, begin, cut, end, lower_case, german):
+        if (
+            first
+            and first.start() < cut < last
+            and _ends_sentence(text, begin, cut, end, lower_case=lower_case, german=german, is_quotation=is_quotation)
+        ):
             yield from _cut_long(text, begin, cut)
             begin, first = cut, _ALNUM.search(text, cut, end)
     yield from _cut_long(text, begin, end)
@@ -287,15 +293,17 @@ def _cut_long(text: str, start: int, end: int, marks: Sequence[str] = _MARKS) ->
         yield start, end
 
 
-def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool, german: bool) -> bool:
-    """Does the sentence begun at `begin` end before `cut`?"""
+def _ends_sentence(
+    text: str, begin: int, cut: int, end: int, *, lower_case: bool, german: bool, is_quotation: bool
+) -> bool:
+    """Does the sentence begun at `begin` end before `cut`? `is_quotation`: whether a mark before it opened one."""
     stop_end = cut  # many blanks may follow the stop
     while stop_end > begin and text[stop_end - 1].isspace():
         stop_end -= 1
     before = text[max(begin, stop_end - 300) : stop_end]
     opening = _match_opening(text, cut, end)
     after = cut + len(opening)
-    if _FREE_CLOSER.match(text, cut) or (opening == '" ' and text.count('"', block, cut) % 2):
+    if _FREE_CLOSER.match(text, cut) or (opening == '" ' and is_quotation):
         return False  # tokenised text: the closing mark is a token of its own
     tail = _TAIL.search(before, max(0, len(before) - 60))
     if not tail:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ImportFormat = Literal[
     "auto", "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", "label-studio", "argilla", "prodigy",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "quepid", "label-studio", "argilla", "prodigy",
     "records",
 ]  # fmt: skip
 ExportFormat = Literal[

@@ -16,7 +16,7 @@ def make_spec(cascade: str, ratio: float) -> str:
 
 def parse_ratio(ranker: str) -> tuple[str, float] | None:
     """The cascade and the ratio of a sweep's ranker; None for any other."""
-    match = re.fullmatch(r"(.+):drop_ratio=(\d*\.?\d+)", ranker)
+    match = re.fullmatch(r"(.+):drop_ratio=((?:\d*\.)?\d+)", ranker)
     return (match[1], float(match[2])) if match else None
 
 

@@ -10,6 +10,7 @@ from typing import TypedDict
 from sqlalchemy.orm import Session
 
 from app.workbench import audit, people
+from app.workbench.names import fold_name, tidy_name
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import SHIPPED_CORPORA
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -167,7 +168,7 @@ def rename_corpus(wb: Workbench, corpus_id: int, name: str, *, by: int | None = 
 
 def _normalize_name(name: str) -> str:
     """Raises As2Error for one that is empty or too long."""
-    name = " ".join(name.split())
+    name = tidy_name(name)
     if not name:
         raise As2Error("a corpus needs a name: type one")
     if len(name) > MAX_NAME_CHARS:
@@ -180,11 +181,6 @@ def _check_is_free(s: Session, name: str, *, but: int | None = None) -> None:
     for corpus in rows.list_corpora(s):
         if corpus.id != but and fold_name(corpus.name) == fold_name(name):
             raise As2Error(f"there is already a corpus {corpus.name!r}: choose another name")
-
-
-def fold_name(name: str) -> str:
-    """The same for two names that a reader takes for one."""
-    return " ".join(name.split()).casefold()
 
 
 def _is_shipped(corpus: Corpus) -> bool:

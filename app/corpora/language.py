@@ -70,7 +70,7 @@ _ENGLISH = STOP_WORDS | frozenset(
     someone something anyone anything people year time day""".split()
 )
 _AMBIGUOUS = frozenset("a i in an am as on no so do me he we us s t d m was".split())  # in other languages, too
-_QUOTED = re.compile(r"[\"“«„][^\"”»“]*[\"”»“]")
+_QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]")  # of quotations in others the inner ones
 
 
 def is_english(question: str) -> bool:

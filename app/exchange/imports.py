@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import CorpusView, create_corpus, fold_name, get_corpus, list_corpora
+from app.corpora.corpora import CorpusView, create_corpus, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.label_files import TABLES, TEXTLESS_FORMATS, LabelFile
@@ -20,6 +20,7 @@ from app.exchange.own_labels import OwnLabels, drop_labels_of_others
 from app.exchange.sentence_matching import find_by_text, tidy_spaces
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench import audit
+from app.workbench.names import fold_name, tidy_name
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, find_alike, require
 from app.workbench.sessions import find_by_address
 from app.workbench.workbench import DatabaseContention, Workbench, make_storable
@@ -222,7 +223,7 @@ def _find_person(s: Session, name: str) -> Annotator | None:
 
 
 def _tidy_name(name: str) -> str:
-    name = " ".join(make_storable(name).split())[:MAX_NAME_CHARS] or IMPORT
+    name = tidy_name(make_storable(name))[:MAX_NAME_CHARS] or IMPORT
     return name.casefold() if name.casefold() in NO_PERSON else name
 
 

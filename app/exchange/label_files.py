@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from lzma import LZMAError
 from pathlib import Path, PurePath, PurePosixPath
@@ -15,19 +15,26 @@ from app.exchange import report
 from app.workbench.workbench import make_storable
 from as2core.data import beir, label_rows, label_sheets
 from as2core.data.catalog import RATING_STREAMS, STREAMS, TOOLS, sniff
-from as2core.data.documents import clean_file_name, decode_text
+from as2core.data.documents import MAX_NAME_CHARS, MAX_TITLE_CHARS, clean_file_name, decode_text
+from as2core.data.parser_process import ParserProcess
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.types import Question
+from as2core.text import count
+from as2core.types import MAX_TEXT_CHARS, Question
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets", "table",
-    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa", "quepid", *TOOLS, "records",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "quepid", *TOOLS, "records",
 )  # fmt: skip
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TABLES = ("table", "records")  # rows of question, sentence and label
+CONVERTIBLE_FORMATS = {  # that no import reads, and why
+    "wikipassageqa": "consists of several files",
+    "insuranceqa": "consists of several files",
+    "yahooqa": "is a pickle, and no file of labels",
+}
 TEXTLESS_FORMATS = tuple(RATING_STREAMS)
 MAX_ARCHIVE_FILES = 1000
 SPREADSHEET_PARTS = {"xl/workbook.bin", "content.xml"}  # in files of Excel's binary format and of LibreOffice
@@ -55,7 +62,8 @@ def read_labels(name: str, data: bytes | Path, fmt: str = "auto", *, min_correct
     content = _decode_spreadsheet(name, _read_content(name, data))
     fmt = _detect_format(name, content, fmt)
     questions, lines = _parse(name, content, fmt, min_correct)
-    problems = [(p.line, p.reason) for p in lines]
+    questions, overlong = _drop_overlong(questions, lines)
+    problems = sorted([*((p.line, p.reason) for p in lines), *overlong])
     questions, textless = (questions, 0) if fmt in TEXTLESS_FORMATS else _drop_textless(questions)
     if not questions and not problems:
         raise UnreadableFile(f"{name}: {NO_QUESTION}")
@@ -66,6 +74,25 @@ def _list_notes(lines: Report) -> tuple[str, ...]:
     omissions = [f"{n:,} left out, as {why}" for why, n in lines.omissions.items()]
     ratings = [f"a rating of {lines.min_correct:,} or more counts as correct"] if lines.has_ratings else []
     return (*lines.columns, *omissions, *ratings)
+
+
+def _drop_overlong(questions: Sequence[Question], lines: Report) -> tuple[list[Question], list[tuple[int, str]]]:
+    """The questions whose texts and ids are no longer than any is, and where the others stand; titles are cut."""
+    problems: list[tuple[int, str]] = []
+
+    def is_overlong(qid: str, docid: str, text: str) -> bool:
+        excess = [n for n in (len(text) - MAX_TEXT_CHARS, len(docid or qid) - MAX_NAME_CHARS) if n > 0]
+        if excess:
+            line, _ = lines.places.get((qid, docid), (0, ""))
+            what = f"the {'sentence' if docid else 'question'} or its id is {count(excess[0], 'character')} too long"
+            problems.append((line, what))
+        return bool(excess)
+
+    rest = []
+    for q in (q for q in questions if not is_overlong(q.qid, "", q.text)):
+        candidates = [c for c in q.candidates if not is_overlong(q.qid, c.id, c.text)]
+        rest.append(replace(q, candidates=tuple(replace(c, title=c.title[:MAX_TITLE_CHARS]) for c in candidates)))
+    return rest, problems
 
 
 def _drop_textless(questions: Sequence[Question]) -> tuple[list[Question], int]:
@@ -87,8 +114,9 @@ def _decode_spreadsheet(name: str, content: bytes) -> bytes:
     (Windows-1252), as UTF-8. A table that has UTF-8 as well is left as it is: its reader reports the lines that are
     not."""
     if label_sheets.is_workbook(content):
-        with _name_file(name):
-            return label_sheets.write_table(content)
+        with _name_file(name), closing(ParserProcess()) as parser:
+            label_sheets.require_small(content)
+            return parser.write_table(content).encode()
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         with _name_file(name):
             return decode_text(content).encode()
@@ -124,10 +152,9 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
         if not fmt:
             needed = "a table (CSV or Excel) needs the columns question, sentence and label"
             raise UnreadableFile(f"{name}: unknown format; {needed}")
-    if fmt in ("wikipassageqa", "insuranceqa"):
-        raise UnreadableFile(
-            f"{name}: {fmt} consists of several files; make one with `as2 data convert {name} labels.jsonl`"
-        )
+    if fmt in CONVERTIBLE_FORMATS:
+        reason = CONVERTIBLE_FORMATS[fmt]
+        raise UnreadableFile(f"{name}: {fmt} {reason}; make one with `as2 data convert {name} labels.jsonl`")
     if fmt not in IMPORTS:
         raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
     return fmt

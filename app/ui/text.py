@@ -4,8 +4,8 @@ Streamlit reads most texts as Markdown: images load, `$` becomes LaTeX, `:red[` 
 repository goes through `escape` into `st.html`, through `st.text`, or through `plain` where a widget takes Markdown
 only.
 
-Addresses become links, and `--` and `->` a dash and an arrow, whatever is escaped: the browser looks for them in the
-text that is left. A character without width (WORD_JOINER) parts them.
+Addresses become links, `--` and `->` a dash and an arrow, `:material/home:` and `:cat:` pictures, whatever is escaped:
+the browser looks for them in the text that is left. A character without width (WORD_JOINER) parts them.
 """
 
 import re
@@ -24,12 +24,14 @@ _FIRST_WORD = re.compile(
     r"(?:a|an|the|this|these|there|it|its|your|no|not|nobody|nothing|somebody|only|all|more|another|two|after|at|say|"
     r"question|document|documents|line|label|labels|job|word|text|settings|guidelines|answer|verdict|pair)(?=[ ,])"
 )
+_PICTURE = re.compile(r":(?!\d\d:)(?=[\w+/-]+:)", re.ASCII)  # but for the time in 12:30:45
 _SYMBOL = re.compile(r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)")
 
 
 def plain(text: str) -> str:
     """Markdown that renders as this text, without links (runs of white space become one space)."""
     one_line = _ADDRESS.sub(rf"\1{WORD_JOINER}", " ".join(text.split()))
+    one_line = _PICTURE.sub(f":{WORD_JOINER}", one_line)
     one_line = _SYMBOL.sub(lambda m: f"{m[0][0]}{WORD_JOINER}{m[0][1:]}", one_line)
     markdown = _MARKUP.sub(r"\\\1", one_line)
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", markdown)

@@ -308,7 +308,8 @@ def _read_manifest(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> 
 def _check_member(member: tarfile.TarInfo) -> None:
     """Raises UnreadableFile for a name that no backup has."""
     path = PurePosixPath(member.name)
-    is_known = path.parts[0] in FOLDERS or member.name in (DATABASE, *FILES) or path.match(MARKS)
+    is_mark = len(path.parts) == 1 and path.match(MARKS)
+    is_known = path.parts[:1] in [(folder,) for folder in FOLDERS] or member.name in (DATABASE, *FILES) or is_mark
     if not is_known or not member.isfile() or ".." in path.parts:
         raise UnreadableFile(f"it holds {member.name!r}")
 

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import audit
 from app.workbench.login import remember_login
+from app.workbench.names import fold_name, tidy_name
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
@@ -63,7 +64,7 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
         person = rows.find_annotator(s, name=name) or find_alike(s, name)
         has_admin = rows.count_people(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
     name = person.name if person is not None else name
-    if name.casefold() in NO_PERSON or (person is not None and person.imported):
+    if fold_name(name) in NO_PERSON or (person is not None and person.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
     if person is not None and person.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
@@ -78,9 +79,9 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
 
 
 def find_alike(s: Session, name: str) -> Annotator | None:
-    """The first whose name differs in capitals alone; nobody for the name of those without one."""
+    """The first whose name looks the same, capitals aside; nobody for the name of those without one."""
     people = rows.list_people(s)
-    return next((a for a in people if a.name != NOBODY and a.name.casefold() == name.casefold()), None)
+    return next((a for a in people if a.name != NOBODY and fold_name(a.name) == fold_name(name)), None)
 
 
 def note_login(wb: Workbench) -> None:
@@ -105,7 +106,8 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         person, number = rows.find_annotator(s, subject=subject), 1
         while person is None or person.subject != subject:  # the name is another's, who may have come just now
             free = base_name if number == 1 else f"{base_name[: MAX_NAME_CHARS - 6]} {number}"
-            if free.casefold() not in (*NO_PERSON, NOBODY):
+            alike = find_alike(s, free)
+            if fold_name(free) not in (*NO_PERSON, NOBODY) and (alike is None or alike.subject == subject):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
         return to_view(person)
@@ -202,7 +204,7 @@ def _ensure_admin(s: Session, wb: Workbench, person: Annotator, *, but_local: bo
 
 
 def _collapse(name: str) -> str:
-    return " ".join(make_storable(name).split())
+    return tidy_name(make_storable(name))
 
 
 def _tidy(name: str) -> str:

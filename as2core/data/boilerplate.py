@@ -125,7 +125,8 @@ _CLOSING = re.compile(
     r"\s?[,.!\u2013-]?",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?:[^\W\d_a-z][^\W\d_]*[.]?[ -]?){1,4}")
+_NAME_PART = r"[^\W\d_a-z][^\W\d_]*"
+_NAME = re.compile(rf"{_NAME_PART}(?:(?:[.][ -]?|[ -]){_NAME_PART}){{0,3}}[.]?[ -]?")
 _LIST_FOOTER = re.compile(r"_{20,}")
 _GREETING = re.compile(
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|greetings|hallo|hej|liebe[rs]?|sehr geehrte[rs]?|"

@@ -22,10 +22,10 @@ from as2core.data.pdf import pdf_text
 from as2core.data.rule_lines import drop_rule_lines
 from as2core.data.sheet_tables import find_records, read_blocks
 from as2core.data.slides import slide_blocks
-from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.source import Problem, describe_problem, iterate_lines, read_bytes, read_lines, read_text
 from as2core.data.spreadsheet import DELIMITERS, TEXT_COLUMNS, TITLE_COLUMNS, find_header, names_delimiter
 from as2core.data.titles import choose_sheet_title, choose_title, find_confirmed_title, is_default_sheet
-from as2core.data.unpacking import TooLarge
+from as2core.data.unpacking import MAX_LINE_BYTES, TooLarge
 from as2core.data.word import word_blocks
 from as2core.data.workbook import Sheet, read_sheets
 from as2core.errors import UnreadableFile
@@ -33,6 +33,10 @@ from as2core.messages import count
 from as2core.types import Document
 
 MAX_DOCUMENT_CHARS = 20_000_000
+MAX_FILE_CHARS = 100_000_000  # of all documents of a workbook, whose cells may share one long text
+MAX_TITLE_CHARS = 1000  # the rest is cut off
+MAX_COLUMNS = 16_384  # of a table, as many as a spreadsheet has
+MAX_NAME_CHARS = 1000  # of a file, and of a document's id
 # a soft hyphen, a space without width, the mark of a file's beginning: within a word they would make two of it
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
@@ -126,6 +130,8 @@ def read_documents(
     """
     name = clean_file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
+    if len(name) > MAX_NAME_CHARS:
+        raise UnreadableFile(f"{name}: its name has {len(name):,} characters; shorten it to {MAX_NAME_CHARS:,}")
     if suffix not in SUFFIXES:
         remedy = REMEDIES.get(suffix, "save it as text (.txt), PDF or Word (.docx)")
         raise UnreadableFile(f"{name}: not a supported kind of document; {remedy}")
@@ -164,16 +170,25 @@ def parse_file(stem: str, suffix: str, content: bytes) -> Contents:
         return [parse_single(stem, suffix, content)], []
     documents: list[Document] = []
     problems: list[Problem] = []
+    chars = 0
     sheets = read_sheets(content)
     for sheet in sheets:
         unit = "row" if len(sheets) == 1 else f"sheet {sheet.name}, row"
         if rows := sheet.empty_formula_rows:
             problems.append(Problem(rows[0], NO_RESULT.format(count(len(rows), "formula")), unit))
-        documents += _read_sheet(stem, sheet, unit, problems)
+        for document in _read_sheet(stem, sheet, unit, problems):
+            documents.append(document)
+            chars += _count_chars(document)
+            if chars > MAX_FILE_CHARS:
+                raise UnreadableFile(f"its sheets have more than {MAX_FILE_CHARS:,} characters together; divide it")
     if not documents:
         nothing = "there is no text in the cells of its sheets; hidden sheets, charts and pictures are not read"
         raise UnreadableFile(str(problems[0]) if problems else nothing)
     return documents, problems
+
+
+def _count_chars(document: Document) -> int:
+    return len(document.text) + sum(map(len, document.meta.values()))
 
 
 def _read_sheet(stem: str, sheet: Sheet, unit: str, problems: list[Problem]) -> Iterator[Document]:
@@ -220,7 +235,9 @@ def _make_document(
     text = (join_blocks(blocks) if text is None else text).strip()
     if len(text) > MAX_DOCUMENT_CHARS:
         raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
-    return Document(docid, title, text, "", meta or {}, locate_programs(blocks), locate_headings(blocks))
+    return Document(
+        docid, title[:MAX_TITLE_CHARS], text, "", meta or {}, locate_programs(blocks), locate_headings(blocks)
+    )
 
 
 def describe_fault(error: Exception) -> str:
@@ -249,6 +266,8 @@ def _read_jsonl(stem: str, content: bytes, report: OnProblem) -> Iterator[Docume
     """Our own `{"id", "title", "text"}`, BEIR's `{"_id", ...}`, MedQuAD's `{"id", "focus", "answer", ...}`."""
     for number, line in read_lines(content):
         try:
+            if len(line) > MAX_LINE_BYTES:
+                raise ValueError(f"it has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
             record = json.loads(line)
             if not isinstance(record, dict):
                 raise ValueError("not a JSON object")
@@ -265,10 +284,12 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnProb
     if delimiter is None or has_separator:
         delimiter = max(DELIMITERS, key=find_header(text).count)
     csv.field_size_limit(1 << 27)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = csv.reader(iterate_lines(io.StringIO(text, newline="")), delimiter=delimiter)
     if has_separator:
         next(rows)
     columns = [c.strip().lower() for c in next(rows, ())]
+    if len(columns) > MAX_COLUMNS:
+        raise UnreadableFile(f"it has {len(columns):,} columns; leave out those that are no texts")
     if not set(columns) & set(TEXT_COLUMNS):
         first, *others = TEXT_COLUMNS
         raise UnreadableFile(
@@ -302,11 +323,13 @@ def _from_fields(record: dict, stem: str, number: int, titles: Sequence[str] = (
     docid = given_id or f"{stem}-{number}"
     if is_medquad and record.get("source"):
         docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
+    if len(docid) > MAX_NAME_CHARS:
+        raise ValueError(f"its id has more than {MAX_NAME_CHARS:,} characters; shorten it")
     name = next((t for t in (("focus",) if is_medquad else titles) if t in record), "title")
     title = str(record.get(name) or "").strip()
     fields = {"_id", "id", "title", column, name}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
-    content = clean_text(title), clean_text(text).strip()
+    content = clean_text(title)[:MAX_TITLE_CHARS], clean_text(text).strip()
     return Document(clean_text(docid), *content, meta=meta, is_numbered=not given_id)
 
 

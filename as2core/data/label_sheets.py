@@ -12,6 +12,7 @@ from as2core.errors import UnreadableFile
 
 BOOK = "xl/workbook.xml"
 MAX_SHEETS_BYTES = 30_000_000  # some 100,000 labels; read, they take thirty times as much
+MAX_CELLS = 10_000_000  # of the table, with the empty ones up to its last column
 
 
 def is_workbook(content: bytes) -> bool:
@@ -25,17 +26,21 @@ def is_workbook(content: bytes) -> bool:
         return False
 
 
-def write_table(content: bytes) -> bytes:
-    """The first sheet whose rows begin with the columns of labels or of ratings, or else the first, as a CSV in UTF-8:
-    row 7 is its line 7. Raises UnreadableFile."""
+def require_small(content: bytes) -> None:
+    """Raises TooLarge for a workbook of more than labels."""
     if not content.startswith(OLD_FORMAT):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(part.file_size for part in archive.infolist()) > MAX_SHEETS_BYTES:
                 raise TooLarge(f"it unpacks to more than {MAX_SHEETS_BYTES / 1e6:.0f} MB; save it as CSV")
+
+
+def write_table(content: bytes) -> str:
+    """The first sheet whose rows begin with the columns of labels or of ratings, or else the first, as a CSV: row 7 is
+    its line 7. It may take long, or much memory (`as2core.data.parser_process`). Raises UnreadableFile."""
     sheets = [sheet for sheet in read_sheets(content) if sheet.rows]
     if not sheets:
         raise UnreadableFile("its sheets are empty")
-    return _write_rows(next(filter(_names_columns, sheets), sheets[0]).rows).encode()
+    return _write_rows(next(filter(_names_columns, sheets), sheets[0]).rows)
 
 
 def _names_columns(sheet: Sheet) -> bool:
@@ -47,6 +52,8 @@ def _write_rows(rows: list[Row]) -> str:
     """A cell is one line."""
     by_number = {row.number: row.cells for row in rows}
     width = max(column for row in rows for column in row.cells)
+    if len(rows) * width > MAX_CELLS:
+        raise TooLarge(f"{len(rows):,} rows of {width:,} columns are no table of labels; delete what stands beside it")
     lines = []
     for number in range(1, rows[-1].number + 1):
         cells = by_number.get(number, {})

@@ -18,6 +18,7 @@ from as2core.text import tokenize
 
 _HYPHEN = r"(?:[-\u00ad]| ?\u2010)"  # browsers print the last, and some a soft one as a space before it
 _DIVIDED = re.compile(rf"(?<![^\W\d_])([^\W\d_]+){_HYPHEN}[ \t]*\n[ \t]*((?![A-Z])[^\W\d_]+)(\S*)[ \t]*\n?")
+_HYPHENATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-(?=([^\W\d_]+))")
 _AFTER_SHARED_END = frozenset("and or nor to but versus und".split())  # "pre- and post-war"
 MIN_WORD_CHARS = 3  # shorter entries of a vocabulary are seldom words
 _ENDINGS = ("", "s", "es", "d", "ed", "ing", "ly")
@@ -32,13 +33,13 @@ def make_joiner(text: str, *, is_print: bool = False) -> Callable[[str], str]:
     """What joins the divided words of parts of the text; the whole of it tells how."""
     if _DIVIDED.search(text) is None:
         return lambda part: part
-    own, common, lower = frozenset(tokenize(text)), _list_common_words(), text.lower()
+    own, common, hyphenated = frozenset(tokenize(text)), _list_common_words(), _find_hyphenated(text)
 
     def is_word(letters: str) -> bool:
         return letters in own or (len(letters) > MIN_WORD_CHARS and letters in common)
 
     def is_one_word(first: str, second: str) -> bool:
-        if f"{first}-{second}" in lower:
+        if (first, second) in hyphenated:
             return False
         if any(is_word((first + second).removesuffix(ending)) for ending in _ENDINGS):
             return True
@@ -51,6 +52,12 @@ def make_joiner(text: str, *, is_print: bool = False) -> Callable[[str], str]:
         return f"{first}{'' if is_one_word(first.lower(), second.lower()) else '-'}{second}{rest}\n"
 
     return lambda part: _DIVIDED.sub(join, part)
+
+
+def _find_hyphenated(text: str) -> frozenset[tuple[str, str]]:
+    """The halves of the words with a hyphen that a text has, also of those with an ending, in small letters."""
+    halves = _HYPHENATED.findall(text.lower())
+    return frozenset((a, b.removesuffix(ending)) for a, b in halves for ending in _ENDINGS)
 
 
 @cache

@@ -42,7 +42,9 @@ _PREFIXES = re.compile(
     re.IGNORECASE,
 )
 _WIDER_CHARSETS = {"iso8859-1": "cp1252", "ascii": "utf-8", "gb2312": "gb18030"}  # as browsers read them
-_LINK_TARGETS = re.compile(r"(?<=\S)<(?:https?|mailto|tel):[^<>\s]*>|\[cid:[^\]\s]*\]|\[image: [^\]]*\]")  # Outlook's
+_LINK_TARGETS = re.compile(  # Outlook's
+    r"(?<=\S)<(?:https?|mailto|tel):[^<>\s]*>|\[cid:[^\[\]\s]*\]|\[image: [^\[\]]*\]"
+)
 _QUOTING_CLASSES = ("gmail_quote", "yahoo_quoted", "protonmail_quote", "moz-forward-container")
 _UNREAD_CLASSES = ("gmail_signature", "gmail_signature_prefix", "moz-signature", "moz-cite-prefix")
 _CLASS = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"

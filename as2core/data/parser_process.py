@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from as2core.data.documents import Contents, describe_fault, parse_file
+from as2core.data.label_sheets import write_table
 from as2core.data.source import Problem
 from as2core.errors import UnreadableFile
 from as2core.types import Document, Heading
@@ -54,21 +55,29 @@ class ParserProcess:
 
     def parse_file(self, stem: str, suffix: str, content: bytes) -> Contents:
         """As `as2core.data.documents.parse_file`. Raises UnreadableFile, also for a file beyond the limits."""
-        if len(content) > MAX_FILE_BYTES:
-            raise UnreadableFile(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; divide it")
-        seconds = self._limit(len(content))
-        header = json.dumps({"stem": stem, "suffix": suffix, "seconds": seconds}).encode()
-        with self._lock:
-            answer = self._exchange(header, content, seconds)
-        if error := answer.get("error"):
-            if trace := answer.get("trace"):
-                log.warning("parsing %s%s: %s", stem, suffix, trace)
-            raise UnreadableFile(error)
+        answer = self._ask({"task": DOCUMENTS, "stem": stem, "suffix": suffix}, content)
         return [_read_document(fields) for fields in answer["documents"]], [Problem(*p) for p in answer["problems"]]
+
+    def write_table(self, content: bytes) -> str:
+        """As `as2core.data.label_sheets.write_table`. Raises UnreadableFile, also for a file beyond the limits."""
+        return str(self._ask({"task": TABLE}, content)["table"])
 
     def close(self) -> None:
         with self._lock:
             self._end()
+
+    def _ask(self, request: dict[str, str], content: bytes) -> dict:
+        if len(content) > MAX_FILE_BYTES:
+            raise UnreadableFile(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; divide it")
+        seconds = self._limit(len(content))
+        header = json.dumps({**request, "seconds": seconds}).encode()
+        with self._lock:
+            answer = self._exchange(header, content, seconds)
+        if error := answer.get("error"):
+            if trace := answer.get("trace"):
+                log.warning("parsing %s: %s", request, trace)
+            raise UnreadableFile(error)
+        return answer
 
     def _exchange(self, header: bytes, content: bytes, seconds: int) -> dict:
         process = self._process = self._process or _start()
@@ -150,19 +159,16 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         header = json.loads(requests.read(header_bytes))
         content = requests.read(content_bytes)
         _set_alarm(header["seconds"])
-        answer = _answer(header["stem"], header["suffix"], content)
+        answer = _answer(header, content)
         _set_alarm(0)
         answers.write(len(answer).to_bytes(4, "big") + answer)
         answers.flush()
 
 
-def _answer(stem: str, suffix: str, content: bytes) -> bytes:
+def _answer(header: dict[str, str], content: bytes) -> bytes:
+    answer: dict[str, object]
     try:
-        documents, problems = parse_file(stem, suffix, content)
-        answer: dict[str, object] = {
-            "documents": [_write_document(document) for document in documents],
-            "problems": [(p.line, p.reason, p.unit) for p in problems],
-        }
+        answer = TASKS[header["task"]](header, content)
     except UnreadableFile as error:
         answer = {"error": str(error)}
     except RecursionError:
@@ -172,6 +178,22 @@ def _answer(stem: str, suffix: str, content: bytes) -> bytes:
     except Exception as error:  # a fault of a parser
         answer = {"error": describe_fault(error), "trace": traceback.format_exc()}
     return json.dumps(answer).encode()
+
+
+def _answer_documents(header: dict[str, str], content: bytes) -> dict[str, object]:
+    documents, problems = parse_file(header["stem"], header["suffix"], content)
+    return {
+        "documents": [_write_document(document) for document in documents],
+        "problems": [(p.line, p.reason, p.unit) for p in problems],
+    }
+
+
+def _answer_table(_header: dict[str, str], content: bytes) -> dict[str, object]:
+    return {"table": write_table(content)}
+
+
+DOCUMENTS, TABLE = "documents", "table"  # what a file is read as
+TASKS = {DOCUMENTS: _answer_documents, TABLE: _answer_table}
 
 
 def _limit_memory() -> None:

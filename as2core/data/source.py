@@ -241,8 +241,10 @@ def read_text(source: Source) -> str:
 
 def read_json(source: Source, parse: Callable[[dict], T], kind: str, report: Report | None = None) -> T:
     """`parse` of the JSON document in a file. Raises UnreadableFile ("not `kind` ...") where it is not JSON, or `parse`
-    refuses it with one of MALFORMED."""
+    refuses it with one of MALFORMED; TooLarge for one that was sent and is larger than a line may be."""
     text = read_text(source)
+    if isinstance(source, bytes) and len(text) > MAX_LINE_BYTES:  # it takes twenty times as much memory
+        raise TooLarge(f"{name_source(source)}: a JSON document has at most {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
     if report is not None:
         report.lines = text.count("\n") + 1
     try:
@@ -261,7 +263,7 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
     """As `read_lines`, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
     with _open(source) as file:
         end = 0
-        for number, raw in enumerate(_iterate_lines(file), 1):
+        for number, raw in enumerate(iterate_lines(file), 1):
             report.lines += 1
             report.line_offset, end = end, end + len(raw)
             try:
@@ -273,8 +275,8 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def _iterate_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
-    """Raises TooLarge for a line that is too long to be one."""
+def iterate_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """Of a file. Raises TooLarge for a line that is too long to be one."""
     while line := file.readline(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             raise TooLarge(f"a line has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
@@ -359,7 +361,7 @@ def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterato
     no CSV, is a problem."""
     with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        rows = csv.reader(_iterate_lines(text), delimiter=delimiter)
+        rows = csv.reader(iterate_lines(text), delimiter=delimiter)
         row: list[str] | None = []
         while row is not None:
             before = rows.line_num

@@ -1,8 +1,10 @@
 """Tables of spreadsheets, and text for them: no cell of a CSV becomes a formula.
 
-Spreadsheets evaluate a cell that begins with one of `= + - @`, a tab or a carriage return, and a formula can fetch an
-address or start a program. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be
-undone: a text that has apostrophes before such a character gets one more, so that reading back takes exactly one away.
+Spreadsheets evaluate a cell that begins with one of `= + - @`, also in full width, a tab or a line end, and a formula
+can fetch an address or start a program. Where the comma is the decimal mark, Excel divides our rows at semicolons, and
+within quotation marks, too: so what follows one in a cell counts as the beginning of another, as does what follows a
+tab or a line end. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be undone: a
+text that has apostrophes before such a character gets one more, so that reading back takes exactly one away.
 """
 
 import re
@@ -11,8 +13,8 @@ from codecs import BOM_UTF8
 TEXT_COLUMNS = ("text", "answer", "content", "body")  # of a table whose rows are documents
 TITLE_COLUMNS = ("title", "article", "subject", "heading", "name", "question")
 DELIMITERS = ",;\t"  # a spreadsheet writes semicolons where the comma is the decimal mark
-_SEPARATOR = re.compile(r'"?sep=.?"?[,;\t]*\s*', re.IGNORECASE)
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_SEPARATOR = re.compile(r'"?sep=.?"?[,;\s]*', re.IGNORECASE)
+_FORMULA = re.compile(r"((?:\A|(?<=[;\t\r\n]))'*)(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")
 
 
 def names_delimiter(line: str) -> bool:
@@ -27,13 +29,13 @@ def find_header(text: str) -> str:
 
 
 def defuse_formula(text: str) -> str:
-    """With an apostrophe in front where a spreadsheet would take it for a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
+    """With an apostrophe before what a spreadsheet would take for a formula."""
+    return _FORMULA.sub(r"'\1", text)
 
 
 def restore_formula(text: str) -> str:
     """The text before `defuse_formula`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    return _FORMULA.sub(lambda match: match[0][1:], text)
 
 
 def mark_utf_8(content: bytes) -> bytes:

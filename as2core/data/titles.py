@@ -11,7 +11,7 @@ MAX_TITLE_WORDS = 12
 MIN_NAME_WORD_CHARS = 4  # of a word that a file's name and a title share; shorter ones are in many titles
 _TITLE_LINE = re.compile(r"[^\W_a-z](?:[^|]*[^\W_])?[)\]!?]?")
 _NOTHING = re.compile(
-    r"(?:untitled|unnamed|document|doc|book|mappe|file|scan|img|image|page|new|copy|text|draft|final|\d+|v\d+|\W|_)+",
+    r"(?:untitled|unnamed|document|doc|book|mappe|file|scan|img|image|page|new|copy|text|draft|final|\d|v\d|\W|_)+",
     re.IGNORECASE,
 )
 # What programs name a sheet in the languages of Excel's users, with its number and that of its copy.

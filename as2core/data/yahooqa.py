@@ -2,11 +2,13 @@
 
 Published as one pickle, `{"train" | "dev" | "test": {question: [[answer, 0 or 1], ...]}}`, with the splits inside.
 A pickle can run any code, so only one made of plain dictionaries, lists, texts and numbers is opened; anything else is
-refused before it is created.
+refused before it is created. The unpickler in Python reads it: the one in C makes room for any number of objects that
+a file of nine bytes names.
 """
 
 import io
 import pickle
+import struct
 from collections.abc import Iterator
 
 from as2core.data.source import MALFORMED, Report, Source, digest_id, parse_each, read_bytes
@@ -21,14 +23,14 @@ def stream(source: Source, report: Report, *, split: str = "test") -> Iterator[Q
     try:
         splits = _SafeUnpickler(io.BytesIO(read_bytes(source)), encoding="utf-8").load()
         questions = splits[split].items()
-    except (*MALFORMED, pickle.UnpicklingError, EOFError) as error:
+    except (*MALFORMED, pickle.UnpicklingError, EOFError, OverflowError, MemoryError, struct.error) as error:
         raise UnreadableFile(f"{report.name}: not YahooQA's splits ({type(error).__name__} {error})") from error
     rows = enumerate(questions, 1)
     for _, question in parse_each(rows, _parse, report, message="not [[answer, 0 or 1], ...]", unit="question"):
         yield question
 
 
-class _SafeUnpickler(pickle.Unpickler):
+class _SafeUnpickler(pickle._Unpickler):
     def find_class(self, module: str, name: str) -> object:
         raise pickle.UnpicklingError(f"it would load {module}.{name}")
 
@@ -37,7 +39,9 @@ def _parse(item: tuple[str, list]) -> Question:
     text, answers = item
     qid, candidates = digest_id("q", text), []
     for i, (answer, label) in enumerate(answers):
-        if label not in (0, 1) or not isinstance(answer, str):
+        if not isinstance(answer, str) or not isinstance(label, int):
+            raise ValueError(f"answer {i + 1} is no text with a label")
+        if label not in (0, 1):
             raise ValueError(f"answer {i + 1} is labelled {label!r}")
         candidates.append(Candidate(f"{qid}-{i}", answer, int(label)))
     return Question(qid, text, tuple(candidates))

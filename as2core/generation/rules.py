@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+MAX_CHARS = 2_000  # of a sentence with its heading
 MIN_QUESTION_WORDS, MAX_QUESTION_WORDS = 3, 18
 MAX_SUBJECT_WORDS = 8
 _QUOTED = ('"', "\u201c", "\u201d", "``")
@@ -95,10 +96,13 @@ def lowercase_words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def ask_by_rule(sentence: str, lowercase: frozenset[str] = frozenset()) -> list[str]:
-    """Questions that the sentence answers, the safest first; none for most sentences.
+    """Questions that the sentence answers, the safest first; none for most sentences, and for one that is longer than
+    sentences are: imported labels may have any.
 
     `lowercase` (`lowercase_words`) tells common nouns from names at the start of a sentence: "Clocks" from "Cook".
     """
+    if len(sentence) > MAX_CHARS:
+        return []
     text = _BRACKETS.sub("", " ".join(sentence.split())).rstrip(". ")
     heading = _HEADING.match(text)
     text = _LEAD_ADVERB.sub("", text[heading.end() :] if heading else text, count=1)

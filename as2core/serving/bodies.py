@@ -17,9 +17,11 @@ from as2core.types import MAX_TEXT_CHARS, Candidate
 MAX_DOCUMENTS = 10_000  # in a request
 MAX_SENT_CHARS = 100_000_000  # the body's limit is lower; pydantic refuses invalid Unicode in strings with a limit
 MAX_PRIORITY = 999
+MAX_MODEL_CHARS = 4096  # of a name: the answer repeats one that is not served
 
 Text = Annotated[str, Field(max_length=MAX_SENT_CHARS)]
 QueryText = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARS)]
+ModelName = Annotated[str, Field(max_length=MAX_MODEL_CHARS)]
 Priority = Annotated[int | None, Field(ge=0, le=MAX_PRIORITY)]
 
 
@@ -33,7 +35,7 @@ class RerankRequest(BaseModel):
     read before it. `max_tokens_per_doc` counts words. The lower the `priority`, the larger the share of the machine.
     No documents have no results, so that an application whose search was in vain goes on."""
 
-    model: str | None = None
+    model: ModelName | None = None
     query: QueryText
     documents: Annotated[list[Text | Document], Field(max_length=MAX_DOCUMENTS)]
     top_n: Annotated[int | None, Field(ge=1)] = None
@@ -64,7 +66,7 @@ class TextsRequest(BaseModel):
     return_text: bool | None = None
     raw_scores: bool | None = None
     truncate: bool | None = None
-    model: str | None = None
+    model: ModelName | None = None
     top_n: Annotated[int | None, Field(ge=1)] = None
     priority: Priority = None
 

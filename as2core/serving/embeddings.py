@@ -15,7 +15,7 @@ from as2core.errors import BadSetting, UnknownRanker
 from as2core.lookup import cite, load_ranker
 from as2core.rankers.base import Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.serving.bodies import MAX_DOCUMENTS, Model, Priority, Text, Usage
+from as2core.serving.bodies import MAX_DOCUMENTS, Model, ModelName, Priority, Text, Usage
 from as2core.types import MAX_TEXT_CHARS
 
 
@@ -23,7 +23,7 @@ class EmbeddingsRequest(BaseModel):
     """`input` is a text, or several; token numbers, which some clients send, mean nothing to another tokenizer."""
 
     input: Text | Annotated[list[Text], Field(min_length=1, max_length=MAX_DOCUMENTS)]
-    model: str | None = None
+    model: ModelName | None = None
     encoding_format: Literal["float", "base64"] | None = None
     dimensions: int | None = None
     priority: Priority = None

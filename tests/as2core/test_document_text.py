@@ -25,6 +25,7 @@ def test_plain_text_is_kept_with_its_line_ends_made_one():
         ("A gizmodrome. The giz-\nmodrome\n\nNext", "A gizmodrome. The gizmodrome\n\nNext"),  # the text has it
         ("It is well-\nknown here", "It is well-known\nhere"),
         ("An e-mail. By e-\nmail, too", "An e-mail. By e-mail,\ntoo"),  # though "email" is a word
+        ("Two e-mails. An e-\nmail.", "Two e-mails. An e-mail."),
         ("Pre- or post-war. It is pre-\nand post-war.", "Pre- or post-war. It is pre-\nand post-war."),
         ("North-\nEast - \nfive-\n- six", "North-\nEast - \nfive-\n- six"),
     ],
@@ -284,3 +285,9 @@ def test_the_heading_of_a_part_is_not_the_title_of_the_whole(text, title):
 def test_a_hashtag_is_no_heading_and_one_after_it_is():
     document = one("x.md", "#rivers are long\n\n# The Danube\n\nIt is long.")
     assert (document.title, document.text) == ("The Danube", "#rivers are long\n\nThe Danube\n\nIt is long.")
+
+
+def test_a_text_of_many_divided_words_is_joined_in_one_pass():
+    words = [f"{a}{b}{c}" for a in "bcdfghjklmnpqrst" for b in "aei" for c in "bcdfghjklmnpqrstvwxz"]
+    text = "".join(f"{first}-\n{second} " for first in words[:400] for second in words[:600])
+    assert one("a.txt", f"It is so. {text}").text.count("-\n") == 0

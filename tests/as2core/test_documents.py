@@ -5,7 +5,7 @@ import json
 import pytest
 from document_files import one, pdf
 
-from as2core.data.documents import SUFFIXES, read_documents
+from as2core.data.documents import MAX_COLUMNS, MAX_TITLE_CHARS, SUFFIXES, read_documents
 from as2core.errors import UnreadableFile
 
 
@@ -193,3 +193,31 @@ def test_every_suffix_is_tried_here():
     assert set(SUFFIXES) <= tried
     assert one("x.markdown", "# T\n\nText.").text == "Text."
     assert one("x.tsv", "text\tid\nA, b.\t1\n").text == "A, b."
+
+
+def test_a_name_of_many_digits_is_told_from_one_that_says_nothing_at_once():
+    """A pattern that tried each way to divide the digits would need 2^59 steps."""
+    digits = "1" * 60
+    assert one(f"{digits}z.txt", "Fire drill\n\nWalk out.").title == f"{digits}z"
+    assert one(f"{digits} v{digits}.txt", "Fire drill\n\nWalk out.").title == "Fire drill"
+
+
+def test_a_first_line_of_tabs_is_read_at_once():
+    with pytest.raises(UnreadableFile, match="it has 300,001 columns"):
+        one("a.csv", "sep=;" + "\t" * 300_000 + "x\n")
+
+
+def test_the_text_of_a_long_title_is_read_below_its_beginning_and_a_long_name_is_refused():
+    document = one("a.csv", f"title,text\n{'T' * 5000},Some text.\n")
+    assert (document.title, document.text) == ("T" * MAX_TITLE_CHARS, "Some text.")
+    assert len(one("a.md", f"---\ntitle: {'T' * 5000}\n---\nSome text.\n").title) == MAX_TITLE_CHARS
+    with pytest.raises(UnreadableFile, match="its id has more than 1,000 characters"):
+        one("a.csv", f"id,text\n{'i' * 5000},Some text.\n")
+    with pytest.raises(UnreadableFile, match="its name has 5,004 characters"):
+        one("n" * 5000 + ".txt", "Some text.")
+
+
+def test_a_table_of_more_columns_than_a_spreadsheet_has_is_refused():
+    columns = ",".join(f"c{n}" for n in range(MAX_COLUMNS))
+    with pytest.raises(UnreadableFile, match="it has 16,385 columns"):
+        one("a.csv", f"text,{columns}\nSome text.\n")

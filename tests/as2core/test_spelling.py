@@ -62,3 +62,11 @@ def test_a_word_with_a_dotted_capital_i_is_known():
 
 def test_of_known_words_the_one_with_the_same_letters_comes_first():
     assert correct_spelling("Can I brnig my dog", [], {"brig", "bring"}) == "Can I bring my dog?"
+
+
+def test_a_word_that_is_longer_than_words_are_is_no_typo():
+    """Its edits would take memory that grows with the square of its length."""
+    word = "pneumono" * 6
+    assert correct_spelling(word[1:] + "x", [f"{word[1:]}yx is a word."]) == f"{word[1:]}yx?"
+    assert correct_spelling(word + "xxx", [f"{word}yxxx is no word."]) == f"{word}xxx?"
+    assert correct_spelling("x" * 20_000, TEXTS) == "x" * 20_000 + "?"

@@ -294,3 +294,10 @@ def test_prose_with_one_long_sentence_does_not():
     assert not lacks_sentence_ends(split_sentences("\n\n".join(["word " * 150] * 9)))
     assert not lacks_sentence_ends(split_sentences("word"))
     assert not lacks_sentence_ends([])
+
+
+def test_marks_of_tokenised_quotations_are_counted_once_however_many_there_are():
+    """Counted anew for each, those of this text would take hours."""
+    sentences = split_sentences('He said " Go . " She went . ' + '" Stay . " ' * 60_000)
+    assert sentences[0].text == 'He said " Go . "'
+    assert len(sentences) > 30_000

@@ -13,9 +13,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FOREIGN = (
     "see https://evil.example/a?b=c, HTTP://EVIL.EXAMPLE and (http://evil.example) "
     "or www.evil.example, mail ann@evil.example, mailto:ann@evil.example, xmpp:ann@evil.example, "
-    "<https://evil.example>, [here](https://evil.example) and [here][1] ![x](https://evil.example/x.png)"
+    "<https://evil.example>, [here](https://evil.example) and [here][1] ![x](https://evil.example/x.png), "
+    "press :material/delete: or :cat:"
 )
 SCRIPT = f"""
+import altair as alt
 import pandas as pd
 import streamlit as st
 from app.ui.text import plain
@@ -24,6 +26,7 @@ apply()
 st.markdown(plain({FOREIGN!r}))
 st.caption(plain({FOREIGN!r}))
 st.dataframe(pd.DataFrame({{"a": ["=1+1"]}}))
+st.altair_chart(alt.Chart(pd.DataFrame({{"a": ["=1+1"]}})).mark_bar().encode(x="a"), alt="bars")
 st.markdown("[a link of ours](https://ours.example)")
 """
 
@@ -57,4 +60,9 @@ def test_foreign_text_leads_nowhere_and_no_table_offers_a_download(script_server
         assert text.replace("\u2060", "") == FOREIGN
     page.get_by_test_id("stDataFrame").hover()
     expect(page.get_by_role("button", name="Search")).to_be_visible()
+    expect(page.get_by_role("button", name="Download as CSV")).to_have_count(0)
+    page.get_by_test_id("stVegaLiteChart").hover()
+    page.get_by_role("button", name="Show data").click()
+    page.get_by_test_id("stDataFrame").nth(1).hover()
+    expect(page.get_by_role("button", name="Search")).to_have_count(2)
     expect(page.get_by_role("button", name="Download as CSV")).to_have_count(0)

@@ -36,7 +36,6 @@ NAMES = {
     "selqa-tsv": "SelQA TSV",
     "qed": "QED",
     "natural-questions": "Natural Questions",
-    "yahooqa": "YahooQA",
     "beir": "BEIR, zipped",
     "run": "Run file",
     "quepid": "Quepid JSON",

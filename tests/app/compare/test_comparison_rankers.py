@@ -9,6 +9,7 @@ from thing_questions import QUESTIONS
 
 from app.compare import comparison_job, question_sets
 from app.compare.rankers import list_rankers
+from app.compare.sweeps import parse_ratio
 from app.corpora import corpora
 from app.versions import evaluations
 from app.workbench import people
@@ -199,3 +200,9 @@ def test_who_is_no_admin_reads_that_a_corpus_has_no_labels_yet(wb, data):
     bob, empty = people.sign_in(wb, "bob"), corpora.create_corpus(wb, "empty")
     with pytest.raises(UnknownData, match="label more"):
         comparison_job.start_compare(wb, ["bm25", "rr"], f"labels:{empty.name}", by=bob.id)
+
+
+def test_a_ratio_of_many_digits_is_read_or_refused_at_once():
+    assert parse_ratio("cascade:drop_ratio=.25") == ("cascade", 0.25)
+    assert parse_ratio("cascade:drop_ratio=" + "0" * 200_000) == ("cascade", 0.0)
+    assert parse_ratio("cascade:drop_ratio=" + "0" * 200_000 + "x") is None

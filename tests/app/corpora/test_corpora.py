@@ -72,7 +72,7 @@ def test_sentences_know_their_paragraph(wb, towers):
     assert [s.paragraph for s in found] == [0, 0, 0, 1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers ", "TOWERS"])
+@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers ", "TOWERS", "tow\u200bers", "\u202etowers"])
 def test_a_name_that_is_empty_too_long_or_taken_is_refused(wb, towers, name):
     with pytest.raises(As2Error):
         corpora.create_corpus(wb, name)

@@ -114,3 +114,13 @@ def test_an_english_text_with_foreign_names_or_a_list_is_english(text):
 def test_every_article_that_is_shipped_is_english():
     articles = sorted((Path(__file__).parents[3] / "corpora").glob("*/articles/*.md"))
     assert len(articles) > 500 and all(is_english_text(path.read_text()) for path in articles)
+
+
+def test_marks_that_open_quotations_and_never_close_them_are_read_at_once():
+    marks = "\u201e" * 200_000
+    assert is_english(f"How high is it? {marks}")
+    assert is_english_text(f"The tower is high. {marks}")
+
+
+def test_a_quotation_in_a_quotation_does_not_count():
+    assert is_english("What does \u201eund er sagte \u00abja doch\u00bb\u201c mean in English, and who says it?")

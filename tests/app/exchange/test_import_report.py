@@ -191,6 +191,23 @@ def test_a_set_of_several_files_is_sent_to_the_command_that_makes_one(wb):
         import_new(wb, "test.encoded", b"life\tidx_1 idx_2\t18\t7 18\n")
 
 
+def test_a_text_that_is_longer_than_any_question_or_sentence_is_left_out_with_its_line(wb):
+    rows = ["question,sentence,label,title", "Who?,Ann.,correct," + "T" * 5000, f"Who?,{'x' * 100_001},incorrect,",
+            f"{'y' * 100_007},Ben.,correct,"]  # fmt: skip
+    done = import_new(wb, "mine.csv", "\n".join(rows).encode())
+    assert done.malformed == (
+        (3, "the sentence or its id is 1 character too long"),
+        (4, "the question or its id is 7 characters too long"),
+    )
+    (question,) = exports.load_labelled_questions(wb, done.corpus_id)
+    assert [(c.text, len(c.title)) for c in question.candidates] == [("Ann.", 1000)]
+
+
+def test_a_pickle_is_opened_by_no_import(wb):
+    with pytest.raises(UnreadableFile, match=r"env\.pkl: yahooqa is a pickle, .*as2 data convert env\.pkl"):
+        import_new(wb, "env.pkl", b"\x80\x02Nr\xff\xff\xff\x7f.")
+
+
 def test_a_file_on_disk_or_gzipped_is_read_alike(wb, tmp_path):
     import gzip
 

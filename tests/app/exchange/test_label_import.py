@@ -304,8 +304,8 @@ def test_a_label_file_whose_name_is_not_utf8_is_imported_under_a_name_that_is(wb
     assert corpora.get_corpus(wb, report.corpus_id).name == "L\u00e9ger"
 
 
-def test_a_signature_in_other_capitals_is_the_person_of_that_name(wb, ann):
-    signed = replace(QUESTIONS[0].candidates[0], annotations=(("ANN", "correct"), ("Import", "correct")))
+def test_a_signature_in_other_capitals_or_with_unseen_characters_is_the_person_of_that_name(wb, ann):
+    signed = replace(QUESTIONS[0].candidates[0], annotations=(("A\u200bNN", "correct"), ("Import", "correct")))
     question = replace(QUESTIONS[0], candidates=(signed, *QUESTIONS[0].candidates[1:]))
     corpus = import_new(wb, "set.jsonl", jsonl.dumps([question])).corpus_id
     with wb.read() as s:

@@ -8,6 +8,7 @@ from workbook_files import make_book
 from app.exchange.label_files import read_labels
 from as2core.data import label_sheets
 from as2core.data.office_files import OLD_FORMAT
+from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
 
 HEADER = ["Question", "Sentence", "Label", "Notes"]
@@ -72,7 +73,7 @@ def test_a_workbook_without_labels_is_named_with_the_remedy(content, said):
 def test_a_workbook_beyond_the_limit_is_not_read(monkeypatch):
     content = make_book([HEADER, *ROWS[:3]])
     monkeypatch.setattr(label_sheets, "MAX_SHEETS_BYTES", 1000)
-    monkeypatch.setattr(label_sheets, "read_sheets", lambda _: pytest.fail("it is read"))
+    monkeypatch.setattr(ParserProcess, "write_table", lambda *content: pytest.fail("it is read"))
     with pytest.raises(UnreadableFile, match="save it as CSV"):
         read_labels("mine.xlsx", content)
 
@@ -80,3 +81,19 @@ def test_a_workbook_beyond_the_limit_is_not_read(monkeypatch):
 def test_the_apostrophe_that_an_exported_table_has_before_a_formula_is_taken_away():
     content = make_book([["question", "sentence", "label", "title"], ["Why?", "'=1+1 is two.", "correct", "Sums"]])
     assert list_labels(read_labels("mine.xlsx", content).questions) == [("Why?", "=1+1 is two.", 1)]
+
+
+def test_a_workbook_is_read_in_a_process_of_its_own_and_its_fault_is_one_of_the_file(monkeypatch):
+    def give_up(_parser, _content):
+        raise UnreadableFile("reading it took more than 20 s")
+
+    monkeypatch.setattr(ParserProcess, "write_table", give_up)
+    with pytest.raises(UnreadableFile, match=r"mine\.xlsx: reading it took more than 20 s"):
+        read_labels("mine.xlsx", make_book([HEADER, *ROWS[:3]]))
+
+
+def test_rows_that_are_far_wider_than_a_table_are_refused(monkeypatch):
+    monkeypatch.setattr(label_sheets, "MAX_CELLS", 100)
+    far = [None] * 60
+    with pytest.raises(UnreadableFile, match="2 rows of 63 columns are no table of labels"):
+        label_sheets.write_table(make_book([HEADER[:3], ["Why?", "So.", *far, "x"]]))

@@ -37,6 +37,10 @@ def test_markup_is_escaped_for_html():
         ("https://a.b WWW.c.d", f"https\\:/{WORD_JOINER}/a.b WWW{WORD_JOINER}.c.d"),
         ("ann@lab.example @home", f"ann{WORD_JOINER}\\@lab.example {WORD_JOINER}\\@home"),
         ("two\n\nlines", "two lines"),
+        (
+            ":material/home: :cat: at 12:30:45",
+            f"\\:{WORD_JOINER}material/home\\: \\:{WORD_JOINER}cat\\: at 12\\:30\\:45",
+        ),
     ],
 )
 def test_markdown_is_escaped_and_the_rest_left_alone(text, markdown):

@@ -140,6 +140,17 @@ def test_what_is_no_backup_changes_nothing(wb, towers, settings, tmp_path, conte
     assert not list(settings.home.glob(".restore-*")) and not (tmp_path / "evil").exists()
 
 
+@pytest.mark.parametrize("name", ["{}/evil-removed", "{}/versions", "versions/../../evil-removed", "", "."])
+def test_a_member_of_a_backup_is_unpacked_nowhere_else(wb, towers, settings, tmp_path, name):
+    """The mark of a corpus that somebody deleted, as "starter-removed", is a file of any beginning."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "x.tar").write_bytes(make_tar(GOOD, (name.format(outside), b"x", FILE), ("as2.db", b"x", FILE)))
+    with pytest.raises(UnreadableFile, match="it holds '"):
+        restore(settings, tmp_path / "x.tar")
+    assert not list(outside.iterdir())
+
+
 def test_a_backup_of_a_newer_program_is_refused(wb, towers, settings, tmp_path, monkeypatch):
     from sqlalchemy import text
 

@@ -207,6 +207,37 @@ def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
         people.sign_in(wb, "ann 2")
 
 
+LOOKALIKES = [
+    "Ann",
+    "an\u200bn",
+    "\u202eann",
+    "ann\u2060",
+    "a\u00adnn",
+    "\uff41nn",
+    "ann \u3164",
+    "a\u200dnn",
+    "ann\x07",
+]
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_nobody_gets_a_name_that_looks_like_anothers(wb, ann, name):
+    assert people.sign_in(wb, name) == ann
+    newcomer = people.sign_in_subject(wb, SUBJECT, name)
+    assert newcomer.id != ann.id and newcomer.name.endswith(" 2")
+    assert not set(newcomer.name) & set("\u200b\u202e\u2060\u00ad\u3164\x07")
+
+
+@pytest.mark.parametrize("name", ["imp\u200bort", "\uff49mport"])
+def test_nobody_signs_in_by_a_name_that_looks_like_that_of_imported_labels(wb, name):
+    with pytest.raises(NotAllowed, match="choose another name"):
+        people.sign_in(wb, name)
+
+
+def test_a_name_keeps_the_joiners_that_its_script_needs(wb):
+    assert people.sign_in_subject(wb, SUBJECT, "\u06a9\u06cc\u0627\u0646\u200c\u0641\u0631").name[4] == "\u200c"
+
+
 def test_of_two_who_log_in_at_once_by_one_name_each_is_somebody_else(wb, monkeypatch):
     ensure = rows.ensure_annotator
 

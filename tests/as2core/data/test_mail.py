@@ -9,6 +9,7 @@ import pytest
 from document_files import one
 
 from as2core.data.documents import read_documents
+from as2core.data.mail import mail_blocks
 from as2core.errors import UnreadableFile
 
 HEAD = b"From: Anna Hill <anna@acme.example>\r\nDate: Mon, 2 Mar 2026 10:15:00 +0100\r\nMIME-Version: 1.0\r\n"
@@ -215,3 +216,15 @@ def test_what_has_no_text_or_is_no_mail_is_refused_with_a_reason(content, reason
 def test_outlooks_own_mails_have_a_remedy():
     with pytest.raises(UnreadableFile, match=r"save the mail as \.eml"):
         list(read_documents("a.msg", b"x"))
+
+
+def test_a_mail_of_marks_that_never_close_is_read_in_a_moment():
+    title, blocks, _ = mail_blocks(b"From: ann@lab.example\nSubject: Marks\n\nIt is here. " + b"[cid:" * 300_000)
+    assert title == "Marks" and blocks[0].text.startswith("It is here. [cid:")
+
+
+def test_lines_of_capitals_below_a_closing_are_told_from_names_in_a_moment():
+    """A pattern that tried each way to divide them into four names took seconds for each."""
+    lines = f"Regards,\n{'A' * 190}1\n\nIt is there.\n\n" * 100
+    _, blocks, _ = mail_blocks(f"From: ann@lab.example\nSubject: s\n\nIt is here.\n\n{lines}".encode())
+    assert blocks[0].text == "It is here."

@@ -2,11 +2,14 @@
 
 import threading
 import time
+from contextlib import closing
 
 import psutil
 import pytest
+from workbook_files import SHEET, change_part, make_book
 
 from as2core.data.documents import parse_single
+from as2core.data.label_sheets import write_table
 from as2core.data.parser_process import ParserProcess, limit_seconds
 from as2core.errors import UnreadableFile
 
@@ -92,3 +95,16 @@ def test_threads_take_turns(parser):
 
 def test_the_limit_grows_with_the_file_and_ends():
     assert [limit_seconds(size) for size in (0, 1_000_000, 5_000_000, 10**9)] == [20, 40, 120, 600]
+
+
+def test_a_table_of_labels_is_written_as_in_this_process(parser):
+    content = make_book([["question", "sentence", "label"], ["Why?", "Because \u00fc.", 1]])
+    assert parser.write_table(content) == write_table(content) == "question,sentence,label\nWhy?,Because \u00fc.,1\n"
+
+
+def test_a_table_that_keeps_the_parser_busy_is_given_up():
+    parser = ParserProcess(limit=lambda size: 1)
+    rows = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (n, n) for n in range(2, 20_000))
+    content = change_part(make_book([["a"]]), SHEET, lambda xml: xml.replace(b"</sheetData>", rows + b"</sheetData>"))
+    with closing(parser), pytest.raises(UnreadableFile, match="took more than 1 s"):
+        parser.write_table(content)

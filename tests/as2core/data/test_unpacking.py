@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from as2core.data import jsonl, unpacking
+from as2core.data import jsonl, squad, unpacking
 from as2core.data.documents import read_documents
-from as2core.data.source import read_bytes
+from as2core.data.source import read_all, read_bytes
 from as2core.errors import UnreadableFile
 
 MB = 1_000_000
@@ -85,3 +85,22 @@ def test_the_members_of_an_archive_are_counted_together_and_each_alone():
         with pytest.raises(UnreadableFile, match="more than"):
             for _ in range(2):
                 unpacking.copy_member(io.BytesIO(b"x" * 30), io.BytesIO(), 30, quota)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv"])
+def test_a_document_file_has_no_longer_lines_either(monkeypatch, name):
+    monkeypatch.setattr("as2core.data.source.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("as2core.data.documents.MAX_LINE_BYTES", 1000)
+    row = {"a.jsonl": b'{"text": "%s"}\n'}.get(name, b"text\n%s\n")
+    assert len(list(read_documents(name, row % b"One word."))) == 1
+    with pytest.raises(UnreadableFile, match="more than 0 MB"):
+        list(read_documents(name, row % (b"x" * 2000)))
+
+
+def test_a_json_document_that_was_sent_is_no_larger_than_a_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("as2core.data.source.MAX_LINE_BYTES", 1000)
+    content = b'{"data": []}' + b" " * 1000
+    (tmp_path / "a.json").write_bytes(content)
+    assert read_all(squad.stream, tmp_path / "a.json")[0] == []
+    with pytest.raises(UnreadableFile, match="a JSON document has at most"):
+        read_all(squad.stream, content)

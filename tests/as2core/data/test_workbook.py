@@ -13,6 +13,7 @@ from openpyxl.worksheet.filters import AutoFilter
 from openpyxl.worksheet.table import Table
 from workbook_files import SHEET, change_part, make_book, read_book, read_rows
 
+from as2core.data import documents
 from as2core.data.documents import read_documents
 from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
@@ -233,3 +234,11 @@ def test_the_parser_process_gives_all_documents_and_problems_of_a_workbook():
         parser.close()
     assert documents == list(read_documents("a.xlsm", book, on_problem=twins.append)) and len(documents) == 2
     assert problems == twins == ["sheet FAQ, row 3: 'answer' holds no text"]
+
+
+def test_a_workbook_whose_cells_share_one_long_text_is_no_more_than_a_file_may_be(monkeypatch):
+    monkeypatch.setattr(documents, "MAX_FILE_CHARS", 1000)
+    rows = [["title", "text", "note"], *([f"T{n}", "Some words.", "n" * 300] for n in range(3))]
+    assert len(read_book(make_book(rows))) == 3
+    with pytest.raises(UnreadableFile, match="more than 1,000 characters together"):
+        read_book(make_book([*rows, ["T4", "Some words.", "n" * 300]]))

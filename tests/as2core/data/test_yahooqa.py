@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -47,6 +49,19 @@ def test_a_pickle_that_would_run_something_is_refused_before_it_does(tmp_path, m
     with pytest.raises(UnreadableFile, match=r"not YahooQA's splits \(UnpicklingError it would load .*mkdir"):
         read_all(yahooqa.stream, pickle.dumps({"test": Harmful()}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pickle_of_nine_bytes_takes_no_memory():
+    """It names the 2,147,483,647th of the objects that it will come back to."""
+    program = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))\n"
+        "from as2core.data import yahooqa\n"
+        "from as2core.data.source import read_all\n"
+        "read_all(yahooqa.stream, bytes.fromhex('80024e72ffffff7f2e'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "not YahooQA's splits (TypeError" in done.stderr  # not MemoryError
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04K\x01.", pickle.dumps({"dev": {}}), pickle.dumps(DATA)[:-9]])

@@ -67,3 +67,8 @@ def test_how_a_text_writes_its_words_tells_names_from_nouns():
 
 def test_a_question_stays_within_eighteen_words():
     assert ask_by_rule("The mill was sold " + "and sold " * 20 + "in 1912.") == []
+
+
+def test_a_sentence_that_is_longer_than_sentences_are_asks_nothing():
+    assert ask_by_rule("The tower was built in 1889.")
+    assert ask_by_rule("The tower was built in 1889 [" + " [A" * 30_000) == []

@@ -111,6 +111,7 @@ def test_the_description_of_the_api_lists_every_path(client):
         ("/health", {}, 405, "Method Not Allowed: POST is not for /health, use GET"),
         ("/", {"query": QUERY, "documents": ["a"]}, 405, "POST is not for /, use GET. POST to /v1/rerank"),
         ("/v2/rerank", {"query": QUERY, "documents": TEXTS, "model": "grand"}, 404, "known: bm25, jaccard"),
+        ("/v1/rerank", {"query": QUERY, "documents": TEXTS, "model": "m" * 5000}, 422, "model: give at most 4,096"),
         ("/v3/rerank", {}, 404, "Not Found"),
         ("/v1/rerank", {"query": QUERY, "documents": ["a", None]}, 422, "documents[1]: give a text, or an object"),
         (
