@@ -13,6 +13,7 @@ import tempfile
 import threading
 from contextlib import closing, contextmanager
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
@@ -51,9 +52,9 @@ for name in ("AS2_DATABASE_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
 
 # The tests make tens of thousands of small files, which a disk keeps them waiting for. They need a gigabyte at most.
-MEMORY = "/dev/shm"
-if os.path.isdir(MEMORY) and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > 6 * 2**30:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > 6 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 TOGETHER = ("tests/e2e/", "tests/pages/compare/")  # servers; a home with two comparisons
 

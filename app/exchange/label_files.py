@@ -20,7 +20,7 @@ from as2core.data.parser_process import ParserProcess
 from as2core.data.source import Report, read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.text import count
+from as2core.messages import count
 from as2core.types import MAX_TEXT_CHARS, Question
 
 IMPORTS = (
