@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.adapt.cross_fitting import MIN_HELD_OUT_QUESTIONS
 from app.adapt.settings import CALIBRATION
-from app.compare import promotions
+from app.compare import new_weights, promotions
 from app.labels.queues import DISAGREE, UNLABELLED
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
@@ -194,6 +194,7 @@ def draw_list(frame: Frame) -> None:
     of_kind = [v for v in all_versions if v.kind == kind]
     active = next((v for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
+    _draw_new_weights(frame.wb, kind)
     under_way = promotions.list_under_way(frame.wb)
     for version, depth in sort_as_tree(of_kind):
         other = version.parent if version.parent in usable else active.name if active else None
@@ -201,6 +202,20 @@ def draw_list(frame: Frame) -> None:
         if version.name in under_way:
             st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
     files.draw_import(frame)
+
+
+def _draw_new_weights(wb: Workbench, kind: str) -> None:
+    """After an upgrade: that the version in use is from older shipped weights, until it was compared with the new."""
+    if (names := new_weights.find_uncompared(wb, kind)) is None:
+        return
+    active, shipped = names
+    with st.container(horizontal=True, vertical_alignment="center", key="adapt_new_weights"):
+        st.caption(
+            f":material/upgrade: An update of the program brought new weights of {plain(shipped)} since "
+            f"{plain(active)} was trained from the old ones. A comparison tells which is better now.",
+            width="content",
+        )
+        navigation.to("compare", "Compare them", **_against(active, shipped))
 
 
 def _update_kind(kinds: Sequence[str]) -> None:
