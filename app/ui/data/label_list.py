@@ -56,7 +56,7 @@ def draw(frame: Frame) -> None:
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
             _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).page)
-        gone_labels.offer_same_sentences(frame, view.page)
+        gone_labels.offer_same_sentences(frame, find(limit=gone_labels.MAX_MOVES).page if is_gone else view.page)
         pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
         _draw_history(frame, selection[0])
@@ -113,7 +113,7 @@ def _draw_history(frame: Frame, record: LabelRecord) -> None:
             {
                 "when": format_time(e.created),
                 "annotator": e.annotator,
-                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else ""),
+                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else " (by an admin)" if e.is_by_admin else ""),
             }
             for e in events
         ],
