@@ -193,3 +193,41 @@ def test_undo_takes_a_move_back_though_somebody_else_labels_the_old_sentence(wb,
     assert {r.annotator for r in find_fee(wb, club, ann)[0]} == {"ann", "bob"}
     assert move(wb, club, bob, [r for r in records if r.annotator == "bob"], new) == 1
     assert move(wb, club, ann, [r for r in records if r.annotator == "ann"], new) == 1
+
+
+def test_a_line_that_many_documents_have_takes_no_label_to_another_topic(wb, ann):
+    made = corpora.create_corpus(wb, "clinic")
+    line = "Some treatments are standard."
+    facts = {
+        "liver": "Surgery removes the liver tumour.",
+        "skin": "Light heals the skin.",
+        "bone": "Rest heals a bone.",
+    }
+
+    def ingest(*names):
+        files = [(f"{name}.txt", f"{facts[name.split()[0]]} {line}".encode()) for name in names]
+        ingestion.ingest(wb, made.id, files)
+
+    ingest("liver", "skin", "bone")
+    view = asking.ask(wb, made.id, "What treatments of the liver are standard?")
+    pair = {"question_id": view.question_id, "annotator_id": ann.id, "label": "correct"}
+    for c in view.candidates:
+        if c.title == "liver":
+            annotation.give_label(wb, sentence_id=c.sentence_id, **pair)
+    documents.delete_document(wb, documents.find_document_by_name(wb, made.id, "liver").id)
+    ids = {text: r.sentence_id for text, r in find_gone(wb, made, ann).items()}
+    assert len(ids) == 2 and successors.find_same_sentences(wb, made.id, ids.values()) == {}
+    new = successors.find_successor(wb, made.id, ids[line])  # one that a person may choose
+    assert (new.text, new.is_same) == (line, True)
+    ingest("liver 2027")
+    same = successors.find_same_sentences(wb, made.id, ids.values())
+    assert {i: (new.text, new.title) for i, new in same.items()} == {i: (text, "liver 2027") for text, i in ids.items()}
+
+
+def test_a_sentence_reworded_in_its_document_is_found_there_before_its_old_words_elsewhere(wb, club, ann, question_id):
+    ingestion.ingest(
+        wb, club.id, [("letter.txt", b"The fee is 48 euros a year. Dear members."), ("rules.txt", REWORDED)]
+    )
+    gone = find_gone(wb, club, ann)
+    new = successors.find_successor(wb, club.id, gone["The fee is 48 euros a year."].sentence_id)
+    assert (new.text, new.title) == ("The yearly fee is 54 euros a year.", "rules")
