@@ -74,8 +74,10 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         if sentence is None:
             return None
         words = set(tokenize(sentence.text))
-        shares = {row: compare_words(words, row.text) for row in rows.list_sentences_near(s, sentence, MAX_DISTANCE)}
-        best = max(shares, key=shares.__getitem__, default=None)
+        near = rows.list_sentences_near(s, sentence, MAX_DISTANCE)
+        shares = {row: compare_words(words, row.text) for row in near}
+        # of equals the one nearest to its old place: what stood beside it then may share as many words
+        best = max(near, key=lambda row: (shares[row], -abs(row.position - sentence.position)), default=None)
         if best is None or shares[best] < MIN_DICE:
             best = next(iter(rows.list_sentences_of_texts(s, corpus_id, [sentence.text])), None)
         if best is None:

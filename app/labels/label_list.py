@@ -200,7 +200,7 @@ def shift_labels(
         person_rows.lock_people(s, {r.annotator_id for r in records} | {by})
         people.require(s, by, MOVE, people.ANNOTATOR if all(r.annotator_id == by for r in records) else ADMIN)
         lock_corpus(s, corpus_id)
-        for record in records:
+        for record in sorted(records, key=lambda r: r.created):  # the latest label of a pair stays that
             target = targets.get(record.sentence_id)
             if target is not None and _shift(s, record, target, by, wb.clock(), presentation, act):
                 moves[record.annotator] += 1

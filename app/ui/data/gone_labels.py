@@ -49,15 +49,15 @@ def offer_same_sentences(frame: Frame, records: Sequence[LabelRecord]) -> None:
         return
     why = frame.explain_refusal(label_list.MOVE)
     those = "1 label" if len(movable) == 1 else f"{len(movable):,} labels"
-    givers = ", ".join(f"{n:,} of {plain(name)}" for name, n in Counter(r.annotator for r in movable).most_common())
     st.button(f"Move {those} to the same sentence elsewhere", key="data_labels_move_same", disabled=bool(why),
               icon=":material/move_down:", on_click=_move, args=(frame, movable, same),
-              help=why or f"The same words are in another document, for example after a file was renamed ({givers})"
-              )  # fmt: skip
+              help=why or "Another document took the place of theirs, for example after a file was renamed. They keep "
+              f"who gave them: {_name_givers(movable)}")  # fmt: skip
 
 
-def draw_successor(frame: Frame, record: LabelRecord) -> None:
-    """Below a selected label whose sentence is gone."""
+def draw_successor(frame: Frame, record: LabelRecord, records: Sequence[LabelRecord]) -> None:
+    """Below a selected label whose sentence is gone. `records`: the labels that are listed; those of the same question
+    and sentence are moved with it."""
     new = successors.find_successor(frame.wb, frame.corpus.id, record.sentence_id)
     if new is None:
         st.info(
@@ -72,12 +72,19 @@ def draw_successor(frame: Frame, record: LabelRecord) -> None:
         f"This sentence is in no document any more. {intro} **{where}**:\n\n{plain(new.text)}",
         icon=":material/label_off:",
     )
-    if not _can_move(frame, record):
+    of_pair = (r for r in records if (r.question_id, r.sentence_id) == (record.question_id, record.sentence_id))
+    movable = [r for r in of_pair if _can_move(frame, r)]
+    if not movable:
         return
-    why, is_own = frame.explain_refusal(label_list.MOVE), record.annotator_id == frame.annotator.id
-    st.button("Move the label to this sentence", key="data_label_move", icon=":material/move_down:",
-              disabled=bool(why), on_click=_move, args=(frame, [record], {record.sentence_id: new}),
-              help=why or (None if is_own else f"It stays a label of {plain(record.annotator)}"))  # fmt: skip
+    why, those = frame.explain_refusal(label_list.MOVE), "the label" if len(movable) == 1 else f"{len(movable)} labels"
+    st.button(f"Move {those} to this sentence", key="data_label_move", icon=":material/move_down:",
+              disabled=bool(why), on_click=_move, args=(frame, movable, {record.sentence_id: new}),
+              help=why or f"They keep who gave them: {_name_givers(movable)}")  # fmt: skip
+
+
+def _name_givers(records: Sequence[LabelRecord]) -> str:
+    """`2 of ann, 1 of bob`, as Markdown."""
+    return ", ".join(f"{n:,} of {plain(name)}" for name, n in Counter(r.annotator for r in records).most_common())
 
 
 @guard

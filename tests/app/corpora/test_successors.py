@@ -10,6 +10,7 @@ from app.labels.items import Presentation
 from app.labels.label_list import LabelSearch
 from app.workbench import audit_log, people
 from app.workbench.people import NotAllowed
+from as2core.text import tokenize
 
 RULES = b"The fee is 48 euros a year. Notice is given in March. The board meets monthly."
 REWORDED = b"The yearly fee is 54 euros a year. The board meets monthly."
@@ -124,6 +125,7 @@ def test_an_admin_moves_labels_of_somebody_who_left_and_they_keep_name_and_time(
     assert next(r.created for r in page if r.annotator == "bob") == given
     event = audit_log.list_events(wb, by=None)[0]
     assert (event.actor, event.act, event.target, event.detail) == ("ann", "move labels", "club", "1 of bob, 1 of ann")
+    assert [e.annotator for e in label_list.list_history(wb, *new_pair(page), by=ann.id)] == ["ann", "bob"]
     [moved] = [e for e in label_list.list_history(wb, *new_pair(page), by=ann.id) if e.annotator == "bob"]
     assert (moved.label, moved.is_by_admin) == ("incorrect", True)
     annotation.undo_last(wb, ann.id, club.id)  # her own comes back, his stays moved
@@ -231,3 +233,20 @@ def test_a_sentence_reworded_in_its_document_is_found_there_before_its_old_words
     gone = find_gone(wb, club, ann)
     new = successors.find_successor(wb, club.id, gone["The fee is 48 euros a year."].sentence_id)
     assert (new.text, new.title) == ("The yearly fee is 54 euros a year.", "rules")
+
+
+def test_of_sentences_that_share_as_many_words_the_one_in_the_old_place_is_proposed(wb, ann):
+    made = corpora.create_corpus(wb, "cases")
+    beside, old, new = (
+        "There are many types of care.",
+        "Many types of care exist.",
+        "Several types of care exist there.",
+    )
+    ingestion.ingest(wb, made.id, [("care.txt", f"{beside} {old}".encode())])
+    view = asking.ask(wb, made.id, "Which types of care exist?")
+    sentence = next(c.sentence_id for c in view.candidates if c.text == old)
+    annotation.give_label(wb, question_id=view.question_id, sentence_id=sentence, annotator_id=ann.id, label="correct")
+    ingestion.ingest(wb, made.id, [("care.txt", f"{beside} {new}".encode())])
+    shares = [successors.compare_words(set(tokenize(old)), text) for text in (beside, new)]
+    assert shares[0] == shares[1] > successors.MIN_DICE
+    assert successors.find_successor(wb, made.id, sentence).text == new
