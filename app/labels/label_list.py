@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -183,16 +183,17 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
 def shift_labels(
     wb: Workbench,
     corpus_id: int,
-    records: Collection[LabelRecord],
+    records: Sequence[LabelRecord],
     targets: Mapping[int, int],
     *,
     by: int,
     presentation: Presentation,
 ) -> int:
     """Give labels to other sentences, and say how many: one's own in one act that Undo takes back; an admin's move of
-    others' keeps their names and times, and the giver's Undo leaves it alone. `targets`: ids of sentences, by those of
-    the labelled ones. Labels stay that were changed meanwhile, or whose new sentence their giver labelled already or is
-    in no document. Raises UnknownCorpus, NotAllowed for a viewer, and for an annotator if some are not theirs; Gone."""
+    others' keeps their names and times, and the giver's Undo leaves it alone. `records`: newest first; `targets`: ids
+    of sentences, by those of the labelled ones. Labels stay that were changed meanwhile, or whose new sentence their
+    giver labelled already or is in no document. Raises UnknownCorpus, NotAllowed for a viewer, and for an annotator if
+    some are not theirs; Gone."""
     act, moves = secrets.token_hex(8), Counter[str]()
     for question_id in {r.question_id for r in records}:
         wb.later.finish(question_id)
@@ -200,7 +201,7 @@ def shift_labels(
         person_rows.lock_people(s, {r.annotator_id for r in records} | {by})
         people.require(s, by, MOVE, people.ANNOTATOR if all(r.annotator_id == by for r in records) else ADMIN)
         lock_corpus(s, corpus_id)
-        for record in sorted(records, key=lambda r: r.created):  # the latest label of a pair stays that
+        for record in reversed(records):  # the latest label of a pair stays that
             target = targets.get(record.sentence_id)
             if target is not None and _shift(s, record, target, by, wb.clock(), presentation, act):
                 moves[record.annotator] += 1

@@ -124,7 +124,7 @@ def test_an_admin_moves_labels_of_somebody_who_left_and_they_keep_name_and_time(
     assert {(r.annotator, r.label, r.is_gone) for r in page} == {("ann", "correct", False), ("bob", "incorrect", False)}
     assert next(r.created for r in page if r.annotator == "bob") == given
     event = audit_log.list_events(wb, by=None)[0]
-    assert (event.actor, event.act, event.target, event.detail) == ("ann", "move labels", "club", "1 of bob, 1 of ann")
+    assert (event.actor, event.act, event.target, event.detail) == ("ann", "move labels", "club", "1 of ann, 1 of bob")
     assert [e.annotator for e in label_list.list_history(wb, *new_pair(page), by=ann.id)] == ["ann", "bob"]
     [moved] = [e for e in label_list.list_history(wb, *new_pair(page), by=ann.id) if e.annotator == "bob"]
     assert (moved.label, moved.is_by_admin) == ("incorrect", True)
