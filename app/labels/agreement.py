@@ -81,8 +81,8 @@ class VerdictView:
 @dataclass(frozen=True, slots=True)
 class ConflictView:
     """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then,
-    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0. `earlier`: the
-    verdicts that count no more, oldest first."""
+    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0; `is_gone`: the
+    sentence left it. `earlier`: the verdicts that count no more, oldest first."""
 
     question_id: int
     sentence_id: int
@@ -92,6 +92,7 @@ class ConflictView:
     heading: str
     document_id: int
     position: int
+    is_gone: bool
     labels: tuple[tuple[str, str], ...]
     earlier: tuple[VerdictView, ...] = ()
     verdict: str = ""
@@ -251,7 +252,7 @@ def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
         if is_open or ruling:
             pair = (*read_pair(first), first.question, first.text, first.title, first.heading)
-            place = first.document_id, first.position
+            place = first.document_id, first.position, first.is_gone
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
             verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
             view = ConflictView(*pair, *place, labels, earlier, *verdict)
@@ -260,10 +261,12 @@ def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView
 
 
 def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
-    """The text before and after a sentence in its document; "" where there is none."""
+    """The text before and after a sentence in its document; "" where there is none, or the sentence left it."""
     with wb.read() as s:
         sentence = s.get(Sentence, sentence_id)
-        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position) if sentence else ("", "")
+        if sentence is None or sentence.retired:
+            return "", ""
+        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position)
 
 
 def adjudicate(

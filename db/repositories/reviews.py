@@ -58,12 +58,13 @@ def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
 
 def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
-    with (created, kind, question, text, title, heading, document_id, position), by pair, oldest first."""
+    with (created, kind, question, text, title, heading, document_id, position, is_gone), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
     question = Question.text.label("question")
     place = (Document.title, Sentence.heading, Sentence.document_id, Sentence.position)
+    is_gone = Sentence.retired.label("is_gone")
     labels = (
-        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, people)
+        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, is_gone, people)
         .join(Sentence, Sentence.id == CurrentLabel.sentence_id)
         .join(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))

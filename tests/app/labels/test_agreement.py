@@ -6,6 +6,7 @@ from sqlalchemy import Engine, event
 from app.adapt import readiness, second_looks
 from app.adapt.label_noise import TooFewLabels, find_suspicious
 from app.ask import asking
+from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, consensus, leasing, progress, rules
@@ -117,6 +118,24 @@ def test_unsure_beside_a_judgement_is_no_conflict(wb, towers, give_signs, ann, b
     give_signs(bob, "??-")
     [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert dict(conflict.labels) == {"ann": "correct", "bob": "incorrect"}
+
+
+def test_a_sentence_that_is_gone_has_no_neighbours_in_the_new_version_of_its_document(wb, ann, bob, clock):
+    club = corpora.create_corpus(wb, "club")
+    ingestion.ingest(wb, club.id, [("rules.txt", b"Dues come first. The fee is 48 euros. It is due in May.")])
+    asked = asking.ask(wb, club.id, "What is the fee?")
+    fee = next(c.sentence_id for c in asked.candidates if c.text == "The fee is 48 euros.")
+    for who, label in ((ann, "correct"), (bob, "incorrect")):
+        annotation.give_label(wb, question_id=asked.question_id, sentence_id=fee, annotator_id=who.id, label=label)
+    [conflict] = agreement.list_conflicts(wb, club.id, ann.id)
+    assert not conflict.is_gone
+    assert agreement.find_neighbours(wb, fee) == ("Dues come first.", "It is due in May.")
+    clock.advance(minutes=1)
+    ingestion.ingest(wb, club.id, [("rules.txt", b"Dues come first. The fee is 54 euros. It is due in May.")])
+    [conflict] = agreement.list_conflicts(wb, club.id, ann.id)
+    assert conflict.is_gone and agreement.find_neighbours(wb, fee) == ("", "")
+    item = leasing.open_item(wb, asked.question_id, fee, ann.id)
+    assert (item.text, item.before, item.after) == ("The fee is 48 euros.", "", "")
 
 
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
