@@ -24,11 +24,11 @@ from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import BadSetting
 from as2core.text import count
-from db.models import WITHDRAWN, Annotator, Corpus
+from db.models import WITHDRAWN, Annotator, Corpus, Sentence
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories import people as person_rows
-from db.repositories import queues
+from db.repositories import queues, reviews
 from db.repositories.label_lists import LabelFilter
 from db.repositories.pairs import Pair, read_pair
 
@@ -225,6 +225,9 @@ def _shift(
     annotation.add_label(s, given, new, giver_id, record.label, display, act, may_exceed=True)
     queues.lock_candidate(s, *old)
     label_rows.add_event(s, *old, giver_id, WITHDRAWN, now, display.to_columns() | {"act": act})
+    texts = (s.get_one(Sentence, i).text.split() for i in (record.sentence_id, sentence_id))
+    if next(texts) == next(texts):  # how the conflict was settled holds for the same words
+        reviews.copy_verdict(s, old, new)
     return True
 
 

@@ -56,6 +56,13 @@ def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
     return session.execute(signed.where(is_on(Verdict, pair), verdict_stands())).first()
 
 
+def copy_verdict(session: Session, pair: Pair, other: Pair) -> None:
+    """Have the verdict in force on a pair count for another pair, too, unless that has one."""
+    verdict = session.scalar(select(Verdict).where(is_on(Verdict, pair), verdict_stands()))
+    if verdict is not None and find_signed_verdict(session, other) is None:
+        add_verdict(session, other, verdict.annotator_id, verdict.label, verdict.note, verdict.created)
+
+
 def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
     with (created, kind, question, text, title, heading, document_id, position, is_gone), by pair, oldest first."""

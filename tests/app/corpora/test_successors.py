@@ -5,7 +5,7 @@ from label_files import import_labels
 
 from app.ask import asking
 from app.corpora import corpora, documents, ingestion, successors
-from app.labels import annotation, label_list
+from app.labels import agreement, annotation, label_list
 from app.labels.items import Presentation
 from app.labels.label_list import LabelSearch
 from app.workbench import audit_log, people
@@ -250,3 +250,22 @@ def test_of_sentences_that_share_as_many_words_the_one_in_the_old_place_is_propo
     shares = [successors.compare_words(set(tokenize(old)), text) for text in (beside, new)]
     assert shares[0] == shares[1] > successors.MIN_DICE
     assert successors.find_successor(wb, made.id, sentence).text == new
+
+
+def test_a_verdict_goes_along_to_the_same_words_and_not_to_others(wb, club, ann, bob, question_id):
+    fee = next(r for r in label_list.list_labels(wb, club.id, by=ann.id, limit=9).page if "48" in r.sentence)
+    pair = {"question_id": question_id, "sentence_id": fee.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=bob.id, label="incorrect")
+    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct", note="as in the rules")
+    ingestion.ingest(wb, club.id, [("rules 2027.txt", RULES)])
+    documents.delete_document(wb, documents.find_document_by_name(wb, club.id, "rules").id)
+    records, new = find_fee(wb, club, ann)
+    assert move(wb, club, ann, records, new) == 2
+    [settled] = agreement.list_conflicts(wb, club.id, ann.id)
+    assert settled.sentence_id == new[fee.sentence_id].sentence_id
+    assert (settled.verdict, settled.by, settled.note) == ("correct", "ann", "as in the rules")
+    ingestion.ingest(wb, club.id, [("rules 2027.txt", REWORDED)])
+    records, new = find_fee(wb, club, ann)
+    assert move(wb, club, ann, records, new) == 2
+    [again] = agreement.list_conflicts(wb, club.id, ann.id)
+    assert (again.text, again.verdict) == ("The yearly fee is 54 euros a year.", "")
