@@ -281,9 +281,10 @@ def adjudicate(
     labels: Sequence[tuple[str, str]] | None = None,
 ) -> None:
     """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
-    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands;
-    `labels`: the labels seen, as in ConflictView, None for whichever stand. Raises EditConflict where others stand by
-    now, NotAllowed unless an admin, BadSetting, Gone."""
+    pair again; the verdict that a person gave already, without another reason, changes nothing. `base`: the id of the
+    verdict that the adjudicator has seen, 0 for none, None for whichever stands; `labels`: the labels seen, as in
+    ConflictView, None for whichever stand. Raises EditConflict where others stand by now, NotAllowed unless an admin,
+    BadSetting, Gone."""
     if label is not None:
         check_label(label)
     pair, note = (question_id, sentence_id), tidy_note(note)
@@ -299,7 +300,10 @@ def adjudicate(
             raise Gone("this pair no longer has a label; reload the page")
         if label is not None and labels is not None and sorted(labels) != sorted(standing):
             raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
-        _check_base(reviews.find_signed_verdict(s, pair), base)
+        ruling = reviews.find_signed_verdict(s, pair)
+        if ruling is not None and (ruling.label, ruling.annotator_id, "") == (label, annotator_id, note):
+            return  # such as by a double click
+        _check_base(ruling, base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
         detail = f"{label or 'opened again'}: {s.get_one(Sentence, sentence_id).text}"
         audit.record(s, wb.clock(), annotator_id, SETTLE, question.text, detail)

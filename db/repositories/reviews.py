@@ -51,8 +51,8 @@ def _signed_verdicts(corpus_id: int) -> Select:
 
 
 def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
-    """(label, name of who gave it, id) of the verdict in force on a pair."""
-    signed = select(Verdict.label, Annotator.name, Verdict.id).join(Annotator)
+    """(label, annotator_id, name of who gave it, id) of the verdict in force on a pair."""
+    signed = select(Verdict.label, Verdict.annotator_id, Annotator.name, Verdict.id).join(Annotator)
     return session.execute(signed.where(is_on(Verdict, pair), verdict_stands())).first()
 
 

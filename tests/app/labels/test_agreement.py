@@ -138,6 +138,20 @@ def test_a_sentence_that_is_gone_has_no_neighbours_in_the_new_version_of_its_doc
     assert (item.text, item.before, item.after) == ("The fee is 48 euros.", "", "")
 
 
+def test_the_same_verdict_again_is_no_other_one_unless_it_has_a_reason(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
+    for _ in range(2):  # a double click
+        agreement.adjudicate(wb, **key, label="incorrect")
+    [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert (settled.verdict, settled.earlier) == ("incorrect", ())
+    agreement.adjudicate(wb, **key, label="incorrect", note="of the opening")
+    [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert (settled.note, len(settled.earlier)) == ("of the opening", 1)
+
+
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
     give_signs(ann, "+")
     give_signs(bob, "-")
