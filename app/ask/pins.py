@@ -49,16 +49,16 @@ class PinnedSentence:
 class Arrangement:
     """The candidates with the pins at work, in each part by the model's order. `order`: positions, all of them. `top`:
     what is labelled correct, those that were not retrieved last. `bottom`: what is labelled incorrect, `rejections`
-    those of it that reached the last exit; `conflicts`: what people disagree on; `gone`: what is labelled correct, and
-    in no document any more. `answer`: the position of the best candidate that is not labelled incorrect, None where all
-    that reached the last exit are. `own`: that of the model's own answer."""
+    those of it that reached the last exit; `conflicts`: what people disagree on; `orphans`: what is labelled correct,
+    and in no document any more. `answer`: the position of the best candidate that is not labelled incorrect, None where
+    all that reached the last exit are. `own`: that of the model's own answer."""
 
     order: tuple[int, ...]
     top: tuple[PinnedSentence, ...]
     bottom: tuple[PinnedSentence, ...]
     rejections: tuple[PinnedSentence, ...]
     conflicts: tuple[PinnedSentence, ...]
-    gone: tuple[Pin, ...]
+    orphans: tuple[Pin, ...]
     answer: int | None
     own: int
 
@@ -141,7 +141,7 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
         bottom=tuple(parts[INCORRECT]),
         rejections=tuple(x for x in parts[INCORRECT] if x.position in alive),
         conflicts=tuple(parts[None]),
-        gone=tuple(pins[i] for i in missing if i not in places),
+        orphans=tuple(pins[i] for i in missing if i not in places),
         answer=next((i for i in (*first, *rest) if i in alive or i in first), None),
         own=best_first[0],
     )

@@ -35,9 +35,9 @@ class Successor:
 def find_same_sentences(wb: Workbench, corpus_id: int, sentence_ids: Collection[int]) -> dict[int, Successor]:
     """By the ids of those of the sentences whose words stand in the document that took the place of theirs."""
     with wb.read() as s:
-        gone = {row.id: row for row in rows.load_sentences(s, sorted(sentence_ids))}
+        sentences = {row.id: row for row in rows.load_sentences(s, sorted(sentence_ids))}
         losses: dict[int, set[str]] = defaultdict(set)  # document id -> the words of what left it
-        for row in rows.list_retired_sentences(s, {row.document_id for row in gone.values()}):
+        for row in rows.list_retired_sentences(s, {row.document_id for row in sentences.values()}):
             losses[row.document_id].add(_join_words(row))
         places: dict[str, dict[int, Sentence]] = defaultdict(dict)  # words -> document id -> the first sentence
         for row in rows.list_sentences_of_texts(s, corpus_id, set().union(*losses.values())):
@@ -46,7 +46,7 @@ def find_same_sentences(wb: Workbench, corpus_id: int, sentence_ids: Collection[
         titles = rows.load_titles(s, [i for i in heirs.values() if i is not None])
         return {
             i: Successor(same.id, same.text, titles[same.document_id], is_same=True)
-            for i, row in gone.items()
+            for i, row in sentences.items()
             if (heir_id := heirs.get(row.document_id)) is not None
             and (same := places[_join_words(row)].get(heir_id)) is not None
         }

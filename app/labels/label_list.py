@@ -221,8 +221,8 @@ def _shift(
     if not is_free or _find_label(s, old, giver_id) != record.label:
         return False
     display = presentation if is_own else replace(presentation, queue=label_rows.BY_ADMIN)
-    given = now if is_own else record.created
-    annotation.add_label(s, given, new, giver_id, record.label, display, act, may_exceed=True)
+    created = now if is_own else record.created
+    annotation.add_label(s, created, new, giver_id, record.label, display, act, may_exceed=True)
     queues.lock_candidate(s, *old)
     label_rows.add_event(s, *old, giver_id, WITHDRAWN, now, display.to_columns() | {"act": act})
     texts = (s.get_one(Sentence, i).text.split() for i in (record.sentence_id, sentence_id))

@@ -194,7 +194,7 @@ def test_where_the_sentence_labelled_correct_is_gone_the_page_says_where_to_move
     assert "view=list" in link.proto.query_string and "where=gone" in link.proto.query_string
     stored.set_role(wb, "annotator")
     at = ask_question()
-    assert "Who labelled it, or an admin, can move the label." in texts(at)
+    assert "Whoever labelled it, or an admin, can move the label." in texts(at)
     assert "Move the label" not in [x.proto.label for x in at.get("page_link")]
     label(wb, me, ANSWER, question_id=view_of(at).question_id)
     at = ask_question()

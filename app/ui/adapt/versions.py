@@ -211,8 +211,7 @@ def _draw_new_weights(wb: Workbench, kind: str) -> None:
     active, shipped = names
     with st.container(horizontal=True, vertical_alignment="center", key="adapt_new_weights"):
         st.caption(
-            f":material/upgrade: An update of the program brought new weights of {plain(shipped)} since "
-            f"{plain(active)} was trained from the old ones. A comparison tells which is better now.",
+            f":material/upgrade: An update brought new weights of {plain(shipped)} after {plain(active)} was trained.",
             width="content",
         )
         navigation.to("compare", "Compare them", **_against(active, shipped))

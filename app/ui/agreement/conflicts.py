@@ -71,7 +71,7 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
         with st.container():  # in every run, or the buttons below would be drawn anew and lose the focus
             _draw_verdict(conflict)
         if conflict.is_gone:
-            _draw_gone(frame)
+            _draw_way_to_labels(frame)
         else:
             draw_document_link(frame, conflict.document_id, conflict.position)
         if not frame.is_admin:
@@ -90,7 +90,7 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
                           on_click=_settle, args=(frame, conflict, None))  # fmt: skip
 
 
-def _draw_gone(frame: Frame) -> None:
+def _draw_way_to_labels(frame: Frame) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(":material/label_off: This sentence is in no document any more.", width="content")
         navigation.to("data", "Move its labels", corpus=frame.corpus.name, view="list", where="gone")

@@ -30,9 +30,9 @@ def _can_move(frame: Frame, record: LabelRecord) -> bool:
 
 def find_movable(frame: Frame, records: Sequence[LabelRecord]) -> tuple[list[LabelRecord], Mapping[int, Successor]]:
     """Those whose sentence stands elsewhere in the same words, and where, by the sentence's id."""
-    gone = [r for r in records if r.is_gone and _can_move(frame, r)]
-    same = successors.find_same_sentences(frame.wb, frame.corpus.id, {r.sentence_id for r in gone})
-    return [r for r in gone if r.sentence_id in same], same
+    orphans = [r for r in records if r.is_gone and _can_move(frame, r)]
+    same = successors.find_same_sentences(frame.wb, frame.corpus.id, {r.sentence_id for r in orphans})
+    return [r for r in orphans if r.sentence_id in same], same
 
 
 def count_movable(frame: Frame) -> int:

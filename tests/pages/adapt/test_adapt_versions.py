@@ -52,11 +52,11 @@ def test_a_viewer_is_not_told_to_decide(wb):
 
 def test_new_shipped_weights_are_a_reason_to_compare_the_version_in_use(wb):
     promotion.promote(wb, "starter-2", by=None)
-    assert "An update of the program" not in texts(open_adapt())
+    assert "An update brought" not in texts(open_adapt())
     change_version(wb, "cascade", created=wb.clock() - timedelta(hours=1))
-    assert "brought new weights of cascade since starter-2 was trained" in texts(open_adapt())
+    assert "An update brought new weights of cascade after starter-2 was trained." in texts(open_adapt())
     put_job(wb, "compare", "done", settings={"rankers": ["starter-2", "cascade"], "data": "x"})
-    assert "An update of the program" not in texts(open_adapt())
+    assert "An update brought" not in texts(open_adapt())
 
 
 def test_a_version_is_renamed_noted_and_deleted(wb):

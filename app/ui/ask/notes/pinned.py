@@ -48,8 +48,8 @@ def draw_switch(
     arrangement that is shown; and where to move a label that could come first if its sentence were not gone."""
     current = arrange(frame.wb, view, run, present)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-pins"):
-        if current.gone and not current.top:
-            _draw_gone(frame, current.gone[0])
+        if current.orphans and not current.top:
+            _draw_way_to_label(frame, current.orphans[0])
         parts = (current.top, current.bottom, current.conflicts, arrangement.top, arrangement.rejections)
         if not any(parts):
             return
@@ -72,13 +72,13 @@ def draw_switch(
             )
 
 
-def _draw_gone(frame: Frame, pin: Pin) -> None:
+def _draw_way_to_label(frame: Frame, pin: Pin) -> None:
     text = ":material/label_off: The sentence labelled correct for this question is in no document any more."
     if frame.is_admin or pin.own or frame.annotator.name in pin.by:
         st.caption(text, width="content")
         navigation.to("data", "Move the label", corpus=frame.corpus.name, view="list", where="gone")
     else:
-        st.caption(f"{text} Who labelled it, or an admin, can move the label.", width="content")
+        st.caption(f"{text} Whoever labelled it, or an admin, can move the label.", width="content")
 
 
 def _switch() -> None:
