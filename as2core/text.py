@@ -103,6 +103,11 @@ _ROMAN = re.compile(r"[IVXLC]+$")
 _spacy_lock = threading.Lock()
 
 
+def normalise_text(text: str) -> str:
+    """The same for two copies of a sentence: white space and case aside."""
+    return " ".join(text.split()).casefold()
+
+
 def tokenize(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
     its accent are one character (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""

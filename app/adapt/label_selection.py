@@ -17,7 +17,7 @@ from app.corpora.successors import MIN_DICE, measure_overlap
 from app.labels import consensus
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
-from as2core.text import tokenize
+from as2core.text import normalise_text, tokenize
 from as2core.types import UNSURE, Candidate, Json, Question
 from db.models import text_key
 from db.repositories import candidates as candidate_rows
@@ -153,14 +153,14 @@ def _drop_rewordings(group: Sequence[Row], values: Mapping[int, int | None]) -> 
     presumed incorrect: with the words of a correct sentence, as in a copy of its document, or like a correct one that
     left its document, as when it was reworded; and sentences that left their document themselves."""
     correct = [r for r in group if values.get(r.sentence_id) == 1]
-    texts = {" ".join(r.text.split()) for r in correct}
+    texts = {normalise_text(r.text) for r in correct}
     old_words = [set(tokenize(r.text)) for r in correct if r.retired]
 
     def is_kept(row: Row) -> bool:
         if values.get(row.sentence_id) is not None or row.candidate_origin == IMPORTED:
             return True
         is_like = any(measure_overlap(words, row.text) >= MIN_DICE for words in old_words)
-        return not (row.retired or is_like or " ".join(row.text.split()) in texts)
+        return not (row.retired or is_like or normalise_text(row.text) in texts)
 
     return [r for r in group if is_kept(r)]
 

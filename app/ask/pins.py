@@ -49,15 +49,16 @@ class PinnedSentence:
 class Arrangement:
     """The candidates with the pins at work, in each part by the model's order. `order`: positions, all of them. `top`:
     what is labelled correct, those that were not retrieved last. `bottom`: what is labelled incorrect, `rejections`
-    those of it that reached the last exit; `conflicts`: what people disagree on. `answer`: the position of the best
-    candidate that is not labelled incorrect, None where all that reached the last exit are. `own`: that of the model's
-    own answer."""
+    those of it that reached the last exit; `conflicts`: what people disagree on; `orphans`: what is labelled correct,
+    and in no document any more. `answer`: the position of the best candidate that is not labelled incorrect, None where
+    all that reached the last exit are. `own`: that of the model's own answer."""
 
     order: tuple[int, ...]
     top: tuple[PinnedSentence, ...]
     bottom: tuple[PinnedSentence, ...]
     rejections: tuple[PinnedSentence, ...]
     conflicts: tuple[PinnedSentence, ...]
+    orphans: tuple[Pin, ...]
     answer: int | None
     own: int
 
@@ -129,7 +130,8 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
             label_of[i] = pin.label
     candidate_ids = {c.sentence_id for c in answer.candidates}
     missing = sorted(i for i, pin in pins.items() if pin.label == CORRECT and i not in candidate_ids)
-    top = [*parts[CORRECT], *(PinnedSentence(pins[x.sentence_id], x, None) for x in _load_missing(wb, missing))]
+    places = {x.sentence_id: x for x in _load_missing(wb, missing)}
+    top = [*parts[CORRECT], *(PinnedSentence(pins[i], x, None) for i, x in places.items())]
     alive = set(run.exits[-1].alive.tolist())
     first, last = (tuple(x.position for x in parts[label] if x.position is not None) for label in (CORRECT, INCORRECT))
     rest = tuple(i for i in best_first if label_of.get(i) not in (CORRECT, INCORRECT))
@@ -139,6 +141,7 @@ def arrange(wb: Workbench, answer: Answer, run: CascadeTrace, pins: Mapping[int,
         bottom=tuple(parts[INCORRECT]),
         rejections=tuple(x for x in parts[INCORRECT] if x.position in alive),
         conflicts=tuple(parts[None]),
+        orphans=tuple(pins[i] for i in missing if i not in places),
         answer=next((i for i in (*first, *rest) if i in alive or i in first), None),
         own=best_first[0],
     )

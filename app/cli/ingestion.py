@@ -94,8 +94,10 @@ def _print_notes(result: "IngestView", *, is_pruned: bool) -> None:
         leftovers = name_some([describe(view) for view in result.leftovers])
         note = f"no longer in their tables, and still in the corpus: {leftovers}; --prune deletes such documents"
         print_note(f"as2: {note}")
-    if result.updates:
-        print_note(f"updated: {name_some(result.updates, result.updated)}")
+    if result.replacements:
+        print_note(f"replaced by another text: {name_some(result.replacements)}")
+    if result.updated_files:
+        print_note(f"updated: {name_some(result.updated_names)}")
 
 
 def _prune(

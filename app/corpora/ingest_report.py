@@ -54,6 +54,11 @@ class IngestView:
         return names
 
     @property
+    def updated_names(self) -> list[str]:
+        """The files of `updated_files` in words: `faq.csv (2 documents)`."""
+        return [name if n == 1 else f"{name} ({n:,} documents)" for name, n in self.updated_files]
+
+    @property
     def partly_read_files(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(f for f, _ in self.failed if f not in self.unread_files))
 

@@ -1,12 +1,16 @@
-"""What stands in the documents now in place of a sentence that left them: the same words elsewhere in the corpus, as
-after a file got another name, or the sentence of its document that has most of its words, which a person confirms.
+"""What stands in the documents now in place of a sentence that left them: the same words in the document that took the
+place of its own, as after a file got another name, or the sentence of its document that has most of its words, or the
+same words in any other document, which a person confirms.
 
+A document takes another's place if it has more than half of the labelled sentences that left that one, and no document
+has as many: what many documents have, such as a line on all of their topics, says nothing of where a label belongs.
 Two sentences share words by Dice's coefficient of their sets of words (Dice 1945).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.workbench.workbench import Workbench
@@ -29,19 +33,36 @@ class Successor:
 
 
 def find_same_sentences(wb: Workbench, corpus_id: int, sentence_ids: Collection[int]) -> dict[int, Successor]:
-    """By the ids of those of the sentences whose words stand in a document of the corpus."""
+    """By the ids of those of the sentences whose words stand in the document that took the place of theirs."""
     with wb.read() as s:
-        words = {i: " ".join(text.split()) for i, text in rows.load_texts(s, sorted(sentence_ids)).items()}
-        by_words: dict[str, Sentence] = {}
-        for row in rows.list_sentences_of_texts(s, corpus_id, words.values()):
-            by_words.setdefault(" ".join(row.text.split()), row)
-        titles = rows.load_titles(s, [row.document_id for row in by_words.values()])
+        sentences = {row.id: row for row in rows.load_sentences(s, sorted(sentence_ids))}
+        losses: dict[int, set[str]] = defaultdict(set)  # document id -> the words of what left it
+        for row in rows.list_retired_sentences(s, {row.document_id for row in sentences.values()}):
+            losses[row.document_id].add(_join_words(row))
+        places: dict[str, dict[int, Sentence]] = defaultdict(dict)  # words -> document id -> the first sentence
+        for row in rows.list_sentences_of_texts(s, corpus_id, set().union(*losses.values())):
+            places[_join_words(row)].setdefault(row.document_id, row)
+        heirs = {i: _find_heir([places[words].keys() for words in of_one]) for i, of_one in losses.items()}
+        titles = rows.load_titles(s, [i for i in heirs.values() if i is not None])
         return {
-            i: Successor(row.id, row.text, titles[row.document_id], is_same=True)
-            for i, text in words.items()
-            for row in [by_words.get(text)]
-            if row is not None
+            i: Successor(same.id, same.text, titles[same.document_id], is_same=True)
+            for i, row in sentences.items()
+            if (heir_id := heirs.get(row.document_id)) is not None
+            and (same := places[_join_words(row)].get(heir_id)) is not None
         }
+
+
+def _find_heir(places: Sequence[Collection[int]]) -> int | None:
+    """The document that has more than half of the sentences, and more of them than any other. `places`: of each
+    sentence, the ids of the documents that have it."""
+    counts = Counter(document_id for of_one in places for document_id in of_one).most_common(2)
+    if not counts or 2 * counts[0][1] <= len(places) or (len(counts) > 1 and counts[1][1] == counts[0][1]):
+        return None
+    return counts[0][0]
+
+
+def _join_words(sentence: Sentence) -> str:
+    return " ".join(sentence.text.split())
 
 
 def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor | None:
@@ -53,11 +74,16 @@ def find_successor(wb: Workbench, corpus_id: int, sentence_id: int) -> Successor
         if sentence is None:
             return None
         words = set(tokenize(sentence.text))
-        shares = {row: measure_overlap(words, row.text) for row in rows.list_sentences_near(s, sentence, MAX_DISTANCE)}
-        best = max(shares, key=shares.__getitem__, default=None)
+        near = rows.list_sentences_near(s, sentence, MAX_DISTANCE)
+        shares = {row: measure_overlap(words, row.text) for row in near}
+        # of equals the one nearest to its old place: what stood beside it then may share as many words
+        best = max(near, key=lambda row: (shares[row], -abs(row.position - sentence.position)), default=None)
         if best is None or shares[best] < MIN_DICE:
+            best = next(iter(rows.list_sentences_of_texts(s, corpus_id, [sentence.text])), None)
+        if best is None:
             return None
-        return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=False)
+        is_same = _join_words(best) == _join_words(sentence)
+        return Successor(best.id, best.text, rows.load_titles(s, [best.document_id])[best.document_id], is_same=is_same)
 
 
 def measure_overlap(words: set[str], text: str) -> float:

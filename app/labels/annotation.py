@@ -120,10 +120,18 @@ def give_labels(
 
 
 def add_label(
-    s: Session, now: datetime, pair: Pair, annotator_id: int, label: str, display: Presentation | None, act: str = ""
+    s: Session,
+    now: datetime,
+    pair: Pair,
+    annotator_id: int,
+    label: str,
+    display: Presentation | None,
+    act: str = "",
+    *,
+    may_exceed: bool = False,
 ) -> LabelView:
     """`give_label` in the transaction of a caller who has checked the person and the pair. A label from outside the
-    queues puts its question in them. Raises OverlapReached."""
+    queues puts its question in them. `may_exceed`: the overlap. Raises OverlapReached."""
     queue, columns = (display.queue, display.to_columns()) if display else ("", {})
     newest = rows.find_newest_event(s, *pair, annotator_id)
     leases.release(s, pair, annotator_id)
@@ -138,7 +146,7 @@ def add_label(
         place = NewCandidate(pair[1], candidate_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
         candidate_rows.put_candidates(s, pair[0], [place], origin="labelled")
         queues.lock_candidate(s, *pair)  # which somebody else may have made just now
-    if newest is None or newest.label == WITHDRAWN:
+    if (newest is None or newest.label == WITHDRAWN) and not may_exceed:
         _check_overlap(s, pair, annotator_id, queue)
     if queue in QUEUES and (settle := QUEUES[queue].settle):
         settle(s, pair, now)
@@ -226,7 +234,7 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
         if rows.has_admin_withdrawn(s, event):
             before = None
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
-        if event.label == WITHDRAWN != label:
+        if event.label == WITHDRAWN != label and not event.act:  # a move has one: its label goes back in any case
             _check_overlap(s, pair, event.annotator_id)
         columns = rows.copy_presentation(source)  # it comes back as it was assigned
         reversals.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))

@@ -37,8 +37,8 @@ class VerdictView:
 @dataclass(frozen=True, slots=True)
 class ConflictView:
     """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then,
-    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0. `earlier`: the
-    verdicts that count no more, oldest first."""
+    and `verdict_id` is 0; the labels stay. `position`: the sentence's place in the document, from 0; `is_gone`: the
+    sentence left it. `earlier`: the verdicts that count no more, oldest first."""
 
     question_id: int
     sentence_id: int
@@ -48,6 +48,7 @@ class ConflictView:
     heading: str
     document_id: int
     position: int
+    is_gone: bool
     labels: tuple[tuple[str, str], ...]
     earlier: tuple[VerdictView, ...] = ()
     verdict: str = ""
@@ -79,7 +80,7 @@ def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView
         is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
         if is_open or ruling:
             texts = first.question, first.text, first.title, first.heading
-            place = first.document_id, first.position
+            place = first.document_id, first.position, first.is_gone
             earlier = tuple(VerdictView(v.label, v.name, v.note) for v in history if v is not ruling)
             verdict = (ruling.label, ruling.name, ruling.note, ruling.id) if ruling else ()
             view = ConflictView(*pair, *texts, *place, labels, earlier, *verdict)
@@ -88,10 +89,12 @@ def _collect_conflicts(wb: Workbench, corpus_id: int) -> list[tuple[ConflictView
 
 
 def find_neighbours(wb: Workbench, sentence_id: int) -> tuple[str, str]:
-    """The text before and after a sentence in its document; "" where there is none."""
+    """The text before and after a sentence in its document; "" where there is none, or the sentence left it."""
     with wb.read() as s:
         sentence = s.get(Sentence, sentence_id)
-        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position) if sentence else ("", "")
+        if sentence is None or sentence.retired:
+            return "", ""
+        return corpus_rows.find_neighbours(s, sentence.document_id, sentence.position)
 
 
 def adjudicate(
@@ -106,9 +109,10 @@ def adjudicate(
     labels: Sequence[tuple[str, str]] | None = None,
 ) -> None:
     """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
-    pair again. `base`: the id of the verdict that the adjudicator has seen, 0 for none, None for whichever stands;
-    `labels`: the labels seen, as in ConflictView, None for whichever stand. Raises EditConflict where others stand by
-    now, NotAllowed unless an admin, BadSetting, Gone."""
+    pair again; the verdict that a person gave already, without another reason, changes nothing. `base`: the id of the
+    verdict that the adjudicator has seen, 0 for none, None for whichever stands; `labels`: the labels seen, as in
+    ConflictView, None for whichever stand. Raises EditConflict where others stand by now, NotAllowed unless an admin,
+    BadSetting, Gone."""
     if label is not None:
         check_label(label)
     pair, note = (question_id, sentence_id), tidy_note(note)
@@ -124,7 +128,10 @@ def adjudicate(
             raise Gone("this pair no longer has a label; reload the page")
         if label is not None and labels is not None and sorted(labels) != sorted(standing):
             raise EditConflict("the labels of the pair were changed meanwhile: nothing was recorded")
-        _check_base(reviews.find_signed_verdict(s, pair), base)
+        ruling = reviews.find_signed_verdict(s, pair)
+        if ruling is not None and (ruling.label, ruling.annotator_id, "") == (label, annotator_id, note):
+            return  # such as by a double click
+        _check_base(ruling, base)
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
         detail = f"{label or 'opened again'}: {s.get_one(Sentence, sentence_id).text}"
         audit.record(s, wb.clock(), annotator_id, SETTLE, question.text, detail)

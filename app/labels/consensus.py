@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from app.labels.visibility import find_reader
 from app.workbench.workbench import Workbench, make_storable
 from as2core.errors import BadSetting
+from as2core.text import normalise_text
 from as2core.types import CORRECT, INCORRECT, LABELS, UNSURE, Candidate, Question, Verdict
 from db.models import Question as QuestionRow
 from db.repositories import candidates as candidate_rows
@@ -62,7 +63,7 @@ class LabelledQuestion:
 class LabelRequest:
     """Which labels of a corpus are wanted, and with what. `annotator`: only theirs. `signed`: with everyone's labels
     and the verdicts. `by`: as this person may read them, None for the command line. `with_unlabelled`: with all other
-    candidates that were ranked, but for those that a document lost since."""
+    candidates that were ranked, but for those that a document lost since, and copies of a correct one."""
 
     annotator: str | None = None
     signed: bool = False
@@ -242,6 +243,13 @@ def _build_question(
     verdict_of = {i: Verdict(v.name, v.label, v.note) for i, v in rulings.items()}
     imports = {row.sentence_id: row.label for row in labels if row.imported}
     label_of = {i: resolve_label(v, verdict_of[i].label if i in verdict_of else None) for i, v in votes.items()}
+    answers = {normalise_text(row.text) for row in group if label_of.get(row.sentence_id) == CORRECT}
+
+    def is_wanted(row: Row) -> bool:
+        if row.candidate_origin == IMPORTED or row.sentence_id in label_of:
+            return True
+        return which.with_unlabelled and not row.retired and normalise_text(row.text) not in answers
+
     candidates = tuple(
         Candidate(
             ids.get((question_id, i), row.candidate),
@@ -253,8 +261,7 @@ def _build_question(
             verdict=verdict_of.get(i) if which.signed else None,
         )
         for row in group
-        if (i := row.sentence_id) is not None
-        and (row.candidate_origin == IMPORTED or i in label_of or (which.with_unlabelled and not row.retired))
+        if (i := row.sentence_id) is not None and is_wanted(row)
     )
     return LabelledQuestion.build(group[0], candidates, labels, label_of)
 

@@ -144,7 +144,8 @@ def build_item(
 ) -> QueueItem:
     """`again`: shown once more, as it was assigned before."""
     pair = read_pair(row)
-    before, after = corpus_rows.find_neighbours(s, row.document_id, row.position)
+    place = row.document_id, row.position
+    before, after = ("", "") if row.retired else corpus_rows.find_neighbours(s, *place)
     labels = rows.list_labels_of_pair(s, *pair)
     own = next((r.label for r in labels if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more

@@ -1,16 +1,15 @@
 """The labels of a corpus, looked up one by one: whose they are, what became of each, and taking some back at once.
 
 Whoever sees all labels (`app.labels.visibility`) looks up everyone's, imported ones included, and an admin withdraws
-them; others look up and withdraw their own.
+and moves them to other sentences; others look up, withdraw and move their own.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -25,15 +24,15 @@ from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench, split_search
 from as2core.errors import BadSetting
 from as2core.messages import count
-from db.models import WITHDRAWN, Annotator, Corpus
+from db.models import WITHDRAWN, Annotator, Corpus, Sentence
 from db.repositories import label_lists as rows
 from db.repositories import labels as label_rows
 from db.repositories import people as person_rows
-from db.repositories import queues
+from db.repositories import queues, reviews
 from db.repositories.label_lists import LabelFilter
 from db.repositories.pairs import Pair, read_pair
 
-WITHDRAW, HAND_OVER = "withdraw labels", "hand over labels"  # in the audit log
+WITHDRAW, HAND_OVER, MOVE = "withdraw labels", "hand over labels", "move labels"  # in the audit log
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,14 @@ class LabelsView:
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """One step of a pair's history; `label` is "withdrawn" where a label was taken back. `is_undo`: by Undo."""
+    """One step of a pair's history; `label` is "withdrawn" where a label was taken back. `is_undo`: by Undo.
+    `is_by_admin`: an admin withdrew the label, or moved it here from a sentence that is gone."""
 
     created: datetime
     annotator: str
     label: str
     is_undo: bool
+    is_by_admin: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,10 @@ def list_history(wb: Workbench, question_id: int, sentence_id: int, *, by: int) 
     with wb.read() as s:
         is_open = can_see_all(s, by)
         events = [r for r in rows.list_history(s, (question_id, sentence_id)) if is_open or r.annotator_id == by]
-        return tuple(EventView(r.created, r.annotator, r.label, r.undoes is not None) for r in events)
+        return tuple(
+            EventView(r.created, r.annotator, r.label, r.undoes is not None, r.queue == label_rows.BY_ADMIN)
+            for r in events
+        )
 
 
 def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelRecord], *, by: int) -> int:
@@ -177,30 +181,54 @@ def withdraw_labels(wb: Workbench, corpus_id: int, records: Collection[LabelReco
 
 
 def shift_labels(
-    wb: Workbench, records: Collection[LabelRecord], targets: Mapping[int, int], *, by: int, presentation: Presentation
+    wb: Workbench,
+    corpus_id: int,
+    records: Sequence[LabelRecord],
+    targets: Mapping[int, int],
+    *,
+    by: int,
+    presentation: Presentation,
 ) -> int:
-    """Give one's own labels to other sentences, in one act that Undo takes back, and say how many. `targets`: ids of
-    sentences, by those of the labelled ones. Others' labels stay, and those that were changed meanwhile, or whose new
-    sentence one labelled already, is in no document, or has as many labels as are wanted. Raises NotAllowed for a
-    viewer, Gone."""
-    act, columns, moves = secrets.token_hex(8), presentation.to_columns(), 0
+    """Give labels to other sentences, and say how many: one's own in one act that Undo takes back; an admin's move of
+    others' keeps their names and times, and the giver's Undo leaves it alone. `records`: newest first; `targets`: ids
+    of sentences, by those of the labelled ones. Labels stay that were changed meanwhile, or whose new sentence their
+    giver labelled already or is in no document. Raises UnknownCorpus, NotAllowed for a viewer, and for an annotator if
+    some are not theirs; Gone."""
+    act, moves = secrets.token_hex(8), Counter[str]()
     for question_id in {r.question_id for r in records}:
         wb.later.finish(question_id)
     with wb.write(durable=True) as s:
-        people.allow(s, by, "move labels")
-        for record in records:
-            if record.annotator_id != by or record.sentence_id not in targets:
-                continue
-            old, new = (record.question_id, record.sentence_id), (record.question_id, targets[record.sentence_id])
-            is_free = _find_label(s, new, by) is None and annotation.can_label(s, new, by)
-            if not is_free or _find_label(s, old, by) != record.label:
-                continue
-            with suppress(annotation.OverlapReached):
-                annotation.add_label(s, wb.clock(), new, by, record.label, presentation, act)
-                queues.lock_candidate(s, *old)
-                label_rows.add_event(s, *old, by, WITHDRAWN, wb.clock(), columns | {"act": act})
-                moves += 1
-    return moves
+        person_rows.lock_people(s, {r.annotator_id for r in records} | {by})
+        people.require(s, by, MOVE, people.ANNOTATOR if all(r.annotator_id == by for r in records) else ADMIN)
+        lock_corpus(s, corpus_id)
+        for record in reversed(records):  # the latest label of a pair stays that
+            target = targets.get(record.sentence_id)
+            if target is not None and _shift(s, record, target, by, wb.clock(), presentation, act):
+                moves[record.annotator] += 1
+        if moves:
+            detail = ", ".join(f"{n:,} of {name}" for name, n in moves.most_common())
+            audit.record(s, wb.clock(), by, MOVE, s.get_one(Corpus, corpus_id).name, detail)
+    return moves.total()
+
+
+def _shift(
+    s: Session, record: LabelRecord, sentence_id: int, by: int, now: datetime, presentation: Presentation, act: str
+) -> bool:
+    """Whether the label was moved."""
+    giver_id, is_own = record.annotator_id, record.annotator_id == by
+    old, new = read_pair(record), (record.question_id, sentence_id)
+    is_free = _find_label(s, new, giver_id) is None and annotation.can_label(s, new, by)
+    if not is_free or _find_label(s, old, giver_id) != record.label:
+        return False
+    display = presentation if is_own else replace(presentation, queue=label_rows.BY_ADMIN)
+    created = now if is_own else record.created
+    annotation.add_label(s, created, new, giver_id, record.label, display, act, may_exceed=True)
+    queues.lock_candidate(s, *old)
+    label_rows.add_event(s, *old, giver_id, WITHDRAWN, now, display.to_columns() | {"act": act})
+    texts = (s.get_one(Sentence, i).text.split() for i in (record.sentence_id, sentence_id))
+    if next(texts) == next(texts):  # how the conflict was settled holds for the same words
+        reviews.copy_verdict(s, old, new)
+    return True
 
 
 def _find_label(s: Session, pair: Pair, annotator_id: int) -> str | None:

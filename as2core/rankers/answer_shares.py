@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from as2core.text import normalise_text
+
 
 def share_out(
     calibration: tuple[float, float] | None, logits: np.ndarray, texts: Sequence[str] | None = None
@@ -34,5 +36,5 @@ def share_out(
 def _number_texts(texts: Sequence[str]) -> np.ndarray:
     """`(n,)`: the same number for the same text, white space and case aside."""
     numbers: dict[str, int] = {}
-    keys = (" ".join(text.split()).casefold() for text in texts)
+    keys = map(normalise_text, texts)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)

@@ -309,6 +309,14 @@ def list_sentences_near(session: Session, sentence: Sentence, distance: int) -> 
     return list(session.scalars(near.order_by(Sentence.position)))
 
 
+def list_retired_sentences(session: Session, document_ids: Collection[int]) -> list[Sentence]:
+    """Those that left these documents and carry a label."""
+    has_label = select(CurrentLabel.id).where(CurrentLabel.sentence_id == Sentence.id).exists()
+    retired = select(Sentence).where(Sentence.retired, has_label).order_by(Sentence.id)
+    batches = split_batches(sorted(document_ids))
+    return [row for ids in batches for row in session.scalars(retired.where(Sentence.document_id.in_(ids)))]
+
+
 def list_sentences_of_texts(session: Session, corpus_id: int, texts: Collection[str]) -> list[Sentence]:
     """Those in use with one of these texts, white space aside, the oldest first."""
     in_use = select(Sentence).where(Sentence.corpus_id == corpus_id, Sentence.retired.is_(False)).order_by(Sentence.id)

@@ -95,7 +95,7 @@ def _select_by_annotator(corpus_id: int, *more: ColumnElement) -> Select:
 
 
 def list_history(session: Session, pair: Pair) -> list[Row]:
-    """All that was done to a pair's labels, in order: rows (created, annotator_id, annotator, label, undoes)."""
+    """All that was done to a pair's labels, in order: rows (created, annotator_id, annotator, label, undoes, queue)."""
     columns = (LabelEvent.created, LabelEvent.annotator_id, Annotator.name.label("annotator"), LabelEvent.label)
-    events = select(*columns, LabelEvent.undoes).join(Annotator).where(is_on(LabelEvent, pair))
+    events = select(*columns, LabelEvent.undoes, LabelEvent.queue).join(Annotator).where(is_on(LabelEvent, pair))
     return list(session.execute(events.order_by(LabelEvent.id)))

@@ -16,7 +16,7 @@ from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, find_search_change
 from db.repositories.statements import add_row, split_batches
 
-BY_ADMIN = "admin"  # in place of a queue: an admin withdrew it. Older databases have IMPORTED there
+BY_ADMIN = "admin"  # in place of a queue: an admin withdrew or moved it. Older databases have IMPORTED there
 HANDED_OVER = "handed over"  # likewise: the label is somebody else's now; `act` is their id
 # The columns of an event that say what was on the screen.
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())

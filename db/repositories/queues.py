@@ -176,6 +176,7 @@ def _scored_candidates() -> Select:
         Sentence.text,
         Sentence.document_id,
         Sentence.position,
+        Sentence.retired,
         Document.title,
         Sentence.heading,
         Run.version_id,

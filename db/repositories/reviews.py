@@ -51,19 +51,27 @@ def _signed_verdicts(corpus_id: int) -> Select:
 
 
 def find_signed_verdict(session: Session, pair: Pair) -> Row | None:
-    """(label, name of who gave it, id) of the verdict in force on a pair."""
-    signed = select(Verdict.label, Annotator.name, Verdict.id).join(Annotator)
+    """(label, annotator_id, name of who gave it, id) of the verdict in force on a pair."""
+    signed = select(Verdict.label, Verdict.annotator_id, Annotator.name, Verdict.id).join(Annotator)
     return session.execute(signed.where(is_on(Verdict, pair), verdict_stands())).first()
+
+
+def copy_verdict(session: Session, pair: Pair, other: Pair) -> None:
+    """Have the verdict in force on a pair count for another pair, too, unless that has one."""
+    verdict = session.scalar(select(Verdict).where(is_on(Verdict, pair), verdict_stands()))
+    if verdict is not None and find_signed_verdict(session, other) is None:
+        add_verdict(session, other, verdict.annotator_id, verdict.label, verdict.note, verdict.created)
 
 
 def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
-    with (created, kind, question, text, title, heading, document_id, position), by pair, oldest first."""
+    with (created, kind, question, text, title, heading, document_id, position, is_gone), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
     question = Question.text.label("question")
     place = (Document.title, Sentence.heading, Sentence.document_id, Sentence.position)
+    is_gone = Sentence.retired.label("is_gone")
     labels = (
-        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, people)
+        select_labels(CurrentLabel.created, Question.kind, question, Sentence.text, *place, is_gone, people)
         .join(Sentence, Sentence.id == CurrentLabel.sentence_id)
         .join(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))

@@ -5,6 +5,7 @@ from sqlalchemy import select
 from stored import TOWERS, WORKS, put_job
 
 from app.ask import asking
+from app.corpora import documents
 from app.labels import agreement, annotation, conflicts, guidelines, rules
 from app.labels.agreement import Estimate
 from app.labels.annotation import Presentation
@@ -339,3 +340,14 @@ def test_a_conflict_links_to_the_sentence_in_its_document(wb, ann, bob):
         place = s.get_one(Sentence, 3).position + 1
     [link] = [x for x in open_page("agreement", {"view": "conflicts"}).get("page_link") if "document" in x.proto.label]
     assert f"sentence={place}" in link.proto.query_string
+
+
+def test_a_conflict_on_a_sentence_that_is_gone_links_to_where_its_labels_are_moved(wb, ann, bob):
+    dispute(wb, ann, bob, (COST, 3))
+    with wb.read() as s:
+        document_id = s.get_one(Sentence, 3).document_id
+    documents.delete_document(wb, document_id)
+    at = open_page("agreement", {"view": "conflicts"})
+    assert "This sentence is in no document any more." in texts(at)
+    [link] = [x.proto for x in at.get("page_link") if x.proto.label == "Move its labels"]
+    assert "where=gone" in link.query_string

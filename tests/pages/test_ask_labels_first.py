@@ -6,6 +6,7 @@ import stored
 from app_pages import markup, open_page, texts
 from fake_models import FakeCascade
 
+from app.corpora import documents, ingestion
 from app.labels import annotation, conflicts, rules
 from app.ranking import scoring
 from app.ranking.ranker_cache import RankerCache
@@ -174,6 +175,30 @@ def test_where_two_are_to_label_anothers_label_moves_nothing_until_ones_own_is_g
     assert "as2_labels_first" not in [t.key for t in at.toggle]
     label(wb, me, OTHER)
     assert "Labelled correct by you and ann" in card(ask_question())[2]
+
+
+def drop_other(wb):
+    """A new version of the document of OTHER, without that sentence."""
+    [place] = documents.load_sentences(wb, [OTHER])
+    rest = [s.text for s in documents.list_sentences(wb, place.document_id) if s.id != OTHER]
+    ingestion.ingest(wb, stored.WORKS, [("Iron_works.txt", "\n\n".join(rest).encode())])
+
+
+def test_where_the_sentence_labelled_correct_is_gone_the_page_says_where_to_move_the_label(wb, me, ann):
+    label(wb, ann, OTHER)
+    drop_other(wb)
+    at = ask_question()
+    assert "The sentence labelled correct for this question is in no document any more." in texts(at)
+    assert "as2_labels_first" not in [t.key for t in at.toggle]
+    link = next(x for x in at.get("page_link") if x.proto.label == "Move the label")
+    assert "view=list" in link.proto.query_string and "where=gone" in link.proto.query_string
+    stored.set_role(wb, "annotator")
+    at = ask_question()
+    assert "Whoever labelled it, or an admin, can move the label." in texts(at)
+    assert "Move the label" not in [x.proto.label for x in at.get("page_link")]
+    label(wb, me, ANSWER, question_id=view_of(at).question_id)
+    at = ask_question()
+    assert "in no document any more" not in texts(at) and at.toggle(key="as2_labels_first").value is True
 
 
 def test_a_label_given_on_the_page_leaves_the_answer_in_place_and_is_applied_by_one_click(wb, me):

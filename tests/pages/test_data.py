@@ -182,6 +182,23 @@ def test_labels_whose_sentence_is_gone_are_a_click_away_from_the_report(wb, me):
     assert table["sentence"].tolist() == ["The fee is 48 euros."]
 
 
+def test_labels_whose_sentence_an_upload_brings_back_in_another_document_are_a_click_away(wb, me):
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The fee is 48 euros. It is due in May.")])
+    fee = next(d for d in documents.list_documents(wb, TOWERS) if d.source == "rules.txt")
+    sentence = documents.list_sentences(wb, fee.id)[0].id
+    annotation.give_label(wb, question_id=1, sentence_id=sentence, annotator_id=me.id, label="correct")
+    documents.delete_document(wb, fee.id)
+    at = open_data({"corpus": "Towers"})
+    files = [("rules 2027.txt", b"It is due in May. The fee is 48 euros.", "text/plain")]
+    at = at.file_uploader(key="data_files_0").set_value(files).run()
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert "1 label whose sentence was gone has it here again, in another document" in texts(at)
+    at = at.button(key="data_report_gone").click().run()
+    at = at.button(key="data_labels_move_same").click().run()
+    assert "1 label was moved. Undo on Label takes this back." in [t.value for t in at.toast]
+    assert "data_report_gone" not in [b.key for b in open_data({"corpus": "Towers"}).button]
+
+
 def test_rows_that_left_a_table_are_named_and_deleted_after_a_question(wb):
     ingestion.ingest(wb, TOWERS, [("faq.csv", b"question,answer\nOpen?,At nine.\nKey?,Ask Ben.\n")])
     at = open_data({"corpus": "Towers"})

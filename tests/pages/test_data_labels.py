@@ -96,6 +96,27 @@ def test_labels_of_a_file_that_was_renamed_are_moved_at_once(wb, me, gone):
     assert list_own(wb, me) == [("The annual fee is 48 euros.", False)]
 
 
+def test_an_admin_moves_the_labels_of_all_on_a_sentence_at_once(wb, me, ann, gone, monkeypatch):
+    [record] = label_list.list_labels(wb, TOWERS, by=me.id, limit=9).page
+    pair = {"question_id": record.question_id, "sentence_id": record.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="incorrect")
+    ingestion.ingest(wb, TOWERS, [("rules.txt", b"The annual fee is 54 euros. It is due in May.")])
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [r for r in view.page if r.annotator == "ann"])
+    at = open_page("data", HERE | {"where": "gone"})
+    at = at.button(key="data_label_move").click().run()
+    assert "2 labels were moved. Undo on Label takes your own back." in [t.value for t in at.toast]
+    labels = label_list.list_labels(wb, TOWERS, by=me.id, limit=9).page
+    assert {(r.annotator, r.sentence) for r in labels} == {
+        (name, "The annual fee is 54 euros.") for name in ("ann", "me")
+    }
+    monkeypatch.setattr(page, "_draw_table", lambda view, key: [r for r in view.page if not r.is_gone])
+    [steps] = [d.value for d in open_page("data", HERE | {"label": "incorrect"}).dataframe if "what" in d.value]
+    assert dict(zip(steps["annotator"], steps["what"], strict=True)) == {
+        "ann": "Incorrect (by an admin)",
+        "me": "Correct",
+    }
+
+
 def test_a_label_whose_words_are_nowhere_says_what_brings_it_back(wb, me, gone, monkeypatch):
     documents.delete_document(wb, gone.id)
     monkeypatch.setattr(page, "_draw_table", lambda view, key: [view.page[0]])

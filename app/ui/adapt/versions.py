@@ -5,7 +5,7 @@ from typing import Literal
 
 import streamlit as st
 
-from app.compare import promotions
+from app.compare import new_weights, promotions
 from app.ui import errors, navigation, url
 from app.ui.adapt import files, promote, selection
 from app.ui.errors import catch_errors, guard
@@ -71,6 +71,7 @@ def draw_list(frame: Frame) -> None:
     of_kind = [v for v in all_versions if v.kind == kind]
     active = next((v for v in of_kind if v.state == "active"), None)
     usable = {v.name for v in all_versions if not v.problem}
+    _draw_new_weights(frame.wb, kind)
     under_way = promotions.list_under_way(frame.wb)
     for version, depth in sort_as_tree(of_kind):
         other = version.parent if version.parent in usable else active.name if active else None
@@ -78,6 +79,19 @@ def draw_list(frame: Frame) -> None:
         if version.name in under_way:
             st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
     files.draw_import(frame)
+
+
+def _draw_new_weights(wb: Workbench, kind: str) -> None:
+    """After an upgrade: that the version in use is from older shipped weights, until it was compared with the new."""
+    if (names := new_weights.find_uncompared(wb, kind)) is None:
+        return
+    active, shipped = names
+    with st.container(horizontal=True, vertical_alignment="center", key="adapt_new_weights"):
+        st.caption(
+            f":material/upgrade: An update brought new weights of {plain(shipped)} after {plain(active)} was trained.",
+            width="content",
+        )
+        navigation.to("compare", "Compare them", **make_comparison_address(active, shipped))
 
 
 def _update_kind(kinds: Sequence[str]) -> None:

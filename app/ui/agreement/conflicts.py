@@ -7,6 +7,7 @@ import streamlit as st
 from app.labels import conflicts
 from app.labels.conflicts import ConflictView, VerdictView
 from app.labels.consensus import MAX_NOTE_CHARS
+from app.ui import navigation
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.errors import guard
 from app.ui.label.buttons import STYLES
@@ -69,7 +70,10 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
         )
         with st.container():  # in every run, or the buttons below would be drawn anew and lose the focus
             _draw_verdict(conflict)
-        draw_document_link(frame, conflict.document_id, conflict.position)
+        if conflict.is_gone:
+            _draw_way_to_labels(frame)
+        else:
+            draw_document_link(frame, conflict.document_id, conflict.position)
         if not frame.is_admin:
             return
         register_field(_make_note_key(conflict), f"Reason, conflict {number:,}")
@@ -84,6 +88,12 @@ def _draw_conflict(frame: Frame, conflict: ConflictView, number: int) -> None:
             if conflict.verdict:
                 st.button(f"Reopen `conflict {number:,}`", key=f"agreement_{pair}_open", type="tertiary",
                           on_click=_settle, args=(frame, conflict, None))  # fmt: skip
+
+
+def _draw_way_to_labels(frame: Frame) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(":material/label_off: This sentence is in no document any more.", width="content")
+        navigation.to("data", "Move its labels", corpus=frame.corpus.name, view="list", where="gone")
 
 
 def _draw_verdict(conflict: ConflictView) -> None:

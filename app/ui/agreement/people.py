@@ -14,8 +14,8 @@ from app.workbench import audit_log, people, sessions
 from app.workbench.people import BLOCKED, NOBODY, ROLES, AnnotatorView
 
 PERMISSIONS = {
-    "admin": "does what annotators do; settles conflicts, edits rules and guidelines, withdraws others' labels, gives "
-    "roles, deletes corpora",
+    "admin": "does what annotators do; settles conflicts, edits rules and guidelines, withdraws and moves others' "
+    "labels, gives roles, deletes corpora",
     "annotator": "does what viewers do; labels, imports, changes documents, questions and synonyms, renames corpora, "
     "retrains, promotes and deletes versions",
     "viewer": "reads, asks, compares, requests proposals, exports labels",

@@ -14,7 +14,7 @@ from app.corpora.ingest_report import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
-from app.ui.data import document_deletion
+from app.ui.data import document_deletion, gone_labels
 from app.ui.data.choice import store_choice
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
@@ -280,8 +280,9 @@ def _draw_report(frame: Frame, corpus: CorpusView) -> None:
             has_any = report.added or report.updated
             st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
-        _draw_changes(report, is_here=name == corpus.name)
+        _draw_changes(report)
         if name == corpus.name:
+            _draw_gone_labels(frame, report)
             _draw_leftovers(frame, report)
         for note, files in report.notes_by_text.items():
             for file in files[:MAX_NOTES]:
@@ -298,8 +299,8 @@ def _draw_report(frame: Frame, corpus: CorpusView) -> None:
                       args=(REPORT, None))  # fmt: skip
 
 
-def _draw_changes(report: IngestView, *, is_here: bool) -> None:
-    """Which documents were replaced; first those whose text was another one. `is_here`: in the corpus that is shown."""
+def _draw_changes(report: IngestView) -> None:
+    """Which documents were replaced, first those whose text was another one, and what became of labels."""
     if report.replacements:
         names = name_some(report.replacements)
         st.warning(
@@ -308,17 +309,27 @@ def _draw_changes(report: IngestView, *, is_here: bool) -> None:
             icon=":material/swap_horiz:",
         )
     if report.updated_files:
-        files = [name if n == 1 else f"{name} ({n:,} documents)" for name, n in report.updated_files]
-        st.caption(f":material/edit: Updated: {plain(name_some(files))}.")
+        st.caption(f":material/edit: Updated: {plain(name_some(report.updated_names))}.")
     if report.orphans:
         st.warning(
             f"Labels whose sentence is gone: {report.orphans:,}. Exports and retrains still use them; a question with "
             "no other label is back in the queue “Unlabelled”. You can move labels to the new wording.",
             icon=":material/label_off:",
         )
-        if is_here:
-            st.button("Show these labels", key="data_report_gone", icon=":material/label_off:", on_click=url.set_place,
-                      kwargs={"view": "list", "where": "gone"})  # fmt: skip
+
+
+def _draw_gone_labels(frame: Frame, report: IngestView) -> None:
+    """The way to labels that this upload left without their sentence, and to those whose sentence it brought back in
+    another document."""
+    movable = gone_labels.count_movable(frame) if report.added else 0
+    if movable:
+        have = "1 label whose sentence was gone has it" if movable == 1 else (
+            f"{movable:,} labels whose sentences were gone have them"
+        )  # fmt: skip
+        st.info(f"{have} here again, in another document: move them there.", icon=":material/move_down:")
+    if movable or report.orphans:
+        st.button("Show these labels", key="data_report_gone", icon=":material/label_off:", on_click=url.set_place,
+                  kwargs={"view": "list", "where": "gone"})  # fmt: skip
 
 
 def _draw_leftovers(frame: Frame, report: IngestView) -> None:

@@ -51,15 +51,16 @@ def draw(frame: Frame) -> None:
         f"{count(view.total, 'label')}, the newest first. Select rows to withdraw them, or one to see its history or "
         "to change a label of yours."
     )
+    records = find(limit=gone_labels.MAX_MOVES).page if is_gone else view.page
     selection = _draw_table(view, f"{key} {number}")
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_withdrawal(frame, "selected", len(selection), partial(tuple, selection))
         if any(key[1:]):
             _offer_withdrawal(frame, "found", view.total, lambda: find(limit=view.total).page)
-        gone_labels.offer_same_sentences(frame, view.page)
+        gone_labels.offer_same_sentences(frame, records)
         pages.draw_buttons(NAME, key, number, total)
     if len(selection) == 1:
-        _draw_history(frame, selection[0])
+        _draw_history(frame, selection[0], records)
 
 
 def _choose_annotator(frame: Frame) -> str:
@@ -100,11 +101,11 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
               on_click=lambda: store_choice(frame, WITHDRAWAL, find()))  # fmt: skip
 
 
-def _draw_history(frame: Frame, record: LabelRecord) -> None:
+def _draw_history(frame: Frame, record: LabelRecord, records: Sequence[LabelRecord]) -> None:
     if record.annotator_id == frame.annotator.id:
         _draw_changes(frame, record)
     if record.is_gone:
-        gone_labels.draw_successor(frame, record)
+        gone_labels.draw_successor(frame, record, records)
     st.subheader("History", anchor=False)
     st.markdown(f"**{plain(record.question)}**  \n{plain(record.sentence)}")
     events = label_list.list_history(frame.wb, record.question_id, record.sentence_id, by=frame.annotator.id)
@@ -113,7 +114,7 @@ def _draw_history(frame: Frame, record: LabelRecord) -> None:
             {
                 "when": format_time(e.created),
                 "annotator": e.annotator,
-                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else ""),
+                "what": capitalize(e.label) + (" (Undo)" if e.is_undo else " (by an admin)" if e.is_by_admin else ""),
             }
             for e in events
         ],

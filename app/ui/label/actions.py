@@ -65,6 +65,7 @@ def _rank_next(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
         if desk.item is not None or not rank_next_question(wb, desk.seat, partial(_tell_wait, note)):
             break
         desk = desk.draw_next(wb)
+    note.empty()
     return desk
 
 
@@ -79,7 +80,9 @@ def _renew(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
         state[_RENEWED_KEY] = question_id
         try:
             with note, st.spinner("Ranking the question again …"):
-                renew_list(wb, desk.seat, question_id, partial(_tell_wait, st.empty()))
+                wait = st.empty()
+                renew_list(wb, desk.seat, question_id, partial(_tell_wait, wait))
+                wait.empty()
         except (EmptyCorpus, DamagedModel):
             del state[_RENEWED_KEY]
     if state.get(_RENEWED_KEY) == question_id:
@@ -132,11 +135,8 @@ def handle_action(page: LabelPage, name: str, showing: str, row: int | None = No
         desk = _take_action(page, name, desk)
         is_as_expected, recorded = name not in LABELS or desk.pair != pair, name if name in LABELS else ""
     except annotation.LeftDocument:
-        st.toast(
-            "This sentence no longer exists, because its document was changed or deleted. Nothing was recorded. The "
-            "next item follows.",
-            icon=":material/label_off:",
-        )
+        message = "Nothing was recorded: the sentence was changed or deleted meanwhile."  # longer ones are cut
+        st.toast(message, icon=":material/label_off:")
         desk = desk.skip(page.frame.wb)
     except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")

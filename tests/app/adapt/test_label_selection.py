@@ -224,7 +224,7 @@ def test_an_old_wording_whose_label_was_moved_to_the_new_one_is_not_presumed_inc
     new = next(c.sentence_id for c in asked.candidates if c.text == NEW_FEE)
     [record] = label_list.list_labels(wb, corpus_id, by=ann.id, which=LabelSearch(is_gone=True), limit=9).page
     display = Presentation(queue="own")
-    label_list.shift_labels(wb, [record], {record.sentence_id: new}, by=ann.id, presentation=display)
+    label_list.shift_labels(wb, corpus_id, [record], {record.sentence_id: new}, by=ann.id, presentation=display)
     assert list_presumed(wb, corpus_id) == {BOARD, "Bye."}
 
 

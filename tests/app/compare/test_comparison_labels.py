@@ -13,6 +13,7 @@ from thing_questions import QUESTIONS
 from app.adapt.report import find_hidden_labels
 from app.ask import asking
 from app.compare import comparison, comparison_job, exports, question_sets
+from app.corpora import corpora, ingestion
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, rules
@@ -80,6 +81,20 @@ def test_sentences_without_a_label_can_count_as_incorrect_and_stay_unlabelled(wb
     unlabelled = sum(frame.loc[frame["bm25"] == 1, "label"].isna().item() for frame in view.ranks.values())
     assert unlabelled and f"first by bm25 on {unlabelled} of the 2 questions. It counts as incorrect" in view.warning
     assert len(view.per_question) == 4  # of both questions by both rankers, though they are stored by another setting
+
+
+def test_an_unlabelled_copy_of_the_answer_does_not_count_as_incorrect(wb, ann):
+    club = corpora.create_corpus(wb, "club")
+    fee, board = "The fee is 48 euros a year.", "The board sets the fee."
+    files = [("rules.txt", f"{fee} {board}"), ("copy.txt", fee), ("news.txt", f"{fee.upper()} It rained.")]
+    ingestion.ingest(wb, club.id, [(name, text.encode()) for name, text in files])
+    asked = asking.ask(wb, club.id, "What is the fee a year?")
+    wb.later.finish()
+    assert len(asked.candidates) == 5
+    right = next(c.sentence_id for c in asked.candidates if c.title == "copy")
+    annotation.give_label(wb, question_id=asked.question_id, sentence_id=right, annotator_id=ann.id, label="correct")
+    [question] = question_sets.load_questions(wb, "labels:club", with_unlabelled=True)
+    assert {(c.text, c.title) for c in question.candidates} == {(fee, "copy"), (board, "rules"), ("It rained.", "news")}
 
 
 def test_without_reranking_an_imported_list_goes_by_words_and_a_comparison_of_an_older_program_has_no_line(wb, data):

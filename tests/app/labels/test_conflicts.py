@@ -5,8 +5,9 @@ from sqlalchemy import Engine, event
 
 from app.adapt import readiness, second_looks
 from app.ask import asking
+from app.corpora import corpora, ingestion
 from app.jobs.attempt import run_queued
-from app.labels import agreement, annotation, conflicts, consensus, progress, rules
+from app.labels import agreement, annotation, conflicts, consensus, leasing, progress, rules
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -19,6 +20,38 @@ def test_unsure_beside_a_judgement_is_no_conflict(wb, towers, give_signs, ann, b
     give_signs(bob, "??-")
     [conflict] = conflicts.list_conflicts(wb, towers.id, ann.id)
     assert dict(conflict.labels) == {"ann": "correct", "bob": "incorrect"}
+
+
+def test_a_sentence_that_is_gone_has_no_neighbours_in_the_new_version_of_its_document(wb, ann, bob, clock):
+    club = corpora.create_corpus(wb, "club")
+    ingestion.ingest(wb, club.id, [("rules.txt", b"Dues come first. The fee is 48 euros. It is due in May.")])
+    asked = asking.ask(wb, club.id, "What is the fee?")
+    fee = next(c.sentence_id for c in asked.candidates if c.text == "The fee is 48 euros.")
+    for who, label in ((ann, "correct"), (bob, "incorrect")):
+        annotation.give_label(wb, question_id=asked.question_id, sentence_id=fee, annotator_id=who.id, label=label)
+    [conflict] = conflicts.list_conflicts(wb, club.id, ann.id)
+    assert not conflict.is_gone
+    assert conflicts.find_neighbours(wb, fee) == ("Dues come first.", "It is due in May.")
+    clock.advance(minutes=1)
+    ingestion.ingest(wb, club.id, [("rules.txt", b"Dues come first. The fee is 54 euros. It is due in May.")])
+    [conflict] = conflicts.list_conflicts(wb, club.id, ann.id)
+    assert conflict.is_gone and conflicts.find_neighbours(wb, fee) == ("", "")
+    item = leasing.open_item(wb, asked.question_id, fee, ann.id)
+    assert (item.text, item.before, item.after) == ("The fee is 48 euros.", "", "")
+
+
+def test_the_same_verdict_again_is_no_other_one_unless_it_has_a_reason(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    [conflict] = conflicts.list_conflicts(wb, towers.id, ann.id)
+    key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
+    for _ in range(2):  # a double click
+        conflicts.adjudicate(wb, **key, label="incorrect")
+    [settled] = conflicts.list_conflicts(wb, towers.id, ann.id)
+    assert (settled.verdict, settled.earlier) == ("incorrect", ())
+    conflicts.adjudicate(wb, **key, label="incorrect", note="of the opening")
+    [settled] = conflicts.list_conflicts(wb, towers.id, ann.id)
+    assert (settled.note, len(settled.earlier)) == ("of the opening", 1)
 
 
 def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):

@@ -40,7 +40,15 @@ def test_a_second_folder_takes_nothing_from_the_first_unless_told_to(as2, as2_js
     assert list_names() == ["readme", "news"]
     assert as2_json("ask", "When was the alpha engine built?")["candidates"][0]["text"].startswith("The alpha")
     code, out, err = as2("ingest", second, "--replace")
-    assert code == 0 and "0 added, 1 updated, 1 unchanged, 0 failed" in out and "updated: readme.txt" in err
+    assert code == 0 and "0 added, 1 updated, 1 unchanged, 0 failed" in out
+    assert "replaced by another text: readme.txt\n" in err
+
+
+def test_updated_rows_are_named_by_their_file_as_on_the_page_data(as2, write):
+    table = "question,answer\nOpen?,At {}.\nKey?,Ask {}.\nWhy?,So.\n"
+    as2("ingest", write("docs", {"faq.csv": table.format("nine", "Ben"), "a.txt": "Tea. Milk."}))
+    folder = write("docs", {"faq.csv": table.format("ten", "Cem"), "a.txt": "Tea. Water."})
+    assert "updated: a.txt, faq.csv (2 documents)" in as2("ingest", folder)[2].splitlines()
 
 
 def test_problems_are_counted_apart_from_the_files_that_have_them(as2, write):

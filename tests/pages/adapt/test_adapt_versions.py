@@ -7,7 +7,7 @@ import pytest
 import stored
 from adapt_pages import open_adapt
 from app_pages import texts
-from stored import SECOND, THIRD, change_version, put_version
+from stored import SECOND, THIRD, change_version, put_job, put_version
 
 from app.ui.adapt import versions as adapt_versions
 from app.versions import promotion, registry
@@ -48,6 +48,15 @@ def test_a_viewer_is_not_told_to_decide(wb):
     stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
     stored.set_role(wb, "viewer")
     assert "It is waiting for a decision" in texts(open_adapt())
+
+
+def test_new_shipped_weights_are_a_reason_to_compare_the_version_in_use(wb):
+    promotion.promote(wb, "starter-2", by=None)
+    assert "An update brought" not in texts(open_adapt())
+    change_version(wb, "cascade", created=wb.clock() - timedelta(hours=1))
+    assert "An update brought new weights of cascade after starter-2 was trained." in texts(open_adapt())
+    put_job(wb, "compare", "done", settings={"rankers": ["starter-2", "cascade"], "data": "x"})
+    assert "An update brought" not in texts(open_adapt())
 
 
 def test_a_version_is_renamed_noted_and_deleted(wb):

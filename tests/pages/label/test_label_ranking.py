@@ -2,13 +2,14 @@
 
 import pytest
 import stored
-from app_pages import markup, open_page
+from app_pages import markup, open_page, texts
 from label_desk import FIRST, STEEL, add_unranked, front, label, leave, open_label, press, score_jobs
 
 from app.ask import asking, stored_questions
 from app.corpora import documents, ingestion
 from app.labels import leasing
 from app.labels.seats import Seat
+from app.ui.label import actions
 from app.versions import registry
 from db.repositories import questions
 
@@ -34,6 +35,21 @@ def test_the_first_queue_ranks_a_question_when_its_turn_comes_and_starts_no_job(
     assert score_jobs(wb) == []
     label(wb, ann, front(at))
     assert "This queue is finished" in markup(open_page("label", {"mode": mode}))
+
+
+def test_that_others_came_first_is_not_told_any_more_once_the_question_is_there(wb, ann, monkeypatch):
+    rank = actions.rank_next_question
+
+    def wait_and_rank(wb, seat, on_wait):
+        on_wait(2)
+        return rank(wb, seat, on_wait)
+
+    monkeypatch.setattr(actions, "rank_next_question", wait_and_rank)
+    while item := leasing.find_next_item(wb, Seat(stored.TOWERS, ann.id, "unlabelled")):
+        label(wb, ann, (item.question_id, item.sentence_id))
+    add_unranked(wb, "When was the bridge opened?")
+    at = open_page("label")
+    assert "When was the bridge opened?" in markup(at) and "of other people" not in texts(at)
 
 
 def test_a_list_that_nobody_began_is_ranked_again_when_it_is_opened_after_the_documents_changed(wb, ann, clock):

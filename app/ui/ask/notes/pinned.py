@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.ask.asking import Answer, AskView
 from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
-from app.ui import url
+from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.ask.answer import (
     BELOW_ANSWERS,
@@ -44,10 +44,14 @@ def read_is_on() -> bool:
 def draw_switch(
     frame: Frame, view: AskView, run: CascadeTrace, arrangement: Arrangement, present: Mapping[int, Pin]
 ) -> None:
-    """The switch where there is something to switch; and a button where the labels at present, `present`, would change
-    the arrangement that is shown."""
+    """The switch where there is something to switch; a button where the labels at present, `present`, would change the
+    arrangement that is shown; and where to move a label that could come first if its sentence were not gone."""
+    current = arrange(frame.wb, view, run, present)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-pins"):
-        if not (present or arrangement.top or arrangement.rejections):
+        if current.orphans and not current.top:
+            _draw_way_to_label(frame, current.orphans[0])
+        parts = (current.top, current.bottom, current.conflicts, arrangement.top, arrangement.rejections)
+        if not any(parts):
             return
         is_on = read_is_on()
         st.session_state[_SWITCH] = is_on
@@ -57,7 +61,7 @@ def draw_switch(
             help="What was labelled correct for this question comes first, what was labelled incorrect last",
             on_change=_switch,
         )
-        if is_on and arrange(frame.wb, view, run, present).outline(view) != arrangement.outline(view):
+        if is_on and current.outline(view) != arrangement.outline(view):
             st.button(
                 "Apply labels",
                 key="as2_apply_labels",
@@ -66,6 +70,15 @@ def draw_switch(
                 help="Labels of this question have changed since it was asked",
                 on_click=result.forget_pins,
             )
+
+
+def _draw_way_to_label(frame: Frame, pin: Pin) -> None:
+    text = ":material/label_off: The sentence labelled correct for this question is in no document any more."
+    if frame.is_admin or pin.own or frame.annotator.name in pin.by:
+        st.caption(text, width="content")
+        navigation.to("data", "Move the label", corpus=frame.corpus.name, view="list", where="gone")
+    else:
+        st.caption(f"{text} Whoever labelled it, or an admin, can move the label.", width="content")
 
 
 def _switch() -> None:

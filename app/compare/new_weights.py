@@ -1,0 +1,36 @@
+"""Shipped weights that are newer than the version in use: an upgrade of the program brings some, and whether a version
+that was trained from the older ones is still better is for a comparison to say."""
+
+from __future__ import annotations
+
+from app.jobs.kinds import JobKind
+from app.versions import registry
+from app.versions.registry import VersionView
+from app.workbench.workbench import Workbench
+from db.repositories import jobs as rows
+
+MAX_COMPARISONS = 100  # the newest, that are looked through
+
+
+def find_uncompared(wb: Workbench, kind: str) -> tuple[str, str] | None:
+    """The names of the version in use of a kind and of the shipped one, where that has other weights since the first
+    was trained, or what it was made from, and nobody has compared the two, or its ancestor with it, since."""
+    versions = {v.name: v for v in registry.list_versions(wb, kind)}
+    active = next((v for v in versions.values() if v.state == "active"), None)
+    shipped = next((v for v in reversed(versions.values()) if v.state == "shipped"), None)
+    if active is None or shipped is None:
+        return None
+    line = [active]
+    while (parent := versions.get(line[-1].parent or "")) not in (None, shipped):
+        line.append(parent)
+    is_newer = shipped.created > line[-1].created
+    return (active.name, shipped.name) if is_newer and not _is_compared(wb, shipped, {v.name for v in line}) else None
+
+
+def _is_compared(wb: Workbench, shipped: VersionView, names: set[str]) -> bool:
+    """Whether one of the versions of these names was, with these shipped weights."""
+    with wb.read() as s:
+        jobs = rows.list_jobs(s, JobKind.COMPARE, states=("done",), limit=MAX_COMPARISONS)
+        choices = [job.settings["rankers"] for job in jobs if job.created > shipped.created]
+    comparisons = [{spec.partition(":")[0] for spec in specs} for specs in choices]
+    return any(shipped.name in rankers and rankers & names for rankers in comparisons)
