@@ -30,11 +30,12 @@ from app.ui.landing import shipped
 from app.ui.landing.glossary import draw_glossary
 from app.ui.landing.restart import show_lost_click
 from app.ui.signin import fragment
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.ui.wording import describe_vectors_of, name_version_state
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import OUTAGE_TEXT, DatabaseOutage, DatabaseTrouble, Workbench
+from as2core.messages import count
 from as2core.types import Progress
 
 log = logging.getLogger(__name__)

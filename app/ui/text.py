@@ -12,9 +12,6 @@ import re
 from datetime import datetime
 from html import escape as escape
 
-from as2core.messages import count as count
-from as2core.messages import join as join
-
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 WORD_JOINER = "\u2060"

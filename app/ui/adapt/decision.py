@@ -22,12 +22,13 @@ from app.ui.adapt.versions import (
 )
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.versions import promotion, registry
 from app.versions.outcome import Change
 from app.versions.registry import VersionView
 from as2core.evaluation import Outcome
 from as2core.gate import GateFailed
+from as2core.messages import count
 
 CHOICE = "adapt_ignore_gates"
 _REFUSAL = "_adapt_refusal"  # of the session: a version, and why the last click on its card did not promote it

@@ -7,7 +7,7 @@ import streamlit as st
 from app.exchange.prepared import accept_prepared, count_prepared
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
-from app.ui.text import count
+from as2core.messages import count
 
 CHOICES, RECOMMENDED = (20, 100), 100  # labels at a time, besides all that remain
 

@@ -16,11 +16,12 @@ from app.ui.errors import guard
 from app.ui.figures import draw_figures
 from app.ui.label.shortcuts import LIST
 from app.ui.page import Frame
-from app.ui.text import count, format_percent, plain
+from app.ui.text import format_percent, plain
 from app.ui.wording import describe_seconds, is_paused
 from app.versions import registry
 from app.versions.management import MAX_NOTE_CHARS
 from app.workbench.workbench import Workbench
+from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT, UNSURE
 
 DEFAULT = "default for its kind"

@@ -7,9 +7,10 @@ from app.jobs import retrain_rule
 from app.ui import url
 from app.ui.errors import guard
 from app.ui.page import Frame
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.versions.outcome import MAX_FORGOTTEN_POINTS
 from as2core.evaluation import Outcome
+from as2core.messages import count
 
 
 def draw_waiting(frame: Frame) -> None:

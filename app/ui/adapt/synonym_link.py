@@ -3,7 +3,7 @@
 from app.ranking.synonym_proposals import propose_from_labels
 from app.ui import navigation
 from app.ui.page import Frame
-from app.ui.text import count
+from as2core.messages import count
 
 
 def draw(frame: Frame) -> None:

@@ -18,8 +18,9 @@ from app.ui.charts.agreement import build_agreement_chart
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
-from app.ui.text import count, escape, format_percent, plain
+from app.ui.text import escape, format_percent, plain
 from app.workbench.workbench import Workbench
+from as2core.messages import count
 
 RELIABLE, UNRELIABLE = 0.8, 0.67  # Krippendorff's alpha: above, and below
 

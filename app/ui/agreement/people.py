@@ -9,9 +9,10 @@ from app.labels import label_list
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, format_time, join, plain
+from app.ui.text import format_time, plain
 from app.workbench import audit_log, people, sessions
 from app.workbench.people import BLOCKED, NOBODY, ROLES, AnnotatorView
+from as2core.messages import count, join
 
 PERMISSIONS = {
     "admin": "does what annotators do; settles conflicts, edits rules and guidelines, withdraws and moves others' "

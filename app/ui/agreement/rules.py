@@ -11,8 +11,9 @@ from app.labels.rules import Rules
 from app.ui.errors import guard
 from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame, announce
-from app.ui.text import count, format_percent, plain
+from app.ui.text import format_percent, plain
 from app.workbench import people
+from as2core.messages import count
 
 state = st.session_state
 

@@ -5,8 +5,9 @@ import streamlit as st
 from app.ask.asking import Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.score_words import render_summary, render_words
-from app.ui.text import count, escape, format_percent, name_document, plain
+from app.ui.text import escape, format_percent, name_document, plain
 from as2core.cascade.attribution import Attribution
+from as2core.messages import count
 
 MIN_POSSIBLE = 0.45
 VERDICTS = (

@@ -7,10 +7,11 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import AskView, MeasuredTimes
 from app.ui import errors
-from app.ui.text import count, format_percent
+from app.ui.text import format_percent
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
+from as2core.messages import count
 
 CLASSIFIER_NOTE = " It took more, because it has a classifier at every exit."
 _REQUESTED_TIMES = "_as2_requested_times"

@@ -10,7 +10,8 @@ from app.ui import errors, navigation
 from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state
 from app.ui.label.sidebar import ENOUGH, NOT_YET
 from app.ui.page import Frame
-from app.ui.text import count, plain
+from app.ui.text import plain
+from as2core.messages import count
 
 
 def draw_hints(answer: Answer) -> None:

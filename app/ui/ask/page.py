@@ -37,7 +37,8 @@ from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import count, plain, shorten
+from app.ui.text import plain, shorten
+from as2core.messages import count
 
 MAX_EXAMPLES = 4
 MAX_ROW_CHARS = 120  # of a chosen row's sentence, below the table

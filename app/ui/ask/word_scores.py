@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.ask.explanation import WordGain
-from app.ui.text import count, escape
+from app.ui.text import escape
+from as2core.messages import count
 from as2core.text import STOP_WORDS, tokenize
 
 FULL_RATIO = 8.0  # so many times likelier, or less likely, has the strongest background

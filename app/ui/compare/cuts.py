@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app.compare.comparison import ComparisonView
-from app.ui.text import count, plain
+from app.ui.text import plain
+from as2core.messages import count
 
 CORRECT_DROPPED = "correct ones dropped"
 

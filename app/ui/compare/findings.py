@@ -12,9 +12,10 @@ from app.corpora.corpora import CorpusView
 from app.labels.queues import TOPS
 from app.ui import navigation
 from app.ui.errors import catch_errors
-from app.ui.text import count, format_percent, plain
+from app.ui.text import format_percent, plain
 from app.workbench.workbench import Workbench
 from as2core.error_slices import OWN, SliceResult
+from as2core.messages import count
 from as2core.slice_rules import SliceRule
 
 TITLES = {

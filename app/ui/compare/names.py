@@ -7,8 +7,9 @@ from app.compare.comparison import ComparisonSettings
 from app.compare.short_names import shorten_paths
 from app.compare.sweeps import find_sweep_rankers, parse_ratio
 from app.corpora.corpora import CORPUS_PREFIX
-from app.ui.text import count, plain
+from app.ui.text import plain
 from as2core.data.catalog import SHIPPED_SETS
+from as2core.messages import count
 
 CONDITIONS = {  # setting -> which questions count; all in "raw"
     "clean": "with correct and incorrect candidates",

@@ -17,10 +17,10 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import count, escape, format_time, plain, shorten
+from app.ui.text import escape, format_time, plain, shorten
 from app.ui.wording import UNRANKED, describe_p, describe_test
 from as2core.evaluation import is_clear
-from as2core.messages import format_signed
+from as2core.messages import count, format_signed
 from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 

@@ -23,11 +23,11 @@ from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, use_corpus
 from app.ui.scripts import scroll_to
 from app.ui.signin import fragment
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.ui.wording import describe_vectors_of
 from app.workbench.workbench import Workbench
-from as2core.messages import name_some
+from as2core.messages import count, name_some
 
 NEW = "_data_new"  # of the session: its `_NewCorpus`
 DELETING, RENAMING = "_data_deleting", "_data_renaming"  # of the session: the id of a dialog's corpus

@@ -12,8 +12,8 @@ from app.ui.data.choice import read_choice, store_choice
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, plain
-from as2core.messages import name_some
+from app.ui.text import plain
+from as2core.messages import count, name_some
 
 ACT = "delete documents"
 DELETION = "_data_document_deletion"  # of the session: documents to delete

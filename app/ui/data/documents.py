@@ -14,7 +14,8 @@ from app.ui import navigation, url
 from app.ui.data import document_deletion
 from app.ui.page import Frame
 from app.ui.scripts import scroll_to
-from app.ui.text import count, escape, plain, shorten
+from app.ui.text import escape, plain, shorten
+from as2core.messages import count
 
 MAX_LISTED_DOCUMENTS = 100
 MAX_SENTENCES = 300  # drawn at once: a page of a whole book takes long, and its end is out of reach

@@ -14,7 +14,8 @@ from app.labels.label_list import LabelRecord, LabelSearch
 from app.labels.queues import OWN
 from app.ui.errors import guard
 from app.ui.page import Frame, announce
-from app.ui.text import count, name_document, plain
+from app.ui.text import name_document, plain
+from as2core.messages import count
 
 MAX_MOVES = 1000  # labels moved at once
 STATE = "Sentence is gone"  # of a label's state

@@ -15,11 +15,12 @@ from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
 from app.ui.page import Frame, use_corpus
 from app.ui.scripts import scroll_to
-from app.ui.text import count, plain, shorten
+from app.ui.text import plain, shorten
 from app.ui.uploads import offer_upload
 from as2core.data import source
 from as2core.data.catalog import TOOLS
 from as2core.data.spreadsheet import mark_utf_8
+from as2core.messages import count
 
 NEW_CORPUS = "A new corpus"
 NAMES = {

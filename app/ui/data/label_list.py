@@ -16,7 +16,8 @@ from app.ui.data.choice import read_choice, store_choice
 from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
-from app.ui.text import capitalize, count, format_time, name_document, plain
+from app.ui.text import capitalize, format_time, name_document, plain
+from as2core.messages import count
 from as2core.types import LABELS
 
 PAGE_LABELS = 100

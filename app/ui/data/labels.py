@@ -15,12 +15,13 @@ from app.ui.data.label_import import NAMES
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors
 from app.ui.page import Frame
-from app.ui.text import capitalize, count, plain
+from app.ui.text import capitalize, plain
 from app.versions import registry
 from app.workbench import sessions
 from app.workbench.sessions import Login
 from as2core.data.catalog import TOOLS
 from as2core.data.spreadsheet import mark_utf_8
+from as2core.messages import count
 from as2core.types import OnProgress
 
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",

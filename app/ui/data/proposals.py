@@ -12,9 +12,10 @@ from app.jobs.queue import JobView
 from app.ui.errors import guard
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
 from app.ui.page import Frame
-from app.ui.text import count, name_document, plain, shorten
+from app.ui.text import name_document, plain, shorten
 from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
+from as2core.messages import count
 
 ABOUT = (
     "For a corpus without questions. Random sentences are turned into questions by grammar rules. A question is "

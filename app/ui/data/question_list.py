@@ -13,8 +13,9 @@ from app.ui.data import pages
 from app.ui.data.choice import read_choice, store_choice
 from app.ui.errors import guard, show_pending
 from app.ui.page import Frame, announce
-from app.ui.text import count, format_time, plain, shorten
+from app.ui.text import format_time, plain, shorten
 from app.workbench.people import Gone
+from as2core.messages import count
 
 PAGE_QUESTIONS = 20
 MAX_CHARS = 160  # of a question in the list

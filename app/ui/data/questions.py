@@ -16,8 +16,9 @@ from app.ui.data import question_list
 from app.ui.errors import guard
 from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
-from app.ui.text import capitalize, count, plain, shorten
+from app.ui.text import capitalize, plain, shorten
 from as2core.errors import BadSetting
+from as2core.messages import count
 
 MAX_LISTED_QUESTIONS = 5  # of the questions that existed already
 _REPORT = "_data_added_questions"

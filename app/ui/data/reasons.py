@@ -5,7 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.ui.text import count, escape
+from app.ui.text import escape
+from as2core.messages import count
 
 MAX_REASONS = 200  # in a table
 _CSS = Path(__file__).with_name("data.css")

@@ -10,7 +10,8 @@ from app.ui.data.documents import draw_way_back
 from app.ui.errors import guard
 from app.ui.landing.unsaved import find_sent_text, register_field
 from app.ui.page import Frame, announce
-from app.ui.text import capitalize, count, plain
+from app.ui.text import capitalize, plain
+from as2core.messages import count
 from as2core.synonym_proposals import SynonymProposal
 from as2core.synonyms import ARROW, BadLines, Synonyms
 

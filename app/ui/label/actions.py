@@ -18,9 +18,10 @@ from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import DESK_KEY, Desk, Pair
 from app.ui.label.list_desk import ListDesk
 from app.ui.label.shortcuts import LIST, ONE, open_overlay
-from app.ui.text import count, plain, shorten
+from app.ui.text import plain, shorten
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
+from as2core.messages import count
 from as2core.types import LABELS
 
 DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}

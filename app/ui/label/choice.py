@@ -15,7 +15,7 @@ from app.ui.label.desk import Display
 from app.ui.label.shortcuts import LIST, ONE
 from app.ui.navigation import PLACES
 from app.ui.page import Frame
-from app.ui.text import count
+from as2core.messages import count
 
 SCORES, OFF = "_label_scores", "off"  # whether scores are visible, of the session; and how the address says that not
 _LAST_KEY = "_label_last"  # of the session

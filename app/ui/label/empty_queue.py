@@ -27,8 +27,9 @@ from app.ui.label.shortcuts import LIST
 from app.ui.landing import shipped
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.workbench.workbench import Workbench
+from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT
 
 RANK_FIRST = (

@@ -16,7 +16,8 @@ from app.ui.label.item import (
     note_non_training,
 )
 from app.ui.label.list_desk import ListDesk
-from app.ui.text import count, escape, name_document, shorten
+from app.ui.text import escape, name_document, shorten
+from as2core.messages import count
 from as2core.types import LABELS
 
 CURRENT = '[data-testid="as2-candidate"][aria-current="true"]'  # the row in front, as a CSS selector

@@ -15,8 +15,9 @@ from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair
 from app.ui.label.item import render_tag
 from app.ui.page import Frame
-from app.ui.text import count, escape, plain, shorten
+from app.ui.text import escape, plain, shorten
 from app.workbench.people import NOBODY
+from as2core.messages import count
 from as2core.types import LABELS
 
 _GUIDELINES = "_label_guidelines"  # of the session: (corpus id, version) last shown

@@ -11,8 +11,9 @@ from app.labels.annotation import ActView
 from app.labels.flags import FlagView
 from app.ui.label.desk import Desk
 from app.ui.label.list_desk import ListDesk
-from app.ui.text import count, plain, shorten
+from app.ui.text import plain, shorten
 from app.workbench.workbench import Workbench
+from as2core.messages import count
 
 MAX_ACTS = 5
 _KEY = "_label_session_acts"

@@ -7,13 +7,13 @@ import streamlit as st
 from app.adapt.report import SHIPPED, BeforeAfter, Metrics, RetrainReport
 from app.ui.charts.intervals import Change, build_before_after_chart
 from app.ui.charts.reliability import build_reliability_chart
-from app.ui.text import count, escape, plain
+from app.ui.text import escape, plain
 from app.ui.wording import UNRANKED
 from app.versions.benchmarks import TITLES
 from app.versions.outcome import MAX_FORGOTTEN_POINTS, count_lost_points, is_forgetting
 from app.versions.registry import ANSWERING
 from as2core.evaluation import Outcome
-from as2core.messages import format_signed
+from as2core.messages import count, format_signed
 from as2core.metrics import MEANINGS
 
 BASELINES = {  # name -> heading, explanation

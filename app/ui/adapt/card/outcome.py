@@ -4,8 +4,9 @@ import streamlit as st
 
 from app.adapt.report import RetrainReport
 from app.adapt.settings import CALIBRATION
-from app.ui.text import count, plain
+from app.ui.text import plain
 from app.ui.wording import describe_test
+from as2core.messages import count
 
 PROBABILITIES_ONLY = "This retrain sets the probabilities and the threshold for an answer. The order stays as it was."
 

@@ -8,8 +8,9 @@ import streamlit as st
 from app.adapt.report import ExcludedLabel, QuestionChange, RetrainReport, TopSentence
 from app.ui import navigation
 from app.ui.adapt.card.outcome import count_questions
-from app.ui.text import count, escape, shorten
+from app.ui.text import escape, shorten
 from app.versions.registry import CASCADE
+from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first

@@ -1,8 +1,8 @@
 """In a sentence or two, what a version was trained on and how."""
 
 from app.adapt.report import LabelCounts, RetrainReport
-from app.ui.text import count
 from app.ui.wording import describe_seconds
+from as2core.messages import count
 
 ORIGINS = {  # others as they are
     "asked": "typed",

@@ -25,9 +25,10 @@ from app.ui.ask.answer import (
 )
 from app.ui.ask.notes.overlooked import describe_rank
 from app.ui.page import Frame
-from app.ui.text import capitalize, escape, join, name_document, plain, shorten
+from app.ui.text import capitalize, escape, name_document, plain, shorten
 from as2core.cascade.attribution import Attribution
 from as2core.cascade.trace import CascadeTrace
+from as2core.messages import join
 from as2core.types import CORRECT, UNSURE
 
 MAX_QUESTION_CHARS, MAX_TEXT_CHARS, MAX_MORE, MAX_NAMES = 120, 90, 3, 3

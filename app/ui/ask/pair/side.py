@@ -7,8 +7,9 @@ from app.ui.ask.answer import draw_answer
 from app.ui.ask.labelling import draw_labels
 from app.ui.label.buttons import draw_label_buttons
 from app.ui.page import Frame
-from app.ui.text import count, plain
+from app.ui.text import plain
 from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.messages import count
 from as2core.types import CORRECT, INCORRECT
 
 
