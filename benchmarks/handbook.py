@@ -4,13 +4,15 @@
     python benchmarks/handbook.py --questions 20 --seeds 3
     python benchmarks/handbook.py --recipes now one-by-one     two recipes, compared
     python benchmarks/handbook.py --questions 0 --synonyms     what synonyms bring without a label: two minutes
+    python benchmarks/handbook.py --asked                      the questions asked of the whole corpus, too
 
 Of some of `handbook-train` one correct sentence each is labelled, as on the tour, and the shipped cascade learns from
 them with a retrain's settings, without validation questions. It is measured before and after on `handbook-test`, whose
 documents no train question is about, on the train questions that it did not learn from, which are about the same
 documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests. With --synonyms, the questions
 about the handbook are read with `corpora/handbook/synonyms.txt` in training and measuring, and what that alone brings
-is printed first.
+is printed first. With --asked, the questions are also measured on the 100 sentences that the app has the cascade
+read, of all documents instead of three; a correct sentence that is not among them counts as missed.
 
 The recipes are those of `_recipes.py`.
 """
@@ -18,22 +20,27 @@ The recipes are those of `_recipes.py`.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from _recipes import RECIPES, retrain
 
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, evaluate
-from as2core.metrics import paired_test
+from as2core.metrics import order, paired_test
+from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.synonyms import Synonyms
 from as2core.types import Question
 
+READ, ASKED = 100, "asked of the whole corpus"
 SYNONYMS = Path(__file__).parents[1] / "corpora" / "handbook" / "synonyms.txt"
 
 
@@ -43,6 +50,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--recipes", nargs="+", choices=[*RECIPES], default=["now"])
     parser.add_argument("--synonyms", action="store_true", help="read the questions with the handbook's synonyms")
+    parser.add_argument("--asked", action="store_true", help="measure what is retrieved from the whole corpus, too")
     arguments = parser.parse_args()
     train, test, frozen = (
         load_questions(name).questions for name in ("handbook-train", "handbook-test", "starter-test")
@@ -51,27 +59,69 @@ def main() -> None:
     base = get("cascade")
     assert isinstance(base, CascadeRanker)
     if arguments.synonyms:
-        asked, synonyms = [*test, *train], Synonyms.read(SYNONYMS)
+        typed, synonyms = [*test, *train], Synonyms.read(SYNONYMS)
         test, train = synonyms.expand_all(test), [*synonyms.expand_all(train)]
-        changed = sum(a.text != b.text for a, b in zip(asked, [*test, *train], strict=True))
+        changed = sum(a.text != b.text for a, b in zip(typed, [*test, *train], strict=True))
         title = f"{len(synonyms.words)} synonyms, {changed} of the questions have one; all"
-        report(title, evaluate(base, asked), evaluate(base, [*test, *train]))
+        report(title, evaluate(base, typed), evaluate(base, [*test, *train]))
     if not arguments.questions:
         return
     whole = {"other documents": test, "starter-test": [q for q in frozen if q.positives]}
-    before = {name: evaluate(base, questions) for name, questions in whole.items()}
+    asked = {q.qid: q for q in retrieve_candidates([*test, *train])} if arguments.asked else {}
     for seed in range(arguments.seeds):
         sample = random.Random(seed).sample(train, min(arguments.questions, len(train)))
         ids = {q.qid for q in sample}
         parts = {**whole, "the same documents": [q for q in train if q.qid not in ids]}
-        before["the same documents"] = evaluate(base, parts["the same documents"])
+        if asked:
+            for name in ("other documents", "the same documents"):
+                parts[f"{name}, {ASKED}"] = [asked[q.qid] for q in parts[name]]
+        before = {name: measure(base, questions) for name, questions in parts.items()}
         for recipe in arguments.recipes:
             with tempfile.TemporaryDirectory() as folder:
                 ranker = retrain(base, [keep_one_label(q) for q in sample], recipe, seed, Path(folder))
                 ranker.use("auto", folder=Path(folder) / "graphs")
                 for name, questions in parts.items():
                     title = f"{recipe}, {len(sample)} questions, seed {seed}; {name}"
-                    report(title, before[name], evaluate(ranker, questions))
+                    report(title, before[name], measure(ranker, questions))
+
+
+def retrieve_candidates(questions: Sequence[Question]) -> list[Question]:
+    """The questions with the sentences of the handbook that the app's search and first stage leave for each."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ |= {"AS2_HOME": home, "AS2_WORKER": "external"}
+        from app import bootstrap
+        from app.corpora.indexing import reindex
+        from app.exchange import starter
+        from app.jobs.attempt import run_queued
+        from app.ranking import retrieval, scoring
+        from app.ranking.first_stage import FirstStageRanker
+        from app.worker import RUNNERS
+
+        wb = bootstrap.open()
+        try:
+            corpus = starter.ensure_handbook(wb)
+            reindex(wb, corpus.id)
+            run_queued(wb, RUNNERS)  # the passages' vectors
+            result = []
+            for q in questions:
+                hits = retrieval.retrieve(wb, corpus.id, q.text, documents=30, candidates=1300).candidates
+                candidates = scoring.as_candidates(hits)
+                best = order(FirstStageRanker(hits).score(q.text, candidates))[:READ]
+                correct = {c.text for c in q.candidates if c.label == 1}
+                read = [replace(candidates[i], label=int(hits[i].text in correct)) for i in sorted(best)]
+                result.append(replace(q, candidates=tuple(read)))
+            return result
+        finally:
+            wb.close()
+
+
+def measure(ranker: Ranker, questions: Sequence[Question]) -> Evaluation:
+    """As `evaluate`; a question whose correct sentence is not among its candidates counts as 0."""
+    result = evaluate(ranker, [q for q in questions if q.positives])
+    misses = dict.fromkeys((q.qid for q in questions if not q.positives), 0.0)
+    per_question = {name: values | misses for name, values in result.per_question.items()}
+    metrics = {name: float(np.mean([*values.values()])) for name, values in per_question.items()}
+    return replace(result, questions=len(questions), metrics=metrics, per_question=per_question)
 
 
 def keep_one_label(q: Question) -> Question:
