@@ -11,16 +11,20 @@ bring.
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from _shipped_corpus import ENSURE, open_shipped, retrieve_sentences
 
+from app.ranking.first_stage import FirstStageRanker, make_first_stage
+from app.ranking.retrieval import RetrievedSentence
+from app.ranking.scoring import as_candidates, rank
+from app.versions import loading
+from app.versions.loading import LoadedVersion
+from app.workbench.workbench import Workbench
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import write_section
 from as2core.metrics import measure_mean, order, to_ranks
@@ -28,40 +32,22 @@ from as2core.rankers.bm25 import BM25Ranker
 from as2core.retrieval.ranks import RRF_CONSTANT
 from as2core.types import Candidate, Question
 
-if TYPE_CHECKING:
-    from app.ranking.retrieval import RetrievedSentence
-    from app.workbench.workbench import Workbench
-
 ROOT = Path(__file__).resolve().parents[1]
 CUTOFFS = (50, 100, 200)
-CORPORA = ("starter", "handbook")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--limit", type=int, help="questions")
     limit = options.parse_args().limit
-    with tempfile.TemporaryDirectory() as home:
-        os.environ |= {"AS2_HOME": home, "AS2_WORKER": "external"}
-        text = "\n\n".join(report(limit))
+    text = "\n\n".join(tabulate(measure(name, limit), name) for name in ENSURE)
     print(text)
     if limit is None:
         write_section(ROOT / "docs" / "techniques" / "engine.md", "first stage", text)
 
 
-def report(limit: int | None) -> Iterator[str]:
-    from app import bootstrap
-
-    wb = bootstrap.open()
-    try:
-        for name in CORPORA:
-            yield tabulate(measure(wb, name, limit), name)
-    finally:
-        wb.close()
-
-
 @dataclass
-class Measured:
+class Measurements:
     """Of each question: its list (`pools`), by order the share of its correct sentences among the best of each of
     CUTOFFS and among all, and by what the cascade reads the scores and the first stage's seconds."""
 
@@ -72,45 +58,47 @@ class Measured:
 
     def add_order(self, name: str, scores: np.ndarray, correct: np.ndarray, positives: int) -> None:
         best = order(scores)
-        kept = [np.isin(correct, best[:k]).sum() / positives for k in (*CUTOFFS, len(best))]
-        self.shares.setdefault(name, []).append(kept)
+        shares = [np.isin(correct, best[:k]).sum() / positives for k in (*CUTOFFS, len(best))]
+        self.shares.setdefault(name, []).append(shares)
 
 
-def measure(wb: Workbench, name: str, limit: int | None) -> Measured:
-    from app.corpora.indexing import reindex
-    from app.exchange import starter
-    from app.jobs.attempt import run_queued
-    from app.ranking import retrieval, scoring
-    from app.ranking.first_stage import make_first_stage
-    from app.versions import loading
-    from app.worker import RUNNERS
+def measure(name: str, limit: int | None) -> Measurements:
+    questions = [q for q in load_questions(f"{name}-test").questions if q.positives][:limit]
+    with open_shipped(name) as (wb, corpus):
+        version = loading.load_version(wb)
+        version.ranker.use(wb.settings.engine, folder=wb.settings.graphs_dir)
+        result, vectors = Measurements(), {}
+        for q in questions:
+            measure_question(wb, version, q, retrieve_sentences(wb, corpus, q.text), result, vectors)
+        return result
 
-    corpus = {"starter": starter.ensure_starter, "handbook": starter.ensure_handbook}[name](wb)
-    reindex(wb, corpus.id)
-    run_queued(wb, RUNNERS)  # the passages' vectors
-    version = loading.load_version(wb)
-    version.ranker.use(wb.settings.engine, folder=wb.settings.graphs_dir)
-    measured, vectors = Measured(), {}
-    for q in [q for q in load_questions(f"{name}-test").questions if q.positives][:limit]:
-        hits = retrieval.retrieve(wb, corpus.id, q.text, documents=30, candidates=1300).candidates
-        candidates = scoring.as_candidates(hits)
-        measured.pools.append(pooled := with_labels(q, candidates, [f.text for f in hits]))
-        correct = np.flatnonzero([c.label == 1 for c in pooled.candidates[: len(hits)]])
-        for order_name, scores in score_orders(wb, q.text, hits, candidates, vectors).items():
-            measured.add_order(order_name, scores, correct, q.positives)
-        whole = scoring.rank(version, q.text, candidates).trace.exits[-1].scores
-        for keep in (None, *CUTOFFS):
-            started_at = time.perf_counter()
-            cut = make_first_stage(hits, keep).cut(q.text, candidates) if keep else None
-            elapsed = time.perf_counter() - started_at
-            last = whole.copy()
-            if cut is not None:
-                last[cut.dropped] = last.min() - 2 + cut.scores[cut.dropped]  # a first stage's scores are below 1
-            kept = "all" if keep is None else str(keep)
-            missed = np.full(len(pooled.candidates) - len(hits), last.min() - 9, np.float32)
-            measured.scores.setdefault(kept, {})[q.qid] = np.concatenate([last, missed])
-            measured.seconds.setdefault(kept, []).append(elapsed)
-    return measured
+
+def measure_question(
+    wb: Workbench,
+    version: LoadedVersion,
+    q: Question,
+    hits: Sequence[RetrievedSentence],
+    result: Measurements,
+    vectors: dict[str, np.ndarray],
+) -> None:
+    """Adds to `result` and `vectors`."""
+    candidates = as_candidates(hits)
+    result.pools.append(pooled := with_labels(q, candidates, [f.text for f in hits]))
+    correct = np.flatnonzero([c.label == 1 for c in pooled.candidates[: len(hits)]])
+    for name, scores in score_orders(wb, q.text, hits, candidates, vectors).items():
+        result.add_order(name, scores, correct, q.positives)
+    whole = rank(version, q.text, candidates).trace.exits[-1].scores
+    for keep in (None, *CUTOFFS):
+        started_at = time.perf_counter()
+        cut = make_first_stage(hits, keep).cut(q.text, candidates) if keep else None
+        elapsed = time.perf_counter() - started_at
+        last = whole.copy()
+        if cut is not None:
+            last[cut.dropped] = last.min() - 2 + cut.scores[cut.dropped]  # a first stage's scores are below 1
+        name = "all" if keep is None else str(keep)
+        missing = np.full(len(pooled.candidates) - len(hits), last.min() - 9, np.float32)
+        result.scores.setdefault(name, {})[q.qid] = np.concatenate([last, missing])
+        result.seconds.setdefault(name, []).append(elapsed)
 
 
 def score_orders(
@@ -121,8 +109,6 @@ def score_orders(
     vectors: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Each order's scores of these sentences. `vectors`: sentence -> its vector, filled here."""
-    from app.ranking.first_stage import FirstStageRanker
-
     embedder = wb.models.embedder()
     missing = [t for t in dict.fromkeys(c.titled_text for c in candidates) if t not in vectors]
     if missing:
@@ -147,18 +133,18 @@ def with_labels(q: Question, candidates: Sequence[Candidate], texts: Sequence[st
     return replace(q, candidates=(*labelled, *(c for c in correct if c.text not in set(texts))))
 
 
-def tabulate(measured: Measured, name: str) -> str:
-    size = np.mean([len(q.candidates) for q in measured.pools])
+def tabulate(result: Measurements, corpus: str) -> str:
+    size = np.mean([len(q.candidates) for q in result.pools])
     lines = [
-        f"`python benchmarks/first_stage.py`: {len(measured.pools)} {name} test questions, {size:,.0f} sentences each.",
+        f"`python benchmarks/first_stage.py`: {len(result.pools)} {corpus} test questions, {size:,.0f} sentences each.",
         "",
         "The share of the correct sentences among the best candidates of each order:",
         "",
         f"| order | {' | '.join(f'best {k}' for k in CUTOFFS)} | all retrieved |",
         "|---|" + "---|" * (len(CUTOFFS) + 1),
     ]
-    for order_name, rows in measured.shares.items():
-        lines.append(f"| {order_name} | {' | '.join(f'{x:.1%}' for x in np.mean(rows, axis=0))} |")
+    for way, rows in result.shares.items():
+        lines.append(f"| {way} | {' | '.join(f'{x:.1%}' for x in np.mean(rows, axis=0))} |")
     lines += [
         "",
         "Results of the cascade on the candidates that the first stage passes on (without further drops):",
@@ -166,10 +152,10 @@ def tabulate(measured: Measured, name: str) -> str:
         "| read by the cascade | AP | P@1 | first stage, ms |",
         "|---|---|---|---|",
     ]
-    for kept, by_question in measured.scores.items():
-        m = measure_mean(measured.pools, by_question, ("AP", "P@1"))
-        own = "" if kept == "all" else f"{1000 * float(np.median(measured.seconds[kept])):.0f}"
-        lines.append(f"| {kept} | {m['AP']:.3f} | {m['P@1']:.3f} | {own} |")
+    for name, by_question in result.scores.items():
+        m = measure_mean(result.pools, by_question, ("AP", "P@1"))
+        own = "" if name == "all" else f"{1000 * float(np.median(result.seconds[name])):.0f}"
+        lines.append(f"| {name} | {m['AP']:.3f} | {m['P@1']:.3f} | {own} |")
     return "\n".join(lines)
 
 

@@ -4,14 +4,14 @@
     python benchmarks/handbook.py --questions 20 --seeds 3
     python benchmarks/handbook.py --recipes now one-by-one     two recipes, compared
     python benchmarks/handbook.py --questions 0 --synonyms     what synonyms bring without a label: two minutes
-    python benchmarks/handbook.py --asked                      the questions asked of the whole corpus, too
+    python benchmarks/handbook.py --whole-corpus               the questions asked of the whole corpus, too
 
 Of some of `handbook-train` one correct sentence each is labelled, as on the tour, and the shipped cascade learns from
 them with a retrain's settings, without validation questions. It is measured before and after on `handbook-test`, whose
 documents no train question is about, on the train questions that it did not learn from, which are about the same
 documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests. With --synonyms, the questions
 about the handbook are read with `corpora/handbook/synonyms.txt` in training and measuring, and what that alone brings
-is printed first. With --asked, the questions are also measured on the 100 sentences that the app has the cascade
+is printed first. With --whole-corpus, the questions are also measured on the 100 sentences that the app has the cascade
 read, of all documents instead of three; a correct sentence that is not among them counts as missed.
 
 The recipes are those of `_recipes.py`.
@@ -20,7 +20,6 @@ The recipes are those of `_recipes.py`.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import tempfile
@@ -30,7 +29,11 @@ from pathlib import Path
 
 import numpy as np
 from _recipes import RECIPES, retrain
+from _shipped_corpus import open_shipped, retrieve_sentences
 
+from app.ranking.first_stage import FirstStageRanker
+from app.ranking.retrieval import RetrievedSentence
+from app.ranking.scoring import as_candidates
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, evaluate
 from as2core.metrics import order, paired_test
@@ -40,7 +43,7 @@ from as2core.rankers.catalog import get
 from as2core.synonyms import Synonyms
 from as2core.types import Question
 
-READ, ASKED = 100, "asked of the whole corpus"
+WHOLE_CORPUS = "of the whole corpus"
 SYNONYMS = Path(__file__).parents[1] / "corpora" / "handbook" / "synonyms.txt"
 
 
@@ -50,7 +53,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--recipes", nargs="+", choices=[*RECIPES], default=["now"])
     parser.add_argument("--synonyms", action="store_true", help="read the questions with the handbook's synonyms")
-    parser.add_argument("--asked", action="store_true", help="measure what is retrieved from the whole corpus, too")
+    parser.add_argument("--whole-corpus", action="store_true", help="ask the questions of the whole corpus, too")
     arguments = parser.parse_args()
     train, test, frozen = (
         load_questions(name).questions for name in ("handbook-train", "handbook-test", "starter-test")
@@ -67,14 +70,14 @@ def main() -> None:
     if not arguments.questions:
         return
     whole = {"other documents": test, "starter-test": [q for q in frozen if q.positives]}
-    asked = {q.qid: q for q in retrieve_candidates([*test, *train])} if arguments.asked else {}
+    of_corpus = {q.qid: q for q in ask_corpus([*test, *train])} if arguments.whole_corpus else {}
     for seed in range(arguments.seeds):
         sample = random.Random(seed).sample(train, min(arguments.questions, len(train)))
         ids = {q.qid for q in sample}
         parts = {**whole, "the same documents": [q for q in train if q.qid not in ids]}
-        if asked:
+        if of_corpus:
             for name in ("other documents", "the same documents"):
-                parts[f"{name}, {ASKED}"] = [asked[q.qid] for q in parts[name]]
+                parts[f"{name}, {WHOLE_CORPUS}"] = [of_corpus[q.qid] for q in parts[name]]
         before = {name: measure(base, questions) for name, questions in parts.items()}
         for recipe in arguments.recipes:
             with tempfile.TemporaryDirectory() as folder:
@@ -85,34 +88,18 @@ def main() -> None:
                     report(title, before[name], measure(ranker, questions))
 
 
-def retrieve_candidates(questions: Sequence[Question]) -> list[Question]:
-    """The questions with the sentences of the handbook that the app's search and first stage leave for each."""
-    with tempfile.TemporaryDirectory() as home:
-        os.environ |= {"AS2_HOME": home, "AS2_WORKER": "external"}
-        from app import bootstrap
-        from app.corpora.indexing import reindex
-        from app.exchange import starter
-        from app.jobs.attempt import run_queued
-        from app.ranking import retrieval, scoring
-        from app.ranking.first_stage import FirstStageRanker
-        from app.worker import RUNNERS
+def ask_corpus(questions: Sequence[Question]) -> list[Question]:
+    """The questions with the sentences of the whole handbook that the app has the cascade read for each."""
+    with open_shipped("handbook") as (wb, corpus):
+        return [choose_candidates(q, retrieve_sentences(wb, corpus, q.text), wb.settings.first_keep) for q in questions]
 
-        wb = bootstrap.open()
-        try:
-            corpus = starter.ensure_handbook(wb)
-            reindex(wb, corpus.id)
-            run_queued(wb, RUNNERS)  # the passages' vectors
-            result = []
-            for q in questions:
-                hits = retrieval.retrieve(wb, corpus.id, q.text, documents=30, candidates=1300).candidates
-                candidates = scoring.as_candidates(hits)
-                best = order(FirstStageRanker(hits).score(q.text, candidates))[:READ]
-                correct = {c.text for c in q.candidates if c.label == 1}
-                read = [replace(candidates[i], label=int(hits[i].text in correct)) for i in sorted(best)]
-                result.append(replace(q, candidates=tuple(read)))
-            return result
-        finally:
-            wb.close()
+
+def choose_candidates(q: Question, sentences: Sequence[RetrievedSentence], keep: int) -> Question:
+    """Those that the first stage keeps, labelled as in the question's own list."""
+    candidates = as_candidates(sentences)
+    correct = {c.text for c in q.candidates if c.label == 1}
+    best = sorted(order(FirstStageRanker(sentences).score(q.text, candidates))[:keep])
+    return replace(q, candidates=tuple(replace(candidates[i], label=int(sentences[i].text in correct)) for i in best))
 
 
 def measure(ranker: Ranker, questions: Sequence[Question]) -> Evaluation:
@@ -133,10 +120,10 @@ def keep_one_label(q: Question) -> Question:
 def report(title: str, before: Evaluation, after: Evaluation) -> None:
     """Print the figures with the paired tests."""
     sys.stdout.write(f"{title} ({after.questions})\n")
-    for measure in ("P@1", "AP"):
-        test = paired_test(after.per_question[measure], before.per_question[measure])
+    for metric in ("P@1", "AP"):
+        test = paired_test(after.per_question[metric], before.per_question[metric])
         value, low, high = (f"{x:+.3f}" for x in (test.difference, test.low, test.high))
-        sys.stdout.write(f"  {measure} {before.metrics[measure]:.3f} -> {after.metrics[measure]:.3f}: ")
+        sys.stdout.write(f"  {metric} {before.metrics[metric]:.3f} -> {after.metrics[metric]:.3f}: ")
         sys.stdout.write(f"{value} ({low} to {high}, p = {test.p:.3f})\n")
     sys.stdout.flush()
 
