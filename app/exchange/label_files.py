@@ -148,7 +148,7 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
             raise UnreadableFile(f"{name}: questions without sentences; paste them under Data, Questions instead")
         fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
-            raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import qrels as TREC instead")
+            raise UnreadableFile(f"{name}: a run file holds a ranker's scores, no labels; import the qrels instead")
         if not fmt:
             needed = "a table (CSV or Excel) needs the columns question, sentence and label"
             raise UnreadableFile(f"{name}: unknown format; {needed}")

@@ -25,6 +25,7 @@ from as2core.data import (
     qrels,
     quepid,
     question_table,
+    ranx_json,
     runs,
     selqa,
     squad,
@@ -234,16 +235,13 @@ def sniff(source: Source) -> str | None:
         raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     text = f"{line}\n{rest.decode('utf-8', 'replace')}"
     if line.startswith(("{", "[")):
+        if ranx_json.begins_with_labels(text):
+            return "qrels"
         return "run" if runs.is_run(source) else _sniff_json(line, text)
+    if qrels.is_table(text):
+        return "qrels"
     kind = _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
-    if kind is None and runs.is_run(source):
-        return "run"
-    if qrels.is_table(line):
-        raise UnreadableFile(
-            f"{name_source(source)}: it is a table of qrels; save it as lines of trec_eval, `qid 0 docid rel`, without "
-            "a header (of a BEIR set the folder can be given, too)"
-        )
-    return kind
+    return "run" if kind is None and runs.is_run(source) else kind
 
 
 def _sniff_json(line: str, text: str) -> str | None:

@@ -2,16 +2,30 @@
 divided by spaces. Runs are read by `as2core.data.runs`.
 
 White space and "%" inside an id are written as %20, %25 and so on, to keep columns apart, and read back. Qrels hold
-no texts: the questions read from them have ids and labels only, and unlabelled candidates are not written.
+no texts: the questions read from them have ids and labels only, and unlabelled candidates are not written. They are
+also read as other programs write them: a table with PyTerrier's or BEIR's columns, and JSON of ranx.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, stream_fields
+from as2core.data import ranx_json
+from as2core.data.source import (
+    Report,
+    Row,
+    Source,
+    group_rows,
+    iterate_labels,
+    parse_each,
+    read_header,
+    stream_fields,
+    stream_rows,
+)
+from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Question
@@ -24,20 +38,63 @@ _ESCAPED = re.compile("|".join(_ESCAPES))
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not,
-    unless the report's `min_correct` differs."""
+    unless the report's `min_correct` differs. Raises UnreadableFile for JSON that is no such object."""
+    header = read_header(source)
+    if header.startswith("{"):
+        rows = _stream_json(source, report)
+    elif columns := _find_columns(header):
+        rows = _stream_table(source, report, *columns)
+    else:
+        rows = stream_fields(source, report, ("qid", "0", "docid", "rel"), partial(_parse, report), split=str.split)
+    return group_rows(rows, report)
 
-    def parse(fields: list[str]) -> Row:
-        return unescape_id(fields[0]), "", report.rate(unescape_id(fields[2]), fields[3])
 
-    return group_rows(stream_fields(source, report, ("qid", "0", "docid", "rel"), parse, split=str.split), report)
+def _parse(report: Report, fields: Sequence[str]) -> Row:
+    return unescape_id(fields[0]), "", report.rate(unescape_id(fields[2]), fields[3])
 
 
-def is_table(header: str) -> bool:
-    """Whether the first line names the columns of a table of qrels, as PyTerrier's and BEIR's, and no others."""
-    names = [name.strip().strip('"').lower() for name in re.split("[,;\t]", header)]
-    return names == BEIR_COLUMNS or (
-        len(names) == len(set(names)) and {"qid", "docno", "label"} <= set(names) <= {*TABLE_COLUMNS}
-    )
+def _stream_json(source: Source, report: Report) -> Iterator[tuple[int, Row]]:
+    labels = [(qid, docid, str(n)) for qid, row in ranx_json.read(source, "label").items() for docid, n in row.items()]
+    report.lines = len(labels)
+    yield from parse_each(enumerate(labels, 1), lambda row: (row[0], "", report.rate(*row[1:])), report, unit="label")
+
+
+def _stream_table(source: Source, report: Report, delimiter: str, names: Sequence[str]) -> Iterator[tuple[int, Row]]:
+    places = [names.index(name) for name in (BEIR_COLUMNS if "score" in names else TABLE_COLUMNS)[:3]]
+
+    def parse(row: Sequence[str]) -> Row:
+        if len(row) != len(names):
+            raise ValueError(f"{len(row)} fields instead of {len(names)}")
+        qid, docid, label = (restore_formula(row[place]) for place in places)
+        if not qid or not docid:
+            raise ValueError(f"the {'candidate' if qid else 'question'} has no id")
+        return qid, "", report.rate(docid, label)
+
+    rows = stream_rows(source, report, delimiter)
+    next(rows, None)  # the header
+    yield from parse_each(rows, parse, report)
+
+
+def is_table(start: str) -> bool:
+    """Whether a file that begins so is a table of qrels, as PyTerrier's and BEIR's. One of BEIR's columns may be a run,
+    which has scores with a decimal point."""
+    header = find_header(start)
+    columns = _find_columns(header)
+    if columns is None or "score" not in columns[1]:
+        return columns is not None
+    first = start.partition(header)[2].split("\n")[1:2]
+    return not first or first[0].strip().strip('"').rpartition(columns[0])[2].strip('"').isdecimal()
+
+
+def _find_columns(header: str) -> tuple[str, list[str]] | None:
+    """What divides the columns of such a table, and their names; None for another first line."""
+    for delimiter in DELIMITERS:
+        names = [name.strip().strip('"').lower() for name in header.removeprefix("\ufeff").split(delimiter)]
+        if names == BEIR_COLUMNS or (
+            len(names) == len(set(names)) and {*TABLE_COLUMNS[:3]} <= set(names) <= {*TABLE_COLUMNS}
+        ):
+            return delimiter, names
+    return None
 
 
 def is_line(line: str) -> bool:

@@ -8,7 +8,6 @@
 Each may be gzipped. A score is higher for a better candidate.
 """
 
-import json
 import math
 import re
 from collections import Counter
@@ -18,24 +17,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from as2core.data import ranx_json
 from as2core.data.qrels import is_line as is_qrels_line
 from as2core.data.qrels import unescape_id
-from as2core.data.source import (
-    MALFORMED,
-    Report,
-    Source,
-    describe_problem,
-    name_source,
-    parse_each,
-    read_bytes,
-    read_text,
-    stream_fields,
-    stream_rows,
-)
+from as2core.data.source import Report, Source, name_source, parse_each, read_bytes, stream_fields, stream_rows
 from as2core.data.spreadsheet import DELIMITERS, find_header, restore_formula
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.messages import join
-from as2core.types import Json, Question
+from as2core.types import Question
 
 TREC_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 NAMES = {  # of a table's columns, in lower case, with _ for a blank or a hyphen
@@ -49,13 +38,8 @@ FORMS = (
     f"lines of {' '.join(TREC_COLUMNS)} (TREC), JSON as ranx writes it ({{question: {{candidate: score}}}}), or a CSV "
     "table with the columns qid, docno and score"
 )
-MAX_LABEL = 4  # whole numbers up to here may be labels
-MAX_SHOWN_CHARS = 60  # of a line that cannot be read
 _HEAD_BYTES = 1 << 16
 _BINARY = {b"\x04\x22\x4d\x18": "LZ4", b"PAR1": "Parquet", b"PK\x03\x04": "a zip file or a spreadsheet"}
-_KEY = r'"(?:\\.|[^"\\])*"\s*:\s*'
-# questions without candidates may come first
-_JSON_RUN = re.compile(rf"\{{\s*(?:{_KEY}\{{\s*\}}\s*,\s*)*{_KEY}\{{\s*{_KEY}-?\d")
 
 Place: TypeAlias = tuple[float, float]  # a candidate's score and rank
 Places: TypeAlias = dict[str, dict[str, Place]]  # question's id -> candidate's id -> place
@@ -65,7 +49,7 @@ def is_run(source: Source) -> bool:
     """Whether the content begins as a run of any form. Raises UnreadableFile."""
     start = _read_start(source)
     header = find_header(start)
-    return bool(_JSON_RUN.match(start)) or _is_trec(header) or not _list_missing(_find_columns(header)[1])
+    return ranx_json.begins(start) or _is_trec(header) or not _list_missing(_find_columns(header)[1])
 
 
 def read_run_scores(source: Source) -> dict[str, dict[str, float]]:
@@ -132,18 +116,13 @@ def _read_places(source: Source) -> Places:
             )
         return _group(_stream_table(source, report, delimiter, columns), report)
     if header and len(header.split()) != len(TREC_COLUMNS):
-        hint = f"no ranking begins with {_cut(header)!r}"
+        hint = f"no ranking begins with {ranx_json.cut(header)!r}"
         if "\ufffd" in header:
             hint = "it is not UTF-8 text, or no text at all"
         elif is_qrels_line(header):
             hint = "it looks like qrels, which hold labels"
         raise UnreadableFile(f"{report.name}: line 1: {hint}; give {FORMS}")
     return _group(stream_fields(source, report, TREC_COLUMNS, _parse_line, split=str.split), report)
-
-
-def _cut(line: str) -> str:
-    line = line.strip()
-    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]} …"
 
 
 def _group(rows: Iterable[tuple[int, tuple[str, str, Place] | None]], report: Report) -> Places:
@@ -222,52 +201,10 @@ def _parse_row(columns: Mapping[str, int], delimiter: str, row: Sequence[str]) -
 
 
 def _read_json(source: Source) -> Places:
-    try:
-        content = json.loads(read_text(source), object_pairs_hook=_make_object)
-        run = _parse_json(content)
-    except MALFORMED as error:
-        raise UnreadableFile(
-            f"{name_source(source)}: {describe_problem(error)}; a ranking in JSON is {{question: {{candidate: score}}}}"
-        ) from error
-    if _are_labels([*row.values()] for row in content.values()):
+    rows = ranx_json.read(source, "score")
+    if ranx_json.are_labels([*row.values()] for row in rows.values()):
         raise UnreadableFile(
             f"{name_source(source)}: its whole numbers look like labels (qrels); if they are scores, write them with a "
             "decimal point, as 1.0"
         )
-    return run
-
-
-def _make_object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Raises ValueError for a key that comes twice, of which Python would keep the last."""
-    if repeats := [key for key, n in Counter(key for key, _ in pairs).items() if n > 1]:
-        raise ValueError(f"{repeats[0]!r} appears twice in one object")
-    return dict(pairs)
-
-
-def _parse_json(content: Mapping[str, Json]) -> Places:
-    """Raises ValueError, with the question and the candidate."""
-    run: Places = {}
-    for qid, row in content.items():
-        if not isinstance(row, dict):
-            raise ValueError(f"question {qid!r} has {_cut(json.dumps(row))} instead of its candidates")
-        for docid, score in row.items():
-            if isinstance(score, bool) or not isinstance(score, int | float) or not _is_finite(score):
-                what = f"the score {_cut(json.dumps(score))} is not a number"
-                raise ValueError(f"question {qid!r}, candidate {docid!r}: {what}")
-        run[qid] = {docid: (float(score), math.inf) for docid, score in row.items() if isinstance(score, int | float)}
-    return run
-
-
-def _is_finite(score: float) -> bool:
-    try:
-        return math.isfinite(score)
-    except OverflowError:  # of a whole number beyond every float
-        return False
-
-
-def _are_labels(rows: Iterable[Sequence[Json]]) -> bool:
-    """Whether all are whole numbers from 0 to MAX_LABEL, the same for several candidates: ranx writes qrels and runs in
-    one form, scores with a decimal point."""
-    lists = [*rows]
-    are_small = all(isinstance(v, int) and 0 <= v <= MAX_LABEL for values in lists for v in values)
-    return are_small and (any(len({*v}) < len(v) for v in lists) or {v for values in lists for v in values} == {1})
+    return {qid: {docid: (float(score), math.inf) for docid, score in row.items()} for qid, row in rows.items()}

@@ -21,7 +21,7 @@ from typing import IO, AnyStr, Protocol, Self, TypeVar
 from as2core.data.spreadsheet import names_delimiter
 from as2core.data.unpacking import GZIP_MAGIC, MAX_LINE_BYTES, MAX_WHOLE_BYTES, Quota, TooLarge, open_gzip
 from as2core.errors import UnreadableFile
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Json, Question
 
 Source = str | Path | bytes
 R = TypeVar("R")
@@ -239,16 +239,24 @@ def read_text(source: Source) -> str:
         raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
-def read_json(source: Source, parse: Callable[[dict], T], kind: str, report: Report | None = None) -> T:
-    """`parse` of the JSON document in a file. Raises UnreadableFile ("not `kind` ...") where it is not JSON, or `parse`
-    refuses it with one of MALFORMED; TooLarge for one that was sent and is larger than a line may be."""
+def read_json(
+    source: Source,
+    parse: Callable[[dict], T],
+    kind: str,
+    report: Report | None = None,
+    *,
+    make_object: Callable[[list[tuple[str, Json]]], dict] = dict,
+) -> T:
+    """`parse` of the JSON document in a file, whose objects are `make_object` of their pairs. Raises UnreadableFile
+    ("not `kind` ...") where it is not JSON, or one of the two refuses it with one of MALFORMED; TooLarge for one that
+    was sent and is larger than a line may be."""
     text = read_text(source)
     if isinstance(source, bytes) and len(text) > MAX_LINE_BYTES:  # it takes twenty times as much memory
         raise TooLarge(f"{name_source(source)}: a JSON document has at most {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
     if report is not None:
         report.lines = text.count("\n") + 1
     try:
-        return parse(json.loads(text))
+        return parse(json.loads(text, object_pairs_hook=make_object))
     except MALFORMED as error:
         raise UnreadableFile(f"{name_source(source)}: not {kind} ({describe_problem(error)})") from error
 

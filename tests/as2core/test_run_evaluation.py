@@ -99,8 +99,8 @@ def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys)
     ):
         assert main(["eval", *words]) == 1
         assert message in capsys.readouterr().err
-    (files / "labels.json").write_text('{"q1": {"d1": 1}}')  # as ranx writes qrels
-    assert main(["eval", a, str(files / "labels.json")]) == 1
+    (files / "run.json").write_text('{"q1": {"d1": 2, "d2": 1}}')
+    assert main(["eval", a, str(files / "run.json")]) == 1
     assert "If it has labels, save it as TREC: qrels.save('name.trec') in ranx" in capsys.readouterr().err
     (files / "y.qrels").write_text("another 0 d1 1\n")
     with pytest.raises(BadSetting, match="has none of the 1 question of the qrels, such as 'another'"):
@@ -127,5 +127,13 @@ def test_a_run_in_json_or_a_table_has_the_figures_of_the_same_run_of_trec(files,
     for measure in (*NAMES, "Judged@10"):
         assert [other[measure] for other in others] == [trec[measure]] * 2
     assert printed.err.count("questions that are not in the run and count 0: 1 of 30") == 3
+    labels = {q.qid: {c.id: c.relevance for c in q.candidates} for q in read_qrels(files / "x.qrels").questions}
+    (files / "qrels.json").write_text(json.dumps(labels))
+    table = [(qid, docid, label) for qid, row in labels.items() for docid, label in row.items()]
+    (files / "qrels.csv").write_text("".join(f"{q},{d},{v}\n" for q, d, v in [("qid", "docno", "label"), *table]))
+    for name in ("qrels.json", "qrels.csv"):
+        assert main(["eval", *names[:2], str(files / name), "--json"]) == 0
+        other, _ = json.loads(capsys.readouterr().out)["rankers"]
+        assert [other[measure] for measure in (*NAMES, "Judged@10")] == [trec[m] for m in (*NAMES, "Judged@10")]
     assert main(["eval", str(files / "x.qrels"), str(files / "x.qrels")]) == 1
     assert "x.qrels: line 1: it looks like qrels, which hold labels; give lines" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -275,21 +276,61 @@ def test_a_shipped_set_that_is_not_installed_is_told_of(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n",
-        "qid,docno,label\nq1,d1,1\n",
-        'qid;docno;"label";iteration\r\nq1;d1;1;0\r\n',
-        "\ufeffdocno\tqid\tlabel\nd1\tq1\t1\n",
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq 2\td1\t0\n",
+        "qid,docno,label\nq1,d1,2\nq 2,d1,0\n",
+        'sep=;\nqid;docno;"label";iteration\r\n"q1";d1;2.0;0\r\nq 2;d1;0;0\r\n',
+        "\ufeffdocno\tqid\tlabel\nd1\tq1\t2\nd1\tq 2\t0\n",
+        '{"q1": {"d1": 2}, "q 2": {"d1": 0}, "no hits": {}}',
+        "q1 0 d1 2\nq%202 0 d1 0\n",
     ],
 )
-def test_a_table_of_qrels_is_refused_with_the_form_to_save_it_in(tmp_path, text):
-    (tmp_path / "q.tsv").write_text(text, encoding="utf-8", newline="")
-    with pytest.raises(UnreadableFile, match=r"q\.tsv: it is a table of qrels; save it as lines .*`qid 0 docid rel`"):
-        load_questions(tmp_path / "q.tsv")
+def test_qrels_are_read_in_each_form_that_other_programs_write(text):
+    content = text.encode()
+    questions, report = read_all(qrels.stream, content)
+    labels = {q.qid: [(c.id, c.label, c.relevance) for c in q.candidates] for q in questions}
+    assert labels == {"q1": [("d1", 1, 2)], "q 2": [("d1", 0, 0)]} and not report and report.candidates == 2
 
 
-@pytest.mark.parametrize("header", ["qid,docno,score", "query,docid,rating", "question,sentence,label", "q1 0 d1 1"])
-def test_other_tables_are_no_table_of_qrels(header):
-    assert not qrels.is_table(header)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("query-id\tcorpus-id\tscore\nq1\td1\t1\n", "qrels"),
+        ('"query-id","corpus-id","score"\r\n"q1","d1","1"\r\n', "qrels"),
+        ("query-id\tcorpus-id\tscore\nq1\td1\t0.5\n", "run"),
+        ("qid,docno,label\nq1,d1,1\n", "qrels"),
+        ("qid,docno,score\nq1,d1,1\n", "run"),
+        ("query,docid,rating\nq,d,1\n", "csv"),
+        ("question,sentence,label\nq,d,1\n", "table"),
+        ("q1 0 d1 1\n", "qrels"),
+        ('{"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1, "d3": 1}}', "qrels"),
+        ('{"q1": {"d1": 1, "d2": 1, "d3": 1.5}}', "run"),
+        ('{"q1": {"d1": 3, "d2": 2, "d3": 1}}', "run"),
+        ('{"q1": {"\\"d1\\": 7": 1, "d2": 1}}', "qrels"),
+        ('{"q1": {"d1": 1, "d2": 1}, "' + '\\"' * 40_000 + '": {"d1": 1}}', "qrels"),
+    ],
+)
+def test_qrels_are_told_from_runs_and_other_tables(text, kind):
+    assert sniff(text.encode()) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("qid,docno,label\nq1,d1,1\nq1,d2\n", "line 3: 2 fields instead of 3"),
+        ("qid,docno,label\nq1,,1\n", "line 2: the candidate has no id"),
+        ("qid,docno,label\nq1,d1,1\nq1,d1,0\n", "line 3: document 'd1' appears twice for question 'q1'"),
+        ("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0.5\n", "line 3: rating '0.5' is not a whole number"),
+        (
+            '{"q1": {"d1": 1}, "q1": {"d2": 1}}',
+            "not JSON of {question: {candidate: label}} ('q1' appears twice",
+        ),
+        ('{"q1": {"d1": 1, "d2": 0.5}}', "label 2: rating '0.5' is not a whole number"),
+        ('{"q1": {"d1": 1},', "not JSON of {question: {candidate: label}} (the JSON ends"),
+    ],
+)
+def test_what_is_wrong_with_qrels_names_its_line(text, reason):
+    with pytest.raises(UnreadableFile, match=re.escape(f"the data given: {reason}")):
+        read_all(qrels.stream, text.encode(), strict=True)
 
 
 MODULES = (
