@@ -15,7 +15,6 @@ from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import document_deletion, gone_labels
-from app.ui.data.choice import store_choice
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import catch_errors
@@ -350,7 +349,7 @@ def _draw_leftovers(frame: Frame, report: IngestView) -> None:
     why = frame.explain_refusal(document_deletion.ACT)
     st.button(f"Delete {count(len(views), 'document')} …", key="data_leftovers_delete", icon=":material/delete:",
               disabled=bool(why), help=why,
-              on_click=lambda: store_choice(frame, document_deletion.DELETION, views))  # fmt: skip
+              on_click=lambda: document_deletion.DELETION.store(frame, views))  # fmt: skip
 
 
 def describe_ingest(name: str, report: IngestView) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from app.corpora import documents
 from app.corpora.documents import DocumentView
 from app.ui import url
-from app.ui.data.choice import read_choice, store_choice
+from app.ui.data.choice import Choice
 from app.ui.data.progress import show_progress
 from app.ui.errors import catch_errors, guard
 from app.ui.page import Frame, announce
@@ -16,7 +16,7 @@ from app.ui.text import plain
 from as2core.messages import count, name_some
 
 ACT = "delete documents"
-DELETION = "_data_document_deletion"  # of the session: documents to delete
+DELETION = Choice("data_documents_delete")  # of DocumentViews
 
 
 def draw_one(frame: Frame, document: DocumentView) -> None:
@@ -51,33 +51,25 @@ def draw_several(frame: Frame, selection: Sequence[DocumentView], search: str) -
 def _offer(frame: Frame, which: str, what: str, find: Callable[[], list[DocumentView]]) -> None:
     why = frame.explain_refusal(ACT) or ("Select rows first" if which == "selected" and not find() else None)
     st.button(f"Delete {what} …", key=f"data_documents_delete_{which}", icon=":material/delete:", disabled=bool(why),
-              help=why, on_click=lambda: store_choice(frame, DELETION, find()))  # fmt: skip
+              help=why, on_click=lambda: DELETION.store(frame, find()))  # fmt: skip
 
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation for a clicked button; called once, at the end of the page."""
-    if views := read_choice(frame, DELETION):
+    if views := DELETION.read(frame):
         _confirm(frame, views)
 
 
-def _close() -> None:
-    st.session_state.pop(DELETION, None)
-
-
-@st.dialog("Delete documents", on_dismiss=_close)
+@st.dialog("Delete documents", on_dismiss=DELETION.close)
 def _confirm(frame: Frame, views: Sequence[DocumentView]) -> None:
-    if DELETION not in st.session_state:  # this run's click closed it
-        st.rerun()
+    DELETION.rerun_if_closed()
     labels = documents.count_labels(frame.wb, [v.id for v in views])
     names = name_some([v.title or v.external_id for v in views])
     st.markdown(
         f"{count(len(views), 'document')} will be deleted from **{plain(frame.corpus.name)}**: {plain(names)}. "
         f"{_describe_labels(labels, their=len(views) > 1)}"
     )
-    with st.container(horizontal=True):
-        is_confirmed = st.button("Delete", type="primary", key="data_documents_delete_confirm")
-        st.button("Keep them", key="data_documents_delete_cancel", on_click=_close)
-    if is_confirmed:
+    if DELETION.draw_buttons("Delete", None, keep="Keep them"):
         _delete_several(frame, views)
 
 
@@ -89,7 +81,7 @@ def _delete_several(frame: Frame, views: Sequence[DocumentView]) -> None:
         documents.delete_documents(frame.wb, frame.corpus.id, ids, by=frame.annotator.id, on_progress=on_progress)
         is_done = True
     if is_done:
-        _close()
+        DELETION.close()
         url.put(doc=None)
         announce(f"{count(len(views), 'document was', 'documents were')} deleted.")
         st.rerun()

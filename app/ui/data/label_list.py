@@ -12,7 +12,7 @@ from app.labels.label_list import LabelRecord, LabelSearch, LabelsView
 from app.labels.queues import OWN
 from app.ui import url
 from app.ui.data import gone_labels, pages
-from app.ui.data.choice import read_choice, store_choice
+from app.ui.data.choice import Choice
 from app.ui.errors import guard, show_pending
 from app.ui.label.buttons import STYLES
 from app.ui.page import Frame, announce
@@ -22,7 +22,7 @@ from as2core.types import LABELS
 
 PAGE_LABELS = 100
 NAME = "labels"  # of this list
-WITHDRAWAL = "_data_label_withdrawal"  # of the session: labels to withdraw
+WITHDRAWAL = Choice("data_labels_withdraw")  # of LabelRecords
 NAMES = {"": "All", **{label: STYLES[label][0] for label in LABELS}}
 STATES = {"": "All", "gone": gone_labels.STATE}
 EVERYONE = "Everyone"
@@ -99,7 +99,7 @@ def _offer_withdrawal(frame: Frame, which: str, n: int, find: Callable[[], tuple
     why = frame.explain_refusal("withdraw labels") or (None if n else "Select rows first")
     title = f"Withdraw the {n:,} {which} …" if n else "Withdraw …"
     st.button(title, key=f"data_labels_withdraw_{which}", icon=":material/undo:", disabled=bool(why), help=why,
-              on_click=lambda: store_choice(frame, WITHDRAWAL, find()))  # fmt: skip
+              on_click=lambda: WITHDRAWAL.store(frame, find()))  # fmt: skip
 
 
 def _draw_history(frame: Frame, record: LabelRecord, records: Sequence[LabelRecord]) -> None:
@@ -150,18 +150,13 @@ def _change(frame: Frame, record: LabelRecord, label: str) -> None:
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation of a withdrawal, for a clicked button; called once, at the end of the page."""
-    if records := read_choice(frame, WITHDRAWAL):
+    if records := WITHDRAWAL.read(frame):
         _confirm(frame, records)
 
 
-def _close() -> None:
-    st.session_state.pop(WITHDRAWAL, None)
-
-
-@st.dialog("Withdraw labels", on_dismiss=_close)
+@st.dialog("Withdraw labels", on_dismiss=WITHDRAWAL.close)
 def _confirm(frame: Frame, records: Sequence[LabelRecord]) -> None:
-    if WITHDRAWAL not in st.session_state:  # this run's click closed it
-        st.rerun()
+    WITHDRAWAL.rerun_if_closed()
     show_pending()
     numbers: dict[str, int] = {}
     for r in records:
@@ -171,16 +166,13 @@ def _confirm(frame: Frame, records: Sequence[LabelRecord]) -> None:
         f"({', '.join(f'{n:,} by {plain(name)}' for name, n in numbers.items())}): no retrain, comparison or export "
         "uses them any more. The history keeps them. Your own come back with Undo on Label, one by one; others' do not."
     )
-    with st.container(horizontal=True):
-        st.button("Withdraw", type="primary", key="data_labels_withdraw_confirm", on_click=_withdraw,
-                  args=(frame, records))  # fmt: skip
-        st.button("Keep them", key="data_labels_withdraw_cancel", on_click=_close)
+    WITHDRAWAL.draw_buttons("Withdraw", _withdraw, (frame, records), keep="Keep them")
 
 
 @guard
 def _withdraw(frame: Frame, records: Sequence[LabelRecord]) -> None:
     n = label_list.withdraw_labels(frame.wb, frame.corpus.id, records, by=frame.annotator.id)
-    _close()
+    WITHDRAWAL.close()
     left = (
         f" {count(len(records) - n, 'label was', 'labels were')} changed meanwhile and stay."
         if n < len(records)

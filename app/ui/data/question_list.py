@@ -10,7 +10,7 @@ from app.ask.stored_questions import DeletionView, QuestionsView, QuestionView
 from app.ui import navigation, url
 from app.ui.ask import result
 from app.ui.data import pages
-from app.ui.data.choice import read_choice, store_choice
+from app.ui.data.choice import Choice
 from app.ui.errors import guard, show_pending
 from app.ui.page import Frame, announce
 from app.ui.text import format_time, plain, shorten
@@ -38,8 +38,8 @@ STATES = {
     "unanswered": "No answer found",
 }
 NAME = "question"  # of this list
-DELETING = "_data_question_deleting"  # of the session: a question's id
-LEFTOVERS = "_data_question_leftovers"  # of the session: ids of questions
+DELETION = Choice("data_question_delete")  # of a question's id
+LEFTOVERS = Choice("data_question_leftovers")  # of ids of questions
 
 
 def draw(frame: Frame) -> None:
@@ -96,7 +96,7 @@ def _draw_question(frame: Frame, question: QuestionView) -> None:
             on_click=_set_queued, args=(frame, question.id, not question.queued),
         )  # fmt: skip
         st.button("Delete …", key=f"{key}_delete", type="tertiary", disabled=bool(why), help=why,
-                  on_click=st.session_state.__setitem__, args=(DELETING, question.id))  # fmt: skip
+                  on_click=DELETION.store, args=(frame, [question.id]))  # fmt: skip
 
 
 def describe(question: QuestionView) -> str:
@@ -124,8 +124,8 @@ def _draw_leftovers(frame: Frame) -> None:
                       icon=":material/playlist_add:", disabled=bool(why), help=why,
                       on_click=add_leftovers, args=(frame, leftovers))  # fmt: skip
             st.button("Delete all …", key="data_question_leftovers", type="tertiary", icon=":material/delete_sweep:",
-                      disabled=bool(why), help=why, on_click=store_choice,
-                      args=(frame, LEFTOVERS, leftovers))  # fmt: skip
+                      disabled=bool(why), help=why, on_click=LEFTOVERS.store,
+                      args=(frame, leftovers))  # fmt: skip
 
 
 @guard
@@ -143,31 +143,21 @@ def add_leftovers(frame: Frame, leftovers: tuple[int, ...]) -> None:
 
 def draw_dialog(frame: Frame) -> None:
     """The confirmation of a deletion, for a clicked button; called once, at the end of the page."""
-    question_id = st.session_state.get(DELETING)
-    if question_id is not None:
-        _confirm(frame, question_id)
-    elif leftovers := read_choice(frame, LEFTOVERS):
+    if question_ids := DELETION.read(frame):
+        _confirm(frame, *question_ids)
+    elif leftovers := LEFTOVERS.read(frame):
         _confirm_leftovers(frame, leftovers)
 
 
-def _close() -> None:
-    st.session_state.pop(DELETING, None)
-    st.session_state.pop(LEFTOVERS, None)
-
-
-@st.dialog("Delete questions without labels", on_dismiss=_close)
+@st.dialog("Delete questions without labels", on_dismiss=LEFTOVERS.close)
 def _confirm_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
-    if LEFTOVERS not in st.session_state:  # this run's click closed it
-        st.rerun()
+    LEFTOVERS.rerun_if_closed()
     show_pending()
     st.markdown(
         f"This deletes {count(len(leftovers), 'question')} of **{plain(frame.corpus.name)}** that somebody typed on "
         "Ask, without a label or a flag and not in the label queue. If somebody asks one again, it starts anew."
     )
-    with st.container(horizontal=True):
-        st.button("Delete permanently", type="primary", key="data_question_leftovers_confirm",
-                  on_click=_delete_leftovers, args=(frame, leftovers))  # fmt: skip
-        st.button("Keep them", key="data_question_leftovers_cancel", on_click=_close)
+    LEFTOVERS.draw_buttons("Delete permanently", _delete_leftovers, (frame, leftovers), keep="Keep them")
 
 
 @guard
@@ -175,17 +165,16 @@ def _delete_leftovers(frame: Frame, leftovers: Sequence[int]) -> None:
     """Those of which the dialog told; what has a label by now stays."""
     by = frame.annotator.id
     ids = stored_questions.delete_leftovers(frame.wb, frame.corpus.id, leftovers, by=by)
-    _close()
+    LEFTOVERS.close()
     for question_id in ids:
         result.close(question_id)
     announce(f"{count(len(ids), 'question was', 'questions were')} deleted.")
 
 
-@st.dialog("Delete question", on_dismiss=_close)
+@st.dialog("Delete question", on_dismiss=DELETION.close)
 def _confirm(frame: Frame, question_id: int) -> None:
     """Each run of it reads the labels anew: they may have changed since the last one."""
-    if DELETING not in st.session_state:  # this run's click closed it
-        st.rerun()
+    DELETION.rerun_if_closed()
     show_pending()
     try:
         view = stored_questions.preview_deletion(frame.wb, question_id, by=frame.annotator.id)
@@ -196,17 +185,15 @@ def _confirm(frame: Frame, question_id: int) -> None:
     st.markdown(describe_deletion(view))
     if view.refusal:
         st.error(plain(f"{view.refusal[:1].upper()}{view.refusal[1:]}."), icon=":material/lock:")
-    with st.container(horizontal=True):
-        st.button("Delete permanently", type="primary", key="data_question_delete_confirm",
-                  disabled=bool(view.refusal), on_click=_delete, args=(frame, view))  # fmt: skip
-        st.button("Keep it", key="data_question_delete_cancel", on_click=_close)
+    is_refused = bool(view.refusal)
+    DELETION.draw_buttons("Delete permanently", _delete, (frame, view), keep="Keep it", disabled=is_refused)
 
 
 @guard
 def _delete(frame: Frame, view: DeletionView) -> None:
     """With the labels that the dialog told of: a callback gets what the click was made on."""
     stored_questions.delete_question(frame.wb, view.id, labels=view.labels, by=frame.annotator.id)
-    _close()
+    DELETION.close()
     result.close(view.id)
     announce("The question was deleted.")
 
