@@ -13,12 +13,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from _shipped_corpus import ENSURE, open_shipped, retrieve_sentences
+from _corpora import ENSURE, open_shipped, retrieve_sentences, with_labels
 
+from app.ranking.document_prior import weigh_documents
 from app.ranking.first_stage import FirstStageRanker, make_first_stage
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import as_candidates, rank
@@ -87,7 +88,7 @@ def measure_question(
     correct = np.flatnonzero([c.label == 1 for c in pooled.candidates[: len(hits)]])
     for name, scores in score_orders(wb, q.text, hits, candidates, vectors).items():
         result.add_order(name, scores, correct, q.positives)
-    whole = rank(version, q.text, candidates).trace.exits[-1].scores
+    whole = rank(version, q.text, candidates, prior=weigh_documents(hits)).trace.exits[-1].scores
     for keep in (None, *CUTOFFS):
         started_at = time.perf_counter()
         cut = make_first_stage(hits, keep).cut(q.text, candidates) if keep else None
@@ -123,14 +124,6 @@ def score_orders(
         "sentence vectors": cosines,
         "first stage and sentence vectors": fused + 1 / (RRF_CONSTANT + to_ranks(cosines)),
     }
-
-
-def with_labels(q: Question, candidates: Sequence[Candidate], texts: Sequence[str]) -> Question:
-    """The question over what was found; correct sentences that were not found stand at the end."""
-    correct = [c for c in q.candidates if c.label == 1]
-    correct_texts = {c.text for c in correct}
-    labelled = [replace(c, label=int(t in correct_texts)) for c, t in zip(candidates, texts, strict=True)]
-    return replace(q, candidates=(*labelled, *(c for c in correct if c.text not in set(texts))))
 
 
 def tabulate(result: Measurements, corpus: str) -> str:

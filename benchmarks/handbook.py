@@ -12,7 +12,8 @@ documents no train question is about, on the train questions that it did not lea
 documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests. With --synonyms, the questions
 about the handbook are read with `corpora/handbook/synonyms.txt` in training and measuring, and what that alone brings
 is printed first. With --whole-corpus, the questions are also measured on the 100 sentences that the app has the cascade
-read, of all documents instead of three; a correct sentence that is not among them counts as missed.
+read, of all documents instead of three, with the prior of their documents' ranks; a question without a correct sentence
+among them counts as missed.
 
 The recipes are those of `_recipes.py`.
 """
@@ -23,14 +24,15 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from _corpora import open_shipped, retrieve_sentences
 from _recipes import RECIPES, retrain
-from _shipped_corpus import open_shipped, retrieve_sentences
 
+from app.ranking.document_prior import weigh_documents
 from app.ranking.first_stage import FirstStageRanker
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import as_candidates
@@ -41,7 +43,7 @@ from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.synonyms import Synonyms
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 WHOLE_CORPUS = "of the whole corpus"
 SYNONYMS = Path(__file__).parents[1] / "corpora" / "handbook" / "synonyms.txt"
@@ -70,36 +72,61 @@ def main() -> None:
     if not arguments.questions:
         return
     whole = {"other documents": test, "starter-test": [q for q in frozen if q.positives]}
-    of_corpus = {q.qid: q for q in ask_corpus([*test, *train])} if arguments.whole_corpus else {}
+    of_corpus = ask_corpus([*test, *train]) if arguments.whole_corpus else {}
+    priors = {asked.question.text: asked.prior for asked in of_corpus.values()}
     for seed in range(arguments.seeds):
         sample = random.Random(seed).sample(train, min(arguments.questions, len(train)))
         ids = {q.qid for q in sample}
         parts = {**whole, "the same documents": [q for q in train if q.qid not in ids]}
         if of_corpus:
             for name in ("other documents", "the same documents"):
-                parts[f"{name}, {WHOLE_CORPUS}"] = [of_corpus[q.qid] for q in parts[name]]
-        before = {name: measure(base, questions) for name, questions in parts.items()}
+                parts[f"{name}, {WHOLE_CORPUS}"] = [of_corpus[q.qid].question for q in parts[name]]
+        before = {name: measure(use_on(name, base, priors), questions) for name, questions in parts.items()}
         for recipe in arguments.recipes:
             with tempfile.TemporaryDirectory() as folder:
                 ranker = retrain(base, [keep_one_label(q) for q in sample], recipe, seed, Path(folder))
                 ranker.use("auto", folder=Path(folder) / "graphs")
                 for name, questions in parts.items():
                     title = f"{recipe}, {len(sample)} questions, seed {seed}; {name}"
-                    report(title, before[name], measure(ranker, questions))
+                    report(title, before[name], measure(use_on(name, ranker, priors), questions))
 
 
-def ask_corpus(questions: Sequence[Question]) -> list[Question]:
-    """The questions with the sentences of the whole handbook that the app has the cascade read for each."""
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """With what the first stage keeps of the whole corpus, labelled as in the question's own list. `prior`: `(n,)`."""
+
+    question: Question
+    prior: np.ndarray
+
+
+class PriorRanker:
+    """A cascade on Ask. `priors`: of each question's candidates, by its text."""
+
+    def __init__(self, cascade: CascadeRanker, priors: Mapping[str, np.ndarray]) -> None:
+        self.name, self._cascade, self._priors = cascade.name, cascade, priors
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return self._cascade.trace(question, candidates, prior=self._priors[question]).scores()
+
+
+def use_on(part: str, cascade: CascadeRanker, priors: Mapping[str, np.ndarray]) -> Ranker:
+    """The ranker of a part of the questions."""
+    return PriorRanker(cascade, priors) if part.endswith(WHOLE_CORPUS) else cascade
+
+
+def ask_corpus(questions: Sequence[Question]) -> dict[str, AskedQuestion]:
+    """The questions by id, with the sentences of the whole handbook that the app has the cascade read for each."""
     with open_shipped("handbook") as (wb, corpus):
-        return [choose_candidates(q, retrieve_sentences(wb, corpus, q.text), wb.settings.first_keep) for q in questions]
+        keep = wb.settings.first_keep
+        return {q.qid: choose_candidates(q, retrieve_sentences(wb, corpus, q.text), keep) for q in questions}
 
 
-def choose_candidates(q: Question, sentences: Sequence[RetrievedSentence], keep: int) -> Question:
-    """Those that the first stage keeps, labelled as in the question's own list."""
+def choose_candidates(q: Question, sentences: Sequence[RetrievedSentence], keep: int) -> AskedQuestion:
     candidates = as_candidates(sentences)
     correct = {c.text for c in q.candidates if c.label == 1}
     best = sorted(order(FirstStageRanker(sentences).score(q.text, candidates))[:keep])
-    return replace(q, candidates=tuple(replace(candidates[i], label=int(sentences[i].text in correct)) for i in best))
+    read = tuple(replace(candidates[i], label=int(sentences[i].text in correct)) for i in best)
+    return AskedQuestion(replace(q, candidates=read), weigh_documents(sentences)[best])
 
 
 def measure(ranker: Ranker, questions: Sequence[Question]) -> Evaluation:

@@ -56,12 +56,12 @@ class FakeCascade(KeepsTrace, CalibratesScores, AttributesScore, TakesSettings):
         self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)
         _ = self.schedule
 
-    def trace_completely(self, question, candidates, schedule, on_answer) -> CascadeTrace:
-        trace = self.trace(question, candidates, DropSchedule.constant(0.0, exits=len(self.exits)))
+    def trace_completely(self, question, candidates, schedule, on_answer, *, prior=None) -> CascadeTrace:
+        trace = self.trace(question, candidates, DropSchedule.constant(0.0, exits=len(self.exits)), prior=prior)
         on_answer(trace.replay(schedule))
         return trace
 
-    def trace(self, question, candidates, schedule=None) -> CascadeTrace:
+    def trace(self, question, candidates, schedule=None, *, prior=None) -> CascadeTrace:
         lengths = np.array([len(tokenize(c.text)) + 4 for c in candidates], dtype=int)
         records, below, everyone = [], 0, np.arange(len(candidates))
         for layer in self.exits:
@@ -74,7 +74,7 @@ class FakeCascade(KeepsTrace, CalibratesScores, AttributesScore, TakesSettings):
                 ExitRecord(
                     layer,
                     everyone,
-                    np.array(scores, dtype=np.float32),
+                    np.array(scores, dtype=np.float32) + (0 if prior is None else prior),
                     np.array([], dtype=int),
                     0.001,
                     int(lengths.sum()),

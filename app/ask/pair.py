@@ -15,6 +15,7 @@ import numpy as np
 from app.ask.answer_rule import find_max_probability, rate_candidates
 from app.ask.asking import AskView, list_training_notes
 from app.ranking import scoring
+from app.ranking.document_prior import weigh_documents
 from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.workbench import Workbench
@@ -87,7 +88,8 @@ def rank_side(wb: Workbench, view: AskView, name: str) -> PairSide:
 def _rank_cascade(view: AskView, ranker: Ranker) -> tuple[AskView, tuple[ExitRecord, ...]]:
     model = LoadedVersion(0, view.version, ranker)
     cascade = scoring.as_cascade(model)
-    ranking = scoring.rank(model, view.expanded_question, scoring.as_candidates(view.candidates))
+    prior = weigh_documents(view.candidates)
+    ranking = scoring.rank(model, view.expanded_question, scoring.as_candidates(view.candidates), prior=prior)
     probability, is_answer = rate_candidates(cascade, ranking.trace, view.candidates)
     is_calibrated = cascade.is_calibrated
     return replace(

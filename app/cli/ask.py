@@ -131,7 +131,7 @@ def list_candidates(
     ranks = {position: rank for rank, position in enumerate(view.trace.ranking().tolist(), 1)}
     dropped = run.dropped_at()
     pins = {x.sentence.sentence_id: x.pin for x in (*arrangement.top, *arrangement.bottom)}
-    names = ("text", "title", "heading", "document_id", "sentence_id", "retrieval_rank", "label")
+    names = ("text", "title", "heading", "document_id", "sentence_id", "retrieval_rank", "document_rank", "label")
 
     def describe(sentence: "RetrievedSentence", position: int | None) -> dict[str, object]:
         pin = pins.get(sentence.sentence_id)
@@ -142,6 +142,7 @@ def list_candidates(
             **{name: getattr(sentence, name) for name in names},
             **{name: getattr(places.get(sentence.sentence_id), name, None) for name in PLACE},
             "retrieval_rank": sentence.retrieval_rank or None,
+            "document_rank": sentence.document_rank or None,
             "dropped_after_layer": None if stage < 0 else run.stages[stage].layer,
             "labelled": pin and _describe_pin(pin),
         }

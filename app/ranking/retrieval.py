@@ -44,8 +44,9 @@ class EmptyCorpus(As2Error):
 class RetrievedSentence:
     """A candidate sentence between its neighbours. `retrieval_rank` is its rank in the order of retrieval, from 1.
     `vector_rank` is its passage's rank by vectors among those of the retrieved documents, from 1; None where passages
-    have no vectors yet. `id` is the stored candidate's, None if it was not stored; `label` is what all annotators'
-    labels come to. `heading` is that of its section."""
+    have no vectors yet. `document_rank` is its document's rank in the search, from 1; 0 where it was not retrieved.
+    `id` is the stored candidate's, None if it was not stored; `label` is what all annotators' labels come to. `heading`
+    is that of its section."""
 
     sentence_id: int
     text: str
@@ -56,6 +57,7 @@ class RetrievedSentence:
     after: str
     retrieval_rank: int
     vector_rank: int | None = None
+    document_rank: int = 0
     id: int | None = None
     label: str | None = None
     heading: str = ""
@@ -205,9 +207,10 @@ def _load_sentences(
             after=text_at(d, position + 1),
             retrieval_rank=ranks[sentence_id],
             vector_rank=vector_ranks.get((d, position)),
+            document_rank=1 + document_rank,
             heading=headings.get(sentence_id, ""),
         )
-        for _, position, sentence_id, d in picks
+        for document_rank, position, sentence_id, d in picks
         if sentence_id in texts  # it may have left its document at this moment
     )
     return result, len(places) - len(result)

@@ -13,6 +13,7 @@ import numpy as np
 
 from app.corpora.synonyms import read_synonyms
 from app.ranking import retrieval
+from app.ranking.document_prior import weigh_documents
 from app.ranking.first_stage import make_first_stage
 from app.ranking.ranker_cache import RankerCache
 from app.ranking.retrieval import RetrievedSentence
@@ -38,7 +39,6 @@ from db.repositories.candidates import Cut, NewCandidate
 MAX_DOCUMENTS = 30
 MAX_CACHED_TRACES = 64  # of a loaded version
 T = TypeVar("T")
-C = TypeVar("C")  # a candidate, of either kind
 
 _traces = RankerCache(MAX_CACHED_TRACES)
 
@@ -145,12 +145,13 @@ def rank_question(
     early_ranking: EarlyRun[Ranking] | None = None
     if early is not None:
         early_ranking = EarlyRun(early.schedule, lambda ranking: early.show(describe(ranking)))
-    return describe(rank(model, expanded_text, as_candidates(candidates), first, early_ranking))
+    prior = weigh_documents(candidates)
+    return describe(rank(model, expanded_text, as_candidates(candidates), first, early_ranking, prior=prior))
 
 
-def _select_survivors(candidates: Sequence[C], cut: ExitRecord | None) -> Sequence[C]:
-    """What the first stage passes on; all where it did not run."""
-    return candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+def _list_survivors(candidates: Sequence[Candidate], cut: ExitRecord | None) -> np.ndarray:
+    """The positions of those that the first stage passes on, int `(m,)`; all where it did not run."""
+    return np.arange(len(candidates)) if cut is None else np.setdiff1d(cut.alive, cut.dropped)
 
 
 def as_cascade(model: LoadedVersion) -> CascadeRanker:
@@ -173,16 +174,21 @@ def rank(
     candidates: Sequence[Candidate],
     first: FirstStage | None = None,
     early: EarlyRun[Ranking] | None = None,
+    *,
+    prior: np.ndarray | None = None,
 ) -> Ranking:
-    """Every candidate that `first` keeps, through every exit; traces are cached by question and texts, and such a one
-    has no `early` run."""
+    """Every candidate that `first` keeps, through every exit, with the `prior` of each, `(n,)`, added to its logits;
+    traces are cached by question, texts and prior, and such a one has no `early` run."""
     started = time.perf_counter()
     ranker = as_cascade(model)
     if isinstance(ranker, CascadeRanker):
         ranker.wait_until_prepared(MAX_WAIT_SECONDS)
     cut = first.cut(question, candidates) if first else None
-    survivors = _select_survivors(candidates, cut)
-    key = (ranker.engine.name, question, tuple(c.titled_text for c in survivors))
+    positions = _list_survivors(candidates, cut)
+    survivors = [candidates[i] for i in positions]
+    own_prior = None if prior is None else prior[positions]
+    own_priors = () if own_prior is None else tuple(own_prior.tolist())
+    key = (ranker.engine.name, question, tuple(c.titled_text for c in survivors), own_priors)
 
     def finish(trace: CascadeTrace) -> Ranking:
         if cut is not None:
@@ -191,8 +197,12 @@ def rank(
 
     def compute() -> CascadeTrace:
         if early is None:
-            return ranker.trace(question, survivors, DropSchedule.constant(0.0, exits=len(ranker.exits)))
-        return ranker.trace_completely(question, survivors, early.schedule, lambda run: early.show(finish(run)))
+            complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+            return ranker.trace(question, survivors, complete, prior=own_prior)
+        show = early.show
+        return ranker.trace_completely(
+            question, survivors, early.schedule, lambda run: show(finish(run)), prior=own_prior
+        )
 
     return finish(_traces.get_or_compute(ranker, key, compute))
 

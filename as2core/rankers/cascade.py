@@ -21,6 +21,7 @@ from as2core.cascade.attribution import Attribution, attribute_by_occlusion
 from as2core.cascade.background import PreparedEngine
 from as2core.cascade.engine import Engine, run_cascade, run_completely
 from as2core.cascade.logit_cache import LogitCache, with_cache
+from as2core.cascade.prior import with_prior
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.slices import in_slices
 from as2core.cascade.trace import CascadeTrace
@@ -236,18 +237,33 @@ class CascadeRanker(
         return {**self.__dict__, "_onnx": PreparedEngine(), "logits": None}
 
     def trace(
-        self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        schedule: DropSchedule | None = None,
+        *,
+        prior: np.ndarray | None = None,
     ) -> CascadeTrace:
-        """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed."""
-        return self.trace_many([(question, candidates)], schedule)[0]
+        """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed. `prior`: as of
+        `as2core.cascade.prior`, `(n,)`."""
+        return self._trace_many([(question, candidates)], schedule, prior)[0]
 
     def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:
+        return self._trace_many(queries, schedule)
+
+    def _trace_many(
+        self, queries: Sequence[Query], schedule: DropSchedule | None, prior: np.ndarray | None = None
+    ) -> list[CascadeTrace]:
+        """`prior`: only for a single query."""
         cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in queries]
         texts = [
             (q, self.list_texts(list_entering(candidates, cut)))
             for (q, candidates), cut in zip(queries, cuts, strict=True)
         ]
-        traces = run_cascade(in_slices(with_cache(self.engine, self.logits)), texts, schedule or self.schedule)
+        if prior is not None and cuts[0] is not None:
+            prior = np.delete(prior, cuts[0].dropped)
+        engine = with_prior(in_slices(with_cache(self.engine, self.logits)), prior)
+        traces = run_cascade(engine, texts, schedule or self.schedule)
         return [
             trace if cut is None else with_first(trace, cut, candidates)
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)
@@ -288,10 +304,14 @@ class CascadeRanker(
         candidates: Sequence[Candidate],
         schedule: DropSchedule,
         on_answer: Callable[[CascadeTrace], None],
+        *,
+        prior: np.ndarray | None = None,
     ) -> CascadeTrace:
         """A trace that can be replayed, of all the candidates. `on_answer` gets the run under the schedule as soon as
-        its last exit has scored, before the candidates it dropped go through the exits they missed."""
-        return run_completely(self.engine, question, self.list_texts(candidates), schedule, on_answer)
+        its last exit has scored, before the candidates it dropped go through the exits they missed. `prior` as in
+        `trace`."""
+        engine = with_prior(self.engine, prior)
+        return run_completely(engine, question, self.list_texts(candidates), schedule, on_answer)
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         texts = self.list_texts(candidates)

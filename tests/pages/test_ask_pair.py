@@ -34,8 +34,8 @@ def turned(monkeypatch):
     """starter-3 ranks in the opposite order."""
     trace = FakeCascade.trace
 
-    def rank(self, question, candidates, schedule=None):
-        run = trace(self, question, candidates, DropSchedule.constant(0.0, exits=len(self.exits)))
+    def rank(self, question, candidates, schedule=None, *, prior=None):
+        run = trace(self, question, candidates, DropSchedule.constant(0.0, exits=len(self.exits)), prior=prior)
         if self.name == "starter-3":
             for e in run.exits:
                 e.scores[:] = -e.scores

@@ -39,6 +39,8 @@ def draw_candidate(
         parts.append(f"Generative rank {rank} of {total}.")
     elif is_pending and position in view.trace.entered:
         parts.append(f"Generative rank … of {len(view.trace.entered)}.")
+    if rank := view.candidates[position].document_rank:
+        parts.append(f"Document rank {rank} of {max(c.document_rank for c in view.candidates)} in the search.")
     attribution = load_attribution(wb, view, position) if has_context else None
     context = render_context(view.candidates[position], quiet=True, attribution=attribution) if has_context else ""
     st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')

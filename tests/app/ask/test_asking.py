@@ -137,14 +137,16 @@ def test_the_trace_is_complete_and_can_be_replayed(wb, towers):
 def test_the_same_question_over_the_same_sentences_is_computed_once(monkeypatch):
     ranker, calls = FakeCascade(), []
     trace = ranker.trace
-    monkeypatch.setattr(ranker, "trace", lambda *a: calls.append(a[0]) or trace(*a))
+    monkeypatch.setattr(ranker, "trace", lambda *a, **k: calls.append(a[0]) or trace(*a, **k))
     chosen = loading.LoadedVersion(1, "cascade", ranker)
     candidates = [Candidate(str(i), t) for i, t in enumerate(("a tower", "a bridge", "a river"))]
     first = scoring.rank(chosen, QUESTION, candidates)
     assert scoring.rank(chosen, QUESTION, candidates).trace.scores().tolist() == first.trace.scores().tolist()
     scoring.rank(chosen, QUESTION, candidates[:2])
+    other = scoring.rank(chosen, QUESTION, candidates, prior=np.array([0, 1, 0], dtype=np.float32))
+    assert (other.trace.scores() - first.trace.scores()).tolist() == pytest.approx([0, 1, 0])
     scoring.rank(loading.LoadedVersion(2, "other", FakeCascade("other")), QUESTION, candidates)
-    assert calls == [QUESTION, QUESTION]
+    assert calls == [QUESTION] * 3
 
 
 def test_beyond_the_limit_only_what_the_first_stage_keeps_is_read_and_stored(wb, towers):
@@ -219,9 +221,9 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
 
 @pytest.fixture
 def bread_is_replaced_while_it_is_ranked(wb, towers, monkeypatch):
-    def rank(*given, rank=scoring.rank):
+    def rank(*given, rank=scoring.rank, **settings):
         ingestion.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")])
-        return rank(*given)
+        return rank(*given, **settings)
 
     monkeypatch.setattr(scoring, "rank", rank)
 

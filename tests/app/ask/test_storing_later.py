@@ -188,7 +188,9 @@ def test_preloading_puts_a_question_to_the_models_and_stores_nothing(wb, towers,
 
     questions = []
     trace = FakeCascade.trace
-    monkeypatch.setattr(FakeCascade, "trace", lambda self, q, *rest: questions.append(q) or trace(self, q, *rest))
+    monkeypatch.setattr(
+        FakeCascade, "trace", lambda self, q, *rest, **k: questions.append(q) or trace(self, q, *rest, **k)
+    )
     asking.preload(wb)
     assert set(models.loaded) == {"cascade", "generative"}
     assert questions == ["tower"]  # the title of the first document
