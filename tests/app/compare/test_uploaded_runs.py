@@ -143,7 +143,10 @@ def test_the_ids_that_a_ranking_needs_are_a_file_without_labels():
         (b"q1 Q0 d1 1 high t\n", r"x\.run: line 1: the score 'high' is not a number"),
         (b"q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n", r"line 2: document 'd1' appears twice"),
         (b"q1 0 d1 1\nq1 0 d2 0\n", r"line 1: it looks like qrels, which hold labels"),
-        (b'{"q1": {"d1": "high"}}', r"x\.run: not JSON .*question 'q1', candidate 'd1': the score \"high\" is not a number"),
+        (
+            b'{"q1": {"d1": "high"}}',
+            r"x\.run: not JSON .*question 'q1', candidate 'd1': the score \"high\" is not a number",
+        ),
         (b"qid,docno,score\nq1,d1,high\n", r"x\.run: line 2: the score 'high' is not a number"),
         (b"qid,docno,score\n", r"x\.run: it ranks no candidate$"),
         (b"PAR1....", r"x\.run: it is Parquet: save it as JSON, in ranx with run\.save"),
