@@ -147,7 +147,7 @@ def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkey
     at = open_ask({"q": QUESTION})
     before, columns = table(at), at.dataframe[0].proto.column_order
     assert set(before["generative"]) == set(before["together"]) == set(before["differ"]) == {"…"}
-    assert "Generative rank … of 40." in markup(at)
+    assert "Generative rank … of 40. Document rank 2 of " in markup(at)
     expanders = len(at.expander)
     ready.set()
     at.session_state["_as2_result"][1].generative.result(timeout=60)

@@ -86,6 +86,7 @@ def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
     assert document["corpus"] == "mine" and document["version"] == "cascade"
     assert "The tower was finished in 1889." in texts
     assert [c["rank"] for c in document["candidates"]] == list(range(1, len(texts) + 1))
+    assert 1 in [c["document_rank"] for c in document["candidates"]]
     assert all(0 <= c["probability"] <= 1 for c in document["candidates"])
     scored = [e["candidates"] for e in document["exits"]]
     assert scored[0] == len(texts) and scored[1] == len(texts) - len(texts) // 2
