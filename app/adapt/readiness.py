@@ -19,7 +19,6 @@ from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
 from db.repositories.questions import NON_TRAINING_SPLITS
 
-BOTH_KINDS = 2
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
@@ -114,68 +113,60 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class LabelCount:
-    """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
-    an incorrect one; `missing`: how many more labels make `needed` of them, one of which is held out. That many are
-    needed at most: `is_enough` says whether a retrain can start. `non_training`: labelled questions that are for
-    validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is
-    `missing`."""
+    """How far the labels are from a first retrain. `labels`: pairs of the corpus that carry one. `missing`: how many
+    more questions need a correct label before a retrain can start. `non_training`: labelled questions that are for
+    validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is `missing`.
+    `incomplete_ids`: held-out questions that need labels of both kinds before a retrain can start; empty where
+    something else is in the way."""
 
     labels: int
     missing: int
-    complete: int = 0
     is_enough: bool = False
     non_training: int = 0
-    needed: int = advice.MIN_QUESTIONS
+    incomplete_ids: tuple[int, ...] = ()
 
 
 def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
-    """How far the labels are from a first retrain: quick enough after every label. Counts are cached for some seconds
-    where there are so many labels that counting is slow."""
+    """Quick enough after every label. Counts are cached for some seconds where there are so many labels that counting
+    is slow."""
     with wb.read() as s:
         (outcomes, _), _ = progress.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
         )
+    labels = sum(outcomes.values())
     rows = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
-    kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
-    complete, needed, non_training = kinds.count(BOTH_KINDS), advice.MIN_QUESTIONS, 0
-    if complete < advice.MIN_QUESTIONS:
+    correct, needed, non_training = sum(bool(r.correct) for r in rows), advice.MIN_QUESTIONS, 0
+    if correct < needed:
         everything = progress.count_outcomes_by_question(wb, corpus_id)
-        complete_non_training = sum(bool(r.correct and r.incorrect) for r in everything) - complete
-        needed, non_training = max(1, advice.MIN_QUESTIONS - complete_non_training), len(everything) - len(rows)
-    missing = BOTH_KINDS * needed - sum(kinds[:needed])
-    is_enough = _is_enough(wb, corpus_id, rows)
-    return LabelCount(sum(outcomes.values()), missing, complete, is_enough, non_training if missing else 0, needed)
+        both_kinds = sum(bool(r.correct and r.incorrect) for r in everything)
+        both_kinds -= sum(bool(r.correct and r.incorrect) for r in rows)
+        needed, non_training = max(1, needed - both_kinds), len(everything) - len(rows)
+    if correct < needed:
+        return LabelCount(labels, needed - correct, non_training=non_training)
+    is_enough, incomplete_ids = _check_cached(wb, corpus_id, rows)
+    return LabelCount(labels, 0, is_enough, incomplete_ids=() if is_enough else incomplete_ids)
 
 
-def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
-    """Whether a retrain with the default settings can start, as the page Adapt has it. `rows`: the labels of every
-    question that a retrain learns from. Checking that takes a second with thousands of labels: it is done only where
-    the counts allow a retrain and have changed, and a retrain that could start some minutes ago still can unless labels
+def _check_cached(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> tuple[bool, tuple[int, ...]]:
+    """Whether a retrain with the default settings can start, as the page Adapt has it, and `incomplete_ids`. `rows`:
+    the labels of every question that a retrain learns from. Checking that takes a second with thousands of labels: it
+    is done only where the counts have changed, and a retrain that could start some minutes ago still can unless labels
     are gone."""
-    correct = sum(bool(r.correct) for r in rows)
-    if not correct or correct + _count_correct_non_training(wb, corpus_id, correct) < advice.MIN_QUESTIONS:
-        return False
     key = (corpus_id, registry.get_active(wb).name)
-    counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
+    counts = (sum(bool(r.correct) for r in rows), sum(r.correct for r in rows), sum(r.incorrect for r in rows))
     if (entry := wb.readiness.get(key)) is not None:
-        is_enough, then = entry
-        if all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then:
-            return is_enough
+        result, then = entry
+        if all(a >= b for a, b in zip(counts, then, strict=True)) if result[0] else counts == then:
+            return result
     try:
-        is_enough = check_readiness(wb, corpus_id).is_ready
+        readiness = check_readiness(wb, corpus_id)
+        result = readiness.is_ready, readiness.incomplete_ids
     except DatabaseOutage:
         raise
     except As2Error:  # such as a damaged base, which the page Adapt reports
-        is_enough = False
-    wb.readiness.put(key, (is_enough, counts), ENOUGH_SECONDS)
-    return is_enough
-
-
-def _count_correct_non_training(wb: Workbench, corpus_id: int, correct: int) -> int:
-    """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
-    if correct >= advice.MIN_QUESTIONS:
-        return 0
-    return sum(bool(r.correct) for r in progress.count_outcomes_by_question(wb, corpus_id)) - correct
+        result = False, ()
+    wb.readiness.put(key, (result, counts), ENOUGH_SECONDS)
+    return result
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

@@ -68,14 +68,15 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, FIRST)
     at = open_label({"queue": "random"})
     assert not at.get("progress")  # a share of what is left moves with the queue
-    assert "Questions with a correct and an incorrect label: 0 of 4 needed for a retrain" in texts(at)
+    assert "A retrain needs a correct label on 3 more questions." in texts(at)
     label(wb, me, SECOND, "incorrect")
-    assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
-    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
-    note = "0 of 3 needed for a retrain (1 question is held out or for validation)"
+    assert "A retrain needs a correct label on 3 more questions." in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it, and something is measured on it
+    note = "a correct label on 3 more questions. (1 labelled question is held out or for validation.)"
     assert note in texts(open_label({"queue": "random"}))
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
+    assert "A retrain needs a correct label on 1 more question." in texts(open_label({"queue": "random"}))
     assert open_page("adapt").button(key="adapt_start").disabled
     monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
@@ -83,6 +84,14 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     assert "adapt" in [p.proto.page for p in at.get("page_link")]
     st.cache_data.clear()
     assert not open_page("adapt").button(key="adapt_start").disabled
+
+
+def test_held_out_questions_that_lack_a_label_are_one_click_away(wb, me, monkeypatch):
+    monkeypatch.setattr(readiness, "count_labels", lambda *a: readiness.LabelCount(4, 0, incomplete_ids=(2, 3)))
+    at = open_label({"queue": "random"})
+    assert "To compare before and after, 2 held-out questions need labels of both kinds:" in texts(at)
+    [link] = [p.proto for p in at.get("page_link") if p.proto.label == "Label them"]
+    assert link.page == "label" and "only=2.3" in link.query_string
 
 
 def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):

@@ -11,13 +11,16 @@ from sqlalchemy import update
 
 from app.adapt import advice, readiness, retrain_job
 from app.adapt import snapshot as snapshots
+from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
 from app.corpora import corpora
+from app.labels import annotation, consensus
 from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
 from as2core.types import Candidate, Question
 from db.models import ASKED
 from db.models import Question as QuestionRow
+from db.repositories.candidates import list_candidate_rows
 
 
 @pytest.mark.parametrize(
@@ -53,10 +56,12 @@ def test_nothing_labelled_is_said_with_what_is_needed(wb):
 
 
 def test_too_few_questions_are_counted(wb):
-    _, ready = readiness_of(wb, made_up(3))
-    assert ready.problems == (
-        "3 questions have both a correct and an incorrect sentence, 4 are needed: label some more.",
-    )
+    corpus, ready = readiness_of(wb, made_up(3))
+    [problem] = ready.problems
+    assert problem.startswith("A retrain needs 4 questions to train on and to measure on, and has 3. To train on")
+    settings = RetrainSettings(choice=LabelSelection(presumed=0))
+    [problem] = readiness.check_readiness(wb, corpus, settings).problems
+    assert problem.endswith("and has 3. Each needs a correct and an incorrect label.")
 
 
 NEW_CORPUS = "or import the set into a new corpus without a split"
@@ -112,6 +117,25 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
     assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # no folds here
     assert retrain_job.start_retrain(wb, corpus).state == "queued"
+
+
+def test_after_enough_correct_labels_the_held_out_questions_lack_incorrect_ones(wb, ann):
+    questions = made_up(8)
+    unlabelled = [
+        replace(q, candidates=tuple(replace(c, label=c.label or None) for c in q.candidates)) for q in questions
+    ]
+    corpus = import_labels(wb, None, "some.jsonl", jsonl.dumps(unlabelled).encode()).corpus_id
+    counts = readiness.count_labels(wb, corpus)
+    assert (counts.labels, counts.missing, counts.is_enough) == (8, 0, False)
+    assert counts.incomplete_ids == readiness.check_readiness(wb, corpus).incomplete_ids
+    question_id = counts.incomplete_ids[0]
+    labels = consensus.read_corpus_labels(wb, question_id)
+    with wb.read() as s:
+        rows = [r for r in list_candidate_rows(s, corpus) if r.question_id == question_id]
+    sentence_id = next(r.sentence_id for r in rows if r.sentence_id not in labels)
+    annotation.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=ann.id, label="incorrect")
+    assert readiness.count_labels(wb, corpus) == readiness.LabelCount(9, 0, is_enough=True)
+    assert readiness.check_readiness(wb, corpus).is_ready
 
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
