@@ -30,7 +30,7 @@ def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
     at = at.button(key="as2_queue").click().run()
     assert queued(wb)
     assert "In the label queue" in texts(at)
-    assert at.button(key="as2_queue").label == "Remove"
+    assert at.button(key="as2_queue").label == "Remove from the queue"
     at = at.button(key="as2_queue").click().run()
     assert not queued(wb)
     assert at.button(key="as2_queue").label == "Add to the label queue"

@@ -26,7 +26,7 @@ def draw_labels(
     """`draw_label_state`, and the label that came with the corpus."""
     draw_label_state(frame, view, sentence_id, mine=mine, where=where, has_other_wording=has_other_wording)
     if label := consensus.read_corpus_labels(frame.wb, view.question_id).get(sentence_id):
-        st.caption(f"The corpus came with the label {label}.", width="content")
+        st.caption(f"The corpus came with this sentence labelled {label}.", width="content")
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:
@@ -36,7 +36,7 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
         if is_queued:
             st.caption(":material/playlist_add_check: In the label queue", width="content")
         st.button(
-            "Remove" if is_queued else "Add to the label queue",
+            "Remove from the queue" if is_queued else "Add to the label queue",
             icon=None if is_queued else ":material/playlist_add:",
             key="as2_queue",
             type="tertiary",
