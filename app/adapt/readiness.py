@@ -17,10 +17,12 @@ from app.versions.registry import CASCADE
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
+from db.repositories import labels as rows
 from db.repositories.questions import NON_TRAINING_SPLITS
 
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
+ANSWERED_SHARE = 0.9  # of the ranked questions, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Readiness:
     has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
     `only_correct`, `only_incorrect`: training questions with one kind of label, of which a cascade learns nothing; 0
     for other rankers. `incomplete_ids`: of few held-out questions, those that a label is missing of to measure on them.
+    `ranked`: questions with a correct sentence that the version to start from ranked; on `answered` of them it came
+    first.
     """
 
     questions: int
@@ -82,6 +86,8 @@ class Readiness:
     only_correct: int = 0
     only_incorrect: int = 0
     incomplete_ids: tuple[int, ...] = ()
+    ranked: int = 0
+    answered: int = 0
 
     @property
     def useful_questions(self) -> int:
@@ -99,15 +105,28 @@ class Readiness:
 
     @property
     def expectation(self) -> str:
-        """What a retrain can bring where the shipped model has learnt from these questions already; else ""."""
+        """What a retrain can bring where the shipped model has learnt from these questions already, or the version to
+        start from answers them; else ""."""
         if not self.train_questions or self.familiar < FAMILIAR_SHARE * self.train_questions:
-            return ""
+            return self._describe_answered()
         is_all = self.familiar == self.train_questions
         share = "all" if is_all else f"{self.familiar:,} of the {self.train_questions:,}"
         return (
             f"The shipped version has already learnt from {share} training questions here. Expect little or no gain, "
             "and possibly a small loss: retrain here to see how it works. Labels on documents that it does not know "
             "bring more."
+        )
+
+    def _describe_answered(self) -> str:
+        """Where most labelled questions were ranked, and nearly all of these answered; else ""."""
+        is_most = self.ranked >= max(advice.MIN_QUESTIONS, self.questions / 2)
+        if not is_most or self.answered < ANSWERED_SHARE * self.ranked:
+            return ""
+        share = f"all {self.ranked:,}" if self.answered == self.ranked else f"{self.answered:,} of the {self.ranked:,}"
+        return (
+            f"The version to start from ranks a correct sentence first on {share} labelled questions it was asked. "
+            "Expect little or no gain. A retrain learns from what is answered wrongly: ask more, and label the answers "
+            "that stand further down."
         )
 
 
@@ -134,26 +153,27 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
             wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
         )
     labels = sum(outcomes.values())
-    rows = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
-    correct, needed, non_training = sum(bool(r.correct) for r in rows), advice.MIN_QUESTIONS, 0
+    by_question = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
+    correct, needed, non_training = sum(bool(r.correct) for r in by_question), advice.MIN_QUESTIONS, 0
     if correct < needed:
         everything = progress.count_outcomes_by_question(wb, corpus_id)
         both_kinds = sum(bool(r.correct and r.incorrect) for r in everything)
-        both_kinds -= sum(bool(r.correct and r.incorrect) for r in rows)
-        needed, non_training = max(1, needed - both_kinds), len(everything) - len(rows)
+        both_kinds -= sum(bool(r.correct and r.incorrect) for r in by_question)
+        needed, non_training = max(1, needed - both_kinds), len(everything) - len(by_question)
     if correct < needed:
         return LabelCount(labels, needed - correct, non_training=non_training)
-    is_enough, incomplete_ids = _check_cached(wb, corpus_id, rows)
+    is_enough, incomplete_ids = _check_cached(wb, corpus_id, by_question)
     return LabelCount(labels, 0, is_enough, incomplete_ids=() if is_enough else incomplete_ids)
 
 
-def _check_cached(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> tuple[bool, tuple[int, ...]]:
-    """Whether a retrain with the default settings can start, as the page Adapt has it, and `incomplete_ids`. `rows`:
-    the labels of every question that a retrain learns from. Checking that takes a second with thousands of labels: it
-    is done only where the counts have changed, and a retrain that could start some minutes ago still can unless labels
-    are gone."""
+def _check_cached(wb: Workbench, corpus_id: int, by_question: Sequence[Row]) -> tuple[bool, tuple[int, ...]]:
+    """Whether a retrain with the default settings can start, as the page Adapt has it, and `incomplete_ids`.
+    `by_question`: the labels of every question that a retrain learns from. Checking that takes a second with thousands
+    of labels: it is done only where the counts have changed, and a retrain that could start some minutes ago still can
+    unless labels are gone."""
     key = (corpus_id, registry.get_active(wb).name)
-    counts = (sum(bool(r.correct) for r in rows), sum(r.correct for r in rows), sum(r.incorrect for r in rows))
+    questions = sum(bool(r.correct) for r in by_question)
+    counts = (questions, sum(r.correct for r in by_question), sum(r.incorrect for r in by_question))
     if (entry := wb.readiness.get(key)) is not None:
         result, then = entry
         if all(a >= b for a, b in zip(counts, then, strict=True)) if result[0] else counts == then:
@@ -184,6 +204,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
     )
     only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
+    with wb.read() as s:
+        ranked, answered = (0, 0) if base.id is None else rows.count_answered(s, corpus_id, base.id)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.conflict_count for x in composition.questions),
@@ -205,6 +227,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         only_correct=only_correct,
         only_incorrect=only_incorrect,
         incomplete_ids=tuple(x.id for x in advice.find_incomplete(composition.parts)),
+        ranked=ranked,
+        answered=answered,
     )
 
 

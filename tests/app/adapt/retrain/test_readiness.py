@@ -13,6 +13,7 @@ from app.adapt import advice, readiness, retrain_job
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
+from app.ask import asking
 from app.corpora import corpora
 from app.labels import annotation, consensus
 from as2core.data import jsonl
@@ -32,6 +33,23 @@ def test_questions_the_shipped_model_has_learnt_from_are_named_before_the_start(
     expectation = readiness.check_readiness(wb, corpus_id).expectation
     assert expectation == "" if share is None else re.search(share, expectation)
     assert readiness.check_readiness(wb, corpus_id, RetrainSettings("cosinet", "cosinet")).expectation == ""
+
+
+def test_where_the_answers_are_first_already_little_gain_is_to_be_expected(wb, towers, ann):
+    for question in ("When was the tower finished?", "Who designed the bridge?", "What is bread?", "Who painted the tower?"):
+        view = asking.ask(wb, towers.id, question)
+        label_ranked(wb, view, 0, "correct", ann)
+        label_ranked(wb, view, 1, "incorrect", ann)
+    expectation = readiness.check_readiness(wb, towers.id).expectation
+    assert "ranks a correct sentence first on all 4 labelled questions it was asked" in expectation
+    label_ranked(wb, view, 0, "incorrect", ann)
+    label_ranked(wb, view, 1, "correct", ann)
+    assert readiness.check_readiness(wb, towers.id).expectation == ""  # one of four is to be gained
+
+
+def label_ranked(wb, view, rank, label, who):
+    sentence_id = view.candidates[view.trace.ranking()[rank]].sentence_id
+    annotation.give_label(wb, question_id=view.question_id, sentence_id=sentence_id, annotator_id=who.id, label=label)
 
 
 def readiness_of(wb, questions, split=""):
