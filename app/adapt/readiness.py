@@ -131,7 +131,7 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelCount:
+class Distance:
     """How far the labels are from a first retrain. `labels`: pairs of the corpus that carry one. `missing`: how many
     more questions need a correct label before a retrain can start. `non_training`: labelled questions that are for
     validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is `missing`.
@@ -145,7 +145,7 @@ class LabelCount:
     incomplete_ids: tuple[int, ...] = ()
 
 
-def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
+def measure_distance(wb: Workbench, corpus_id: int) -> Distance:
     """Quick enough after every label. Counts are cached for some seconds where there are so many labels that counting
     is slow."""
     with wb.read() as s:
@@ -161,9 +161,9 @@ def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
         both_kinds -= sum(bool(r.correct and r.incorrect) for r in by_question)
         needed, non_training = max(1, needed - both_kinds), len(everything) - len(by_question)
     if correct < needed:
-        return LabelCount(labels, needed - correct, non_training=non_training)
+        return Distance(labels, needed - correct, non_training=non_training)
     is_enough, incomplete_ids = _check_cached(wb, corpus_id, by_question)
-    return LabelCount(labels, 0, is_enough, incomplete_ids=() if is_enough else incomplete_ids)
+    return Distance(labels, 0, is_enough, incomplete_ids=() if is_enough else incomplete_ids)
 
 
 def _check_cached(wb: Workbench, corpus_id: int, by_question: Sequence[Row]) -> tuple[bool, tuple[int, ...]]:

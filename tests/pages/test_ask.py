@@ -14,6 +14,7 @@ from app.corpora import corpora
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
 from app.ui import url
+from app.ui.ask import answer
 from app.ui.ask.result import fits_link
 from as2core.errors import As2Error
 
@@ -47,6 +48,12 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
         '<span class="as2-near">It was built for the World&#x27;s Fair, and few people came to see it.</span>' in html
     )
     assert "Iron works <span>· sentence 1</span>" in html
+
+
+def test_the_documents_that_were_read_are_said_to_be_the_choice_of_the_search(wb, monkeypatch):
+    monkeypatch.setattr(answer, "MIN_SHOWN_SECONDS", 0.0)
+    [facts] = [c.proto for c in ask_question().caption if c.value.startswith("Ranked ")]
+    assert facts.help.startswith("The search chose these documents from all of the corpus. It took ")
 
 
 def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):

@@ -5,7 +5,7 @@ import stored
 from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
-from app.adapt.readiness import LabelCount, count_labels
+from app.adapt.readiness import Distance, measure_distance
 from app.ask import asking, stored_questions
 from app.labels import annotation
 from app.ui.label.sidebar import describe_distance
@@ -87,10 +87,10 @@ def test_a_question_in_another_language_gets_a_hint_and_a_long_one_says_how_much
 def test_a_question_brings_a_retrain_one_nearer_with_its_first_correct_label(wb, me):
     def label(question, sentence, label):
         annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=me.id, label=label)
-        counts = count_labels(wb, TOWERS)
+        counts = measure_distance(wb, TOWERS)
         return counts.labels, counts.missing
 
-    assert count_labels(wb, TOWERS) == LabelCount(0, 4)
+    assert measure_distance(wb, TOWERS) == Distance(0, 4)
     assert label(1, 1, "correct") == (1, 3)
     assert label(1, 2, "correct") == (2, 3)
     assert label(1, 5, "incorrect") == (3, 3)  # unlabelled ones count as incorrect in training
@@ -103,16 +103,16 @@ def test_a_label_on_a_question_that_no_retrain_learns_from_brings_no_retrain_nea
     for question, part in ((1, "dev"), (2, "test")):
         stored.set_split(wb, question, part)
         annotation.give_label(wb, question_id=question, sentence_id=1, annotator_id=me.id, label="correct")
-    assert count_labels(wb, TOWERS) == LabelCount(2, 4, non_training=2)
+    assert measure_distance(wb, TOWERS) == Distance(2, 4, non_training=2)
 
 
 def test_the_distance_to_a_retrain_is_told_for_one_and_for_many():
-    assert describe_distance(LabelCount(1, 3)) == "A retrain needs a correct label on 3 more questions."
-    assert describe_distance(LabelCount(1, 1)) == "A retrain needs a correct label on 1 more question."
-    one = describe_distance(LabelCount(5, 0, incomplete_ids=(7,)))
+    assert describe_distance(Distance(1, 3)) == "A retrain needs a correct label on 3 more questions."
+    assert describe_distance(Distance(1, 1)) == "A retrain needs a correct label on 1 more question."
+    one = describe_distance(Distance(5, 0, incomplete_ids=(7,)))
     assert one == "To compare before and after, 1 held-out question needs labels of both kinds:"
-    assert describe_distance(LabelCount(8, 0, is_enough=True)) == "Enough for a first retrain:"
-    assert describe_distance(LabelCount(8, 0)) == "A retrain cannot start with these labels yet:"
+    assert describe_distance(Distance(8, 0, is_enough=True)) == "Enough for a first retrain:"
+    assert describe_distance(Distance(8, 0)) == "A retrain cannot start with these labels yet:"
 
 
 def test_recent_questions_stand_below_the_tour_and_repeat_no_example(wb, me, clock):

@@ -57,6 +57,6 @@ def draw_label_count(frame: Frame, question_id: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-count"):
         if st.session_state.get(LAST_LABELLED_ID) != question_id:
             return
-        counts = readiness.count_labels(frame.wb, frame.corpus.id)
-        st.caption(f"{count(counts.labels, 'label')}. {describe_distance(counts)}", width="content")
-        draw_next_step(counts)
+        distance = readiness.measure_distance(frame.wb, frame.corpus.id)
+        st.caption(f"{count(distance.labels, 'label')}. {describe_distance(distance)}", width="content")
+        draw_next_step(distance)

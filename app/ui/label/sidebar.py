@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from app.adapt import readiness
-from app.adapt.readiness import LabelCount
+from app.adapt.readiness import Distance
 from app.labels import rules
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
@@ -63,31 +63,31 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
 
 def draw_retrain(frame: Frame) -> None:
     """What a first retrain still needs, or the way to it."""
-    counts = readiness.count_labels(frame.wb, frame.corpus.id)
-    others = count(counts.non_training, "labelled question is", "labelled questions are") if counts.non_training else ""
-    note = f" ({others} held out or for validation.)" if others else ""
+    distance = readiness.measure_distance(frame.wb, frame.corpus.id)
+    others = count(distance.non_training, "labelled question is", "labelled questions are")
+    note = f" ({others} held out or for validation.)" if distance.non_training else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
-        st.markdown(f"{describe_distance(counts)}{note}", width="stretch" if counts.missing else "content")
-        draw_next_step(counts)
+        st.markdown(f"{describe_distance(distance)}{note}", width="stretch" if distance.missing else "content")
+        draw_next_step(distance)
 
 
-def describe_distance(counts: LabelCount) -> str:
+def describe_distance(distance: Distance) -> str:
     """How far the labels are from a first retrain; before `draw_next_step`."""
-    if counts.is_enough:
+    if distance.is_enough:
         return ENOUGH
-    if counts.missing:
-        return f"A retrain needs a correct label on {count(counts.missing, 'more question')}."
-    if counts.incomplete_ids:
-        held_out = count(len(counts.incomplete_ids), "held-out question needs", "held-out questions need")
+    if distance.missing:
+        return f"A retrain needs a correct label on {count(distance.missing, 'more question')}."
+    if distance.incomplete_ids:
+        held_out = count(len(distance.incomplete_ids), "held-out question needs", "held-out questions need")
         return f"To compare before and after, {held_out} labels of both kinds:"
     return NOT_YET
 
 
-def draw_next_step(counts: LabelCount) -> None:
+def draw_next_step(distance: Distance) -> None:
     """The way to what the labels allow, or still need in a certain place."""
-    if counts.incomplete_ids and not counts.is_enough:
-        draw_link_to_lists("Label them", counts.incomplete_ids)
-    elif not counts.missing:
+    if distance.incomplete_ids:
+        draw_link_to_lists("Label them", distance.incomplete_ids)
+    elif not distance.missing:
         navigation.to("adapt", "Adapt")
 
 

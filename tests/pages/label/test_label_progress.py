@@ -87,7 +87,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
 
 
 def test_held_out_questions_that_lack_a_label_are_one_click_away(wb, me, monkeypatch):
-    monkeypatch.setattr(readiness, "count_labels", lambda *a: readiness.LabelCount(4, 0, incomplete_ids=(2, 3)))
+    monkeypatch.setattr(readiness, "count_labels", lambda *a: readiness.Distance(4, 0, incomplete_ids=(2, 3)))
     at = open_label({"queue": "random"})
     assert "To compare before and after, 2 held-out questions need labels of both kinds:" in texts(at)
     [link] = [p.proto for p in at.get("page_link") if p.proto.label == "Label them"]
@@ -100,11 +100,11 @@ def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it
     monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
-        assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
+        assert not readiness.measure_distance(wb, stored.TOWERS).is_enough and not checks
         label(wb, me, pair, label_name)
     for _ in range(2):
-        assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1
+        assert readiness.measure_distance(wb, stored.TOWERS).is_enough and len(checks) == 1
     label(wb, me, (1, 4), "incorrect")
-    assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
+    assert readiness.measure_distance(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
     annotation.withdraw(wb, question_id=1, sentence_id=1, annotator_id=me.id)
-    assert not readiness.count_labels(wb, stored.TOWERS).is_enough
+    assert not readiness.measure_distance(wb, stored.TOWERS).is_enough

@@ -36,7 +36,12 @@ def test_questions_the_shipped_model_has_learnt_from_are_named_before_the_start(
 
 
 def test_where_the_answers_are_first_already_little_gain_is_to_be_expected(wb, towers, ann):
-    for question in ("When was the tower finished?", "Who designed the bridge?", "What is bread?", "Who painted the tower?"):
+    for question in (
+        "When was the tower finished?",
+        "Who designed the bridge?",
+        "What is bread?",
+        "Who painted the tower?",
+    ):
         view = asking.ask(wb, towers.id, question)
         label_ranked(wb, view, 0, "correct", ann)
         label_ranked(wb, view, 1, "incorrect", ann)
@@ -143,16 +148,16 @@ def test_after_enough_correct_labels_the_held_out_questions_lack_incorrect_ones(
         replace(q, candidates=tuple(replace(c, label=c.label or None) for c in q.candidates)) for q in questions
     ]
     corpus = import_labels(wb, None, "some.jsonl", jsonl.dumps(unlabelled).encode()).corpus_id
-    counts = readiness.count_labels(wb, corpus)
-    assert (counts.labels, counts.missing, counts.is_enough) == (8, 0, False)
-    assert counts.incomplete_ids == readiness.check_readiness(wb, corpus).incomplete_ids
-    question_id = counts.incomplete_ids[0]
+    distance = readiness.measure_distance(wb, corpus)
+    assert (distance.labels, distance.missing, distance.is_enough) == (8, 0, False)
+    assert distance.incomplete_ids == readiness.check_readiness(wb, corpus).incomplete_ids
+    question_id = distance.incomplete_ids[0]
     labels = consensus.read_corpus_labels(wb, question_id)
     with wb.read() as s:
         rows = [r for r in list_candidate_rows(s, corpus) if r.question_id == question_id]
     sentence_id = next(r.sentence_id for r in rows if r.sentence_id not in labels)
     annotation.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=ann.id, label="incorrect")
-    assert readiness.count_labels(wb, corpus) == readiness.LabelCount(9, 0, is_enough=True)
+    assert readiness.measure_distance(wb, corpus) == readiness.Distance(9, 0, is_enough=True)
     assert readiness.check_readiness(wb, corpus).is_ready
 
 
