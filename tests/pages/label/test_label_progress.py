@@ -87,7 +87,7 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
 
 
 def test_held_out_questions_that_lack_a_label_are_one_click_away(wb, me, monkeypatch):
-    monkeypatch.setattr(readiness, "count_labels", lambda *a: readiness.Distance(4, 0, incomplete_ids=(2, 3)))
+    monkeypatch.setattr(readiness, "measure_distance", lambda *a: readiness.Distance(4, 0, incomplete_ids=(2, 3)))
     at = open_label({"queue": "random"})
     assert "To compare before and after, 2 held-out questions need labels of both kinds:" in texts(at)
     [link] = [p.proto for p in at.get("page_link") if p.proto.label == "Label them"]
