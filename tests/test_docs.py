@@ -125,10 +125,16 @@ def test_the_help_of_adapt_names_its_defaults():
     assert f"; {PRESUMED_COUNT} by default." in texts["presumed"]
 
 
-def test_the_rules_are_where_the_docs_say():
-    rows = sections((ROOT / "docs/architecture.md").read_text())["Where a rule lives"].strip().splitlines()[2:]
-    assert len(rows) >= 12
-    for row in rows:
+def list_places(heading: str) -> list[str]:
+    """The lines of a section of architecture.md that name a module."""
+    text = sections((ROOT / "docs/architecture.md").read_text())[heading]
+    return [line for line in text.splitlines() if ".py" in line]
+
+
+def test_the_rules_and_the_way_of_a_label_are_where_the_docs_say():
+    rules, way = list_places("Where a rule lives"), list_places("The way of a label")
+    assert len(rules) >= 12 and len(way) >= 9
+    for row in (*rules, *way):
         places = re.findall(r"`([\w/]+\.py):(\w+)`", row)
         assert places and len(places) == row.count(".py"), row
         for file, name in places:

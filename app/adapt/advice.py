@@ -14,7 +14,7 @@ from as2core.types import CORRECT, INCORRECT
 from db.repositories.questions import WRITTEN_HERE
 
 CHECKPOINT_BYTES = 400_000_000  # of a training of a ranker of the shipped size: weights, optimiser, the best so far
-MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
+MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each, unlabelled ones that count as incorrect included
 SPLIT_PURPOSES = {  # split of an imported question -> what it is for
     "train": "are for training (the split “train”)",
     "dev": "are for validation (the split “dev”)",
@@ -42,8 +42,11 @@ def find_problem(
     if usable < MIN_QUESTIONS:
         if reasons:
             return f"Only {_are(usable)} left to train on and to measure on, {MIN_QUESTIONS} are needed. {reasons}"
-        has = count(usable, "question has", "questions have")
-        return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
+        return f"A retrain needs {MIN_QUESTIONS} questions to train on and to measure on, and has {usable}. " + (
+            "To train on one, a correct label is enough; to measure on a held-out one, an incorrect one is needed, too."
+            if settings.choice.presumed
+            else "Each needs a correct and an incorrect label."
+        )
     if not parts.train or not parts.held_out:
         reasons = reasons or _explain_likeness(composition)
     if not parts.train:

@@ -17,11 +17,12 @@ from app.versions.registry import CASCADE
 from app.workbench.workbench import DatabaseOutage, Workbench
 from as2core.errors import As2Error
 from as2core.types import CORRECT, INCORRECT, UNSURE, Question
+from db.repositories import labels as rows
 from db.repositories.questions import NON_TRAINING_SPLITS
 
-BOTH_KINDS = 2
 ENOUGH_SECONDS = 300.0  # for which it is known whether a retrain can start
 FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
+ANSWERED_SHARE = 0.9  # of the ranked questions, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Readiness:
     has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
     `only_correct`, `only_incorrect`: training questions with one kind of label, of which a cascade learns nothing; 0
     for other rankers. `incomplete_ids`: of few held-out questions, those that a label is missing of to measure on them.
+    `ranked`: questions with a correct sentence that the version to start from ranked; on `answered` of them it came
+    first.
     """
 
     questions: int
@@ -83,6 +86,8 @@ class Readiness:
     only_correct: int = 0
     only_incorrect: int = 0
     incomplete_ids: tuple[int, ...] = ()
+    ranked: int = 0
+    answered: int = 0
 
     @property
     def useful_questions(self) -> int:
@@ -100,9 +105,10 @@ class Readiness:
 
     @property
     def expectation(self) -> str:
-        """What a retrain can bring where the shipped model has learnt from these questions already; else ""."""
+        """What a retrain can bring where the shipped model has learnt from these questions already, or the version to
+        start from answers them; else ""."""
         if not self.train_questions or self.familiar < FAMILIAR_SHARE * self.train_questions:
-            return ""
+            return self._describe_answered()
         is_all = self.familiar == self.train_questions
         share = "all" if is_all else f"{self.familiar:,} of the {self.train_questions:,}"
         return (
@@ -111,71 +117,76 @@ class Readiness:
             "bring more."
         )
 
+    def _describe_answered(self) -> str:
+        """Where most labelled questions were ranked, and nearly all of these answered; else ""."""
+        is_most = self.ranked >= max(advice.MIN_QUESTIONS, self.questions / 2)
+        if not is_most or self.answered < ANSWERED_SHARE * self.ranked:
+            return ""
+        share = f"all {self.ranked:,}" if self.answered == self.ranked else f"{self.answered:,} of the {self.ranked:,}"
+        return (
+            f"The version to start from ranks a correct sentence first on {share} labelled questions it was asked. "
+            "Expect little or no gain. A retrain learns from what is answered wrongly: ask more, and label the answers "
+            "that stand further down."
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class LabelCount:
-    """`labels`: pairs of the corpus that carry one. `complete`: questions that a retrain learns from with a correct and
-    an incorrect one; `missing`: how many more labels make `needed` of them, one of which is held out. That many are
-    needed at most: `is_enough` says whether a retrain can start. `non_training`: labelled questions that are for
-    validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is
-    `missing`."""
+class Distance:
+    """How far the labels are from a first retrain. `labels`: pairs of the corpus that carry one. `missing`: how many
+    more questions need a correct label before a retrain can start. `non_training`: labelled questions that are for
+    validation and measuring alone, as a shipped corpus has them, for which fewer are needed; 0 where none is `missing`.
+    `incomplete_ids`: held-out questions that need labels of both kinds before a retrain can start; empty where
+    something else is in the way."""
 
     labels: int
     missing: int
-    complete: int = 0
     is_enough: bool = False
     non_training: int = 0
-    needed: int = advice.MIN_QUESTIONS
+    incomplete_ids: tuple[int, ...] = ()
 
 
-def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
-    """How far the labels are from a first retrain: quick enough after every label. Counts are cached for some seconds
-    where there are so many labels that counting is slow."""
+def measure_distance(wb: Workbench, corpus_id: int) -> Distance:
+    """Quick enough after every label. Counts are cached for some seconds where there are so many labels that counting
+    is slow."""
     with wb.read() as s:
         (outcomes, _), _ = progress.count_cached(
             wb, ("outcomes", corpus_id), 0, lambda: progress.count_outcomes(wb, s, corpus_id)
         )
-    rows = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
-    kinds = sorted((bool(r.correct) + bool(r.incorrect) for r in rows), reverse=True)
-    complete, needed, non_training = kinds.count(BOTH_KINDS), advice.MIN_QUESTIONS, 0
-    if complete < advice.MIN_QUESTIONS:
+    labels = sum(outcomes.values())
+    by_question = progress.count_outcomes_by_question(wb, corpus_id, NON_TRAINING_SPLITS)
+    correct, needed, non_training = sum(bool(r.correct) for r in by_question), advice.MIN_QUESTIONS, 0
+    if correct < needed:
         everything = progress.count_outcomes_by_question(wb, corpus_id)
-        complete_non_training = sum(bool(r.correct and r.incorrect) for r in everything) - complete
-        needed, non_training = max(1, advice.MIN_QUESTIONS - complete_non_training), len(everything) - len(rows)
-    missing = BOTH_KINDS * needed - sum(kinds[:needed])
-    is_enough = _is_enough(wb, corpus_id, rows)
-    return LabelCount(sum(outcomes.values()), missing, complete, is_enough, non_training if missing else 0, needed)
+        both_kinds = sum(bool(r.correct and r.incorrect) for r in everything)
+        both_kinds -= sum(bool(r.correct and r.incorrect) for r in by_question)
+        needed, non_training = max(1, needed - both_kinds), len(everything) - len(by_question)
+    if correct < needed:
+        return Distance(labels, needed - correct, non_training=non_training)
+    is_enough, incomplete_ids = _check_cached(wb, corpus_id, by_question)
+    return Distance(labels, 0, is_enough, incomplete_ids=() if is_enough else incomplete_ids)
 
 
-def _is_enough(wb: Workbench, corpus_id: int, rows: Sequence[Row]) -> bool:
-    """Whether a retrain with the default settings can start, as the page Adapt has it. `rows`: the labels of every
-    question that a retrain learns from. Checking that takes a second with thousands of labels: it is done only where
-    the counts allow a retrain and have changed, and a retrain that could start some minutes ago still can unless labels
-    are gone."""
-    correct = sum(bool(r.correct) for r in rows)
-    if not correct or correct + _count_correct_non_training(wb, corpus_id, correct) < advice.MIN_QUESTIONS:
-        return False
+def _check_cached(wb: Workbench, corpus_id: int, by_question: Sequence[Row]) -> tuple[bool, tuple[int, ...]]:
+    """Whether a retrain with the default settings can start, as the page Adapt has it, and `incomplete_ids`.
+    `by_question`: the labels of every question that a retrain learns from. Checking that takes a second with thousands
+    of labels: it is done only where the counts have changed, and a retrain that could start some minutes ago still can
+    unless labels are gone."""
     key = (corpus_id, registry.get_active(wb).name)
-    counts = (correct, sum(r.correct for r in rows), sum(r.incorrect for r in rows))
+    questions = sum(bool(r.correct) for r in by_question)
+    counts = (questions, sum(r.correct for r in by_question), sum(r.incorrect for r in by_question))
     if (entry := wb.readiness.get(key)) is not None:
-        is_enough, then = entry
-        if all(a >= b for a, b in zip(counts, then, strict=True)) if is_enough else counts == then:
-            return is_enough
+        result, then = entry
+        if all(a >= b for a, b in zip(counts, then, strict=True)) if result[0] else counts == then:
+            return result
     try:
-        is_enough = check_readiness(wb, corpus_id).is_ready
+        readiness = check_readiness(wb, corpus_id)
+        result = readiness.is_ready, readiness.incomplete_ids
     except DatabaseOutage:
         raise
     except As2Error:  # such as a damaged base, which the page Adapt reports
-        is_enough = False
-    wb.readiness.put(key, (is_enough, counts), ENOUGH_SECONDS)
-    return is_enough
-
-
-def _count_correct_non_training(wb: Workbench, corpus_id: int, correct: int) -> int:
-    """Questions with a correct label that are kept for validation and measuring; 0 where `correct` others suffice."""
-    if correct >= advice.MIN_QUESTIONS:
-        return 0
-    return sum(bool(r.correct) for r in progress.count_outcomes_by_question(wb, corpus_id)) - correct
+        result = False, ()
+    wb.readiness.put(key, (result, counts), ENOUGH_SECONDS)
+    return result
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:
@@ -193,6 +204,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         composition, settings, counts, has_prepared=bool(prepared and prepared.remaining)
     )
     only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
+    with wb.read() as s:
+        ranked, answered = (0, 0) if base.id is None else rows.count_answered(s, corpus_id, base.id)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.conflict_count for x in composition.questions),
@@ -214,6 +227,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         only_correct=only_correct,
         only_incorrect=only_incorrect,
         incomplete_ids=tuple(x.id for x in advice.find_incomplete(composition.parts)),
+        ranked=ranked,
+        answered=answered,
     )
 
 

@@ -23,6 +23,7 @@ _ENDS = re.compile(r"[.!][\"'”’)\]]*$")  # a text without marks is cut by it
 _PLURAL = re.compile(r"(\w+ (?:are|were|have) )([A-Z])([a-z]+s)(?= [a-z]|\?)")
 _PLAIN = re.compile(r"[A-Za-zÀ-ɏ'’ ,-]+\?")  # figures, signs and other scripts are often what is left of a table
 _BARE_NAME = re.compile(r"Wh(?:o|at) (?:is|are|was|were)(?: [A-Z][\w'’-]*)+\?")
+LOSING_DROP_RATIO = 0.7  # at each exit: with it, the answer to the example `dropped` is lost
 _STIFF = re.compile(  # the rules know neither what an "as" compares nor what "-ing" names
     r"What (?:is|are|was|were) .*\b(?:after|against|as|by|into)\?|\w+ (?:is|are|was|were) (?:the |an? )?\w+ing\b.*"
 )
@@ -30,8 +31,8 @@ _STIFF = re.compile(  # the rules know neither what an "as" compares nor what "-
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """`unanswerable`: a question that the documents do not answer. `dropped`: one whose answer an early exit drops at a
-    drop ratio of 0.7. Both are "" unless the corpus comes with them."""
+    """`unanswerable`: a question that the documents do not answer. `dropped`: one whose answer an early exit drops at
+    LOSING_DROP_RATIO. Both are "" unless the corpus comes with them."""
 
     questions: tuple[str, ...]
     unanswerable: str = ""

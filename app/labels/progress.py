@@ -109,7 +109,7 @@ def count_outcomes(wb: Workbench, s: Session, corpus_id: int) -> tuple[dict[str,
 
 
 def count_outcomes_by_question(wb: Workbench, corpus_id: int, but_splits: Collection[str] = ()) -> list[Row]:
-    """Rows (question_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
+    """Rows (external_id, correct, incorrect) of the questions with a label, but those of these parts of a divided set.
     Cached until the labels change, and for some seconds where counting is slow."""
     with wb.read() as s:
         key = ("kinds", corpus_id, *sorted(but_splits))

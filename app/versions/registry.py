@@ -163,8 +163,12 @@ def add_candidate(
 
 
 def load_card(wb: Workbench, name: str) -> dict[str, Json]:
-    """The version's card: parent, data hash, seed, settings, metrics. Raises UnknownVersion, DamagedModel."""
-    return read_card(Path(get_version(wb, name).path))
+    """The version's card: parent, data hash, seed, settings, metrics. In its file, a version and its parent have the
+    names that they had when it was written, which for a retrained version is its folder's; here, those of today. Raises
+    UnknownVersion, DamagedModel."""
+    version = get_version(wb, name)
+    names = {"name": version.name, "parent": version.parent}
+    return read_card(Path(version.path)) | {key: value for key, value in names.items() if value}
 
 
 def _to_view(row: ModelVersion, active: bool, reasons: Iterable[tuple[str, datetime]]) -> VersionView:

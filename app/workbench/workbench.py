@@ -91,7 +91,7 @@ class Workbench:
     # what took long to read or count; each has one user, who says what is in it
     progress_counts: TimedCache[tuple, tuple[Any, int]] = field(default_factory=lambda: TimedCache(200))
     label_counts: TimedCache[int, tuple[tuple, int]] = field(default_factory=lambda: TimedCache(200))
-    readiness: TimedCache[tuple, tuple[bool, tuple[int, ...]]] = field(default_factory=lambda: TimedCache(200))
+    readiness: TimedCache[tuple, tuple[Any, tuple[int, ...]]] = field(default_factory=lambda: TimedCache(200))
     outcome_marks: TimedCache[int, tuple[tuple[int, int], tuple[int, int]]] = field(
         default_factory=lambda: TimedCache(200)
     )

@@ -10,10 +10,10 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from as2core.types import CORRECT, INCORRECT
-from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
+from db.models import WITHDRAWN, Annotator, Candidate, CurrentLabel, LabelEvent, Question, Run, Score, Sentence, Verdict
 from db.repositories.outcomes import name_outcome, sum_votes
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
-from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, find_search_change
+from db.repositories.questions import IMPORTED, NON_TRAINING_SPLITS, find_search_change, is_run_of
 from db.repositories.statements import add_row, split_batches
 
 BY_ADMIN = "admin"  # in place of a queue: an admin withdrew or moved it. Older databases have IMPORTED there
@@ -339,6 +339,23 @@ def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[
     correct = pairs.join(Question, Question.id == outcomes.question_id).where(outcomes.outcome == CORRECT)
     in_order = correct.order_by(outcomes.question_id, outcomes.sentence_id)
     return list(session.execute(in_order.where(Question.split.not_in(but_splits))))
+
+
+def count_answered(session: Session, corpus_id: int, version_id: int) -> tuple[int, int]:
+    """On how many questions this version ranked sentences that come to "correct", and on how many of them it ranked one
+    of these first."""
+    outcomes = _select_outcomes(corpus_id)
+    is_final = and_(Score.candidate_id == Candidate.id, Score.version_id == version_id, Score.exit == Run.last_exit)
+    first = case((Score.rank == 1, Candidate.question_id))
+    statement = (
+        select(func.count(func.distinct(Candidate.question_id)), func.count(func.distinct(first)))
+        .join(outcomes.outcome.table, is_on(Candidate, (outcomes.question_id, outcomes.sentence_id)))
+        .join(Run, Run.id == Candidate.run_id)
+        .outerjoin(Score, is_final)
+        .where(outcomes.outcome == CORRECT, is_run_of(version_id))
+    )
+    ranked, answered = session.execute(statement).one()
+    return ranked, answered
 
 
 def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:

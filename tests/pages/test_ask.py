@@ -1,5 +1,6 @@
 """The Ask page: a question, its answer, its address, and what goes wrong. The other parts are in test_ask_*.py."""
 
+import json
 import logging
 import re
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from app.corpora import corpora
 from app.labels import annotation
 from app.ranking.synonyms import write_synonyms
 from app.ui import url
+from app.ui.ask import answer
 from app.ui.ask.result import fits_link
 from as2core.errors import As2Error
 
@@ -48,6 +50,12 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
     assert "Iron works <span>· sentence 1</span>" in html
 
 
+def test_the_documents_that_were_read_are_said_to_be_the_choice_of_the_search(wb, monkeypatch):
+    monkeypatch.setattr(answer, "MIN_SHOWN_SECONDS", 0.0)
+    [facts] = [c.proto for c in ask_question().caption if c.value.startswith("Ranked ")]
+    assert facts.help.startswith("The search chose these documents from all of the corpus. It took ")
+
+
 def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     at = ask_question({"q": "When was the oldest hall painted?"})
     html = markup(at)
@@ -56,6 +64,14 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     assert "view=synonyms" in link.query_string
     assert "This sentence comes closest, but its score is below that of most correct answers" in html
     assert "Share among the candidates 27\u00a0%." in html and "Probability 27" not in html
+    assert read_share_name(at) == "Share" and read_share_name(ask_question()) == "Probability"
+
+
+def read_share_name(at):
+    """The label of the table's column of percentages; None where it is hidden."""
+    frame = at.dataframe[0].proto
+    is_shown = "probability" in frame.column_order
+    return json.loads(frame.columns)["probability"]["label"] if is_shown else None
 
 
 def test_the_percentage_says_how_high_it_can_be(wb, monkeypatch):
@@ -78,6 +94,7 @@ def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
     assert not any(x.proto.label.endswith("Add a synonym") for x in at.get("page_link"))
     assert "not calibrated" in html
     assert "No answer found" not in html
+    assert read_share_name(at) is None
 
 
 def test_foreign_text_is_shown_as_text(wb, hostile):

@@ -65,9 +65,9 @@ def test_a_label_that_came_with_the_corpus_is_told_beside_the_own_ones(wb, ann, 
     assert "The corpus came with" not in texts(at.run())  # a person gave it
     with wb.write() as s:
         s.get_one(Annotator, ann.id).imported = True
-    assert f"{UNLABELLED}\nThe corpus came with the label correct." in texts(at.run())
+    assert f"{UNLABELLED}\nThe corpus came with this sentence labelled correct." in texts(at.run())
     at = open_page("ask", {"corpus": "Works", "q": QUESTION, "against": "bm25"})
-    assert texts(at).count("The corpus came with the label correct.") >= 1
+    assert texts(at).count("The corpus came with this sentence labelled correct.") >= 1
     label(wb, at, me, ANSWER, "incorrect")
     assert "The corpus came with" not in texts(at.run())  # what a person says counts
 

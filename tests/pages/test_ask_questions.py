@@ -5,10 +5,10 @@ import stored
 from app_pages import button, find_place, open_page, texts
 from stored import TOWERS, WORKS
 
-from app.adapt.readiness import LabelCount, count_labels
+from app.adapt.readiness import Distance, measure_distance
 from app.ask import asking, stored_questions
 from app.labels import annotation
-from app.ui.ask.labelling import describe_label_count
+from app.ui.label.sidebar import describe_distance
 
 QUESTION = "When was the hall finished?"
 
@@ -30,7 +30,7 @@ def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
     at = at.button(key="as2_queue").click().run()
     assert queued(wb)
     assert "In the label queue" in texts(at)
-    assert at.button(key="as2_queue").label == "Remove"
+    assert at.button(key="as2_queue").label == "Remove from the queue"
     at = at.button(key="as2_queue").click().run()
     assert not queued(wb)
     assert at.button(key="as2_queue").label == "Add to the label queue"
@@ -84,35 +84,35 @@ def test_a_question_in_another_language_gets_a_hint_and_a_long_one_says_how_much
     assert "Only the first 64 words were read" in texts(answered("Is the hall " * 30))
 
 
-def test_every_label_brings_a_retrain_one_nearer_only_where_it_adds_a_kind(wb, me):
+def test_a_question_brings_a_retrain_one_nearer_with_its_first_correct_label(wb, me):
     def label(question, sentence, label):
         annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=me.id, label=label)
-        counts = count_labels(wb, TOWERS)
+        counts = measure_distance(wb, TOWERS)
         return counts.labels, counts.missing
 
-    assert count_labels(wb, TOWERS) == LabelCount(0, 8)
-    assert label(1, 1, "correct") == (1, 7)
-    assert label(1, 2, "correct") == (2, 7)  # of one kind again
-    assert label(1, 4, "unsure") == (3, 7)
-    assert label(1, 5, "incorrect") == (4, 6)
-    assert label(2, 3, "incorrect") == (5, 5)
-    assert label(2, 3, "correct") == (5, 5)  # changed, not added
+    assert measure_distance(wb, TOWERS) == Distance(0, 4)
+    assert label(1, 1, "correct") == (1, 3)
+    assert label(1, 2, "correct") == (2, 3)
+    assert label(1, 5, "incorrect") == (3, 3)  # unlabelled ones count as incorrect in training
+    assert label(2, 4, "unsure") == (4, 3)
+    assert label(2, 3, "incorrect") == (5, 3)
+    assert label(2, 3, "correct") == (5, 2)  # changed, not added
 
 
 def test_a_label_on_a_question_that_no_retrain_learns_from_brings_no_retrain_nearer(wb, me):
     for question, part in ((1, "dev"), (2, "test")):
         stored.set_split(wb, question, part)
         annotation.give_label(wb, question_id=question, sentence_id=1, annotator_id=me.id, label="correct")
-    assert count_labels(wb, TOWERS) == LabelCount(2, 8, non_training=2)
+    assert measure_distance(wb, TOWERS) == Distance(2, 4, non_training=2)
 
 
-def test_the_line_speaks_of_one_and_of_many():
-    assert describe_label_count(LabelCount(1, 7)).startswith("1 label. ")
-    assert describe_label_count(LabelCount(12, 3)).endswith("on each of 4 questions: 3 labels to go.")
-    assert describe_label_count(LabelCount(1, 1, needed=1)).endswith("on one question: 1 label to go.")
-    assert describe_label_count(LabelCount(1030, 0, 9, True)) == "1,030 labels. Enough for a first retrain:"
-    assert describe_label_count(LabelCount(1, 7, 0, True)) == "1 label. Enough for a first retrain:"
-    assert describe_label_count(LabelCount(8, 0, 4)) == "8 labels. A retrain cannot start with these labels yet:"
+def test_the_distance_to_a_retrain_is_told_for_one_and_for_many():
+    assert describe_distance(Distance(1, 3)) == "A retrain needs a correct label on 3 more questions."
+    assert describe_distance(Distance(1, 1)) == "A retrain needs a correct label on 1 more question."
+    one = describe_distance(Distance(5, 0, incomplete_ids=(7,)))
+    assert one == "To compare before and after, 1 held-out question needs labels of both kinds:"
+    assert describe_distance(Distance(8, 0, is_enough=True)) == "Enough for a first retrain:"
+    assert describe_distance(Distance(8, 0)) == "A retrain cannot start with these labels yet:"
 
 
 def test_recent_questions_stand_below_the_tour_and_repeat_no_example(wb, me, clock):

@@ -9,12 +9,12 @@ from app.adapt.settings import FITTED, MAX_EPOCHS, MAX_LEARNING_RATE, RetrainSet
 from app.corpora.corpora import list_corpora
 from app.jobs import queue
 from app.jobs.kinds import JobKind
-from app.labels.queues import TOPS, UNLABELLED
+from app.labels.queues import UNLABELLED
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guard
 from app.ui.figures import draw_figures
-from app.ui.label.shortcuts import LIST
+from app.ui.label.sidebar import draw_link_to_lists
 from app.ui.page import Frame
 from app.ui.text import format_percent, plain
 from app.ui.wording import describe_seconds, is_paused
@@ -49,8 +49,7 @@ def draw_labels(view: Readiness) -> None:
     for warning in view.warnings:
         st.warning(plain(warning), icon=":material/info:")
     if view.incomplete_ids:
-        only = ".".join(map(str, view.incomplete_ids))
-        navigation.to("label", "Label the held-out questions", queue=TOPS, mode=LIST, only=only)
+        draw_link_to_lists("Label the held-out questions", view.incomplete_ids)
     if view.problems:
         with st.container(horizontal=True):
             navigation.to("label", "Label sentences", queue=UNLABELLED)

@@ -123,7 +123,10 @@ def draw_facts(view: AskView) -> None:
     amount = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
     if view.trace.first is not None:
         amount = f"{view.trace.first.survivors:,} of {amount}"
-    retrieval = f"Retrieval took {describe_latency(view.seconds.get('retrieve', 0.0))} of it."
+    retrieval = (
+        "The search chose these documents from all of the corpus. "
+        f"It took {describe_latency(view.seconds.get('retrieve', 0.0))} of the time."
+    )
     st.caption(  # short: beside it, a switch comes with the first label, and nothing is to move then
         " ".join([f"Ranked {amount} in {describe_latency(total)}.", *map(plain, view.notes)]),
         help=retrieval if total >= MIN_SHOWN_SECONDS else None,

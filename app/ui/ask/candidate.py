@@ -7,6 +7,7 @@ import streamlit as st
 from app.ask import explanation
 from app.ask.asking import AskView
 from app.ui.ask.answer import render_context, render_percent
+from app.ui.ask.candidates import SHARE, name_share
 from app.ui.ask.drop_reason import Standing, describe_drop, list_standings
 from app.ui.ask.score_words import load_attribution
 from app.ui.ask.word_scores import draw_word_scores
@@ -30,10 +31,9 @@ def draw_candidate(
     """Why it was dropped, and its context; the page draws the label buttons below it. `is_pending`: the generative
     scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
-    if position in run.exits[-1].alive and view.is_calibrated:
-        best = int(run.ranking()[0])  # where it is no answer, no candidate is called probable
-        name = "Probability" if view.is_answer[best] else "Share among the candidates"
-        parts.append(f"{name} {render_percent(float(view.probability[position]))}.")
+    if position in run.exits[-1].alive and (share := name_share(view, int(run.ranking()[0]))):
+        of = " among the candidates" if share == SHARE else ""
+        parts.append(f"{share}{of} {render_percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
         rank, total = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {total}.")

@@ -18,6 +18,7 @@ ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
 COLUMNS = ["cascade", "sentence", "probability", "generative", "together", "by exit", "dropped", "label", "differ",
            "document"]  # on a phone the first two are in sight  # fmt: skip
 WITH_GENERATIVE = ("generative", "together", "differ")
+SHARE, PROBABILITY = "Share", "Probability"
 
 
 def make_table(
@@ -61,6 +62,14 @@ def make_table(
     return pd.DataFrame(rows)
 
 
+def name_share(view: AskView, best: int) -> str:
+    """What the percentages of the candidates are called: no candidate is probable where the best, at this position, is
+    no answer. "" where the scores are not calibrated."""
+    if not view.is_calibrated:
+        return ""
+    return PROBABILITY if view.is_answer[best] else SHARE
+
+
 def order_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
     """The rows of the candidates in this order; their ranks stay the model's."""
     rows = table.set_index("position", drop=False).loc[list(positions)]
@@ -80,8 +89,9 @@ def compute_table_height(rows: int) -> int:
     return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
 
 
-def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callable[[int], None]) -> None:
-    """`choose` gets the position of the candidate whose row is clicked."""
+def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callable[[int], None], share: str) -> None:
+    """`choose` gets the position of the candidate whose row is clicked. `share`: what the percentages are called, as
+    `name_share` has it."""
     positions = table["position"].tolist()
     key = "as2_candidates"
 
@@ -93,7 +103,7 @@ def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callab
     selection = [positions.index(position)] if position in positions else []
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != selection:
         st.session_state[key] = {"selection": {"rows": selection}}
-    hidden = set() if table["label"].any() else {"label"}
+    hidden = {name for name, has_any in (("label", table["label"].any()), ("probability", share)) if not has_any}
     st.dataframe(
         table.assign(probability=table["probability"].astype(float) * 100),
         key=key,
@@ -105,15 +115,16 @@ def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callab
         on_select=on_select,
         selection_mode="single-row",
         selection_default={"selection": {"rows": selection}},
-        column_config=_column_config(table),
+        column_config=_column_config(table, share),
     )
 
 
-def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
+def _column_config(table: pd.DataFrame, share: str) -> dict[str, ColumnConfig]:
     scores = [s for by_exit in table["by exit"] for s in by_exit]
     column = st.column_config
     likelihood = "Rank by how likely the question is, given the sentence"
     both = "Rank by both scores, among the sentences not dropped"
+    share_help = "Compares the candidates with each other" if share == SHARE else None
     has_words = pd.api.types.is_string_dtype(table["generative"])
     rank_column = partial(column.TextColumn, alignment="right") if has_words else column.NumberColumn
     return {
@@ -125,7 +136,9 @@ def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
         "by exit": column.LineChartColumn(
             "Score by exit", y_min=min(scores), y_max=max(scores), width=110, help="Ends where the sentence was dropped"
         ),
-        "probability": column.ProgressColumn("Probability", min_value=0, max_value=100, format="%.0f %%", width=104),
+        "probability": column.ProgressColumn(
+            share, help=share_help, min_value=0, max_value=100, format="%.0f %%", width=104
+        ),
         "dropped": column.TextColumn("Dropped after", width=96),
         "label": column.TextColumn("Label", width=84),
         "document": column.TextColumn("Document", width=160),

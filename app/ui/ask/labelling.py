@@ -6,9 +6,9 @@ from app.adapt import readiness
 from app.ask import stored_questions
 from app.ask.asking import Answer, AskView
 from app.labels import consensus
-from app.ui import errors, navigation
+from app.ui import errors
 from app.ui.label.buttons import LAST_LABELLED_ID, draw_label_state
-from app.ui.label.sidebar import ENOUGH, NOT_YET
+from app.ui.label.sidebar import describe_distance, draw_next_step
 from app.ui.page import Frame
 from app.ui.text import plain
 from as2core.messages import count
@@ -26,7 +26,7 @@ def draw_labels(
     """`draw_label_state`, and the label that came with the corpus."""
     draw_label_state(frame, view, sentence_id, mine=mine, where=where, has_other_wording=has_other_wording)
     if label := consensus.read_corpus_labels(frame.wb, view.question_id).get(sentence_id):
-        st.caption(f"The corpus came with the label {label}.", width="content")
+        st.caption(f"The corpus came with this sentence labelled {label}.", width="content")
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:
@@ -36,7 +36,7 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
         if is_queued:
             st.caption(":material/playlist_add_check: In the label queue", width="content")
         st.button(
-            "Remove" if is_queued else "Add to the label queue",
+            "Remove from the queue" if is_queued else "Add to the label queue",
             icon=None if is_queued else ":material/playlist_add:",
             key="as2_queue",
             type="tertiary",
@@ -53,23 +53,10 @@ def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
 
 
 def draw_label_count(frame: Frame, question_id: int) -> None:
-    """After a label on this question: how many the corpus has, and how many more a retrain needs at least."""
+    """After a label on this question: how many the corpus has, and what a retrain still needs."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-count"):
         if st.session_state.get(LAST_LABELLED_ID) != question_id:
             return
-        counts = readiness.count_labels(frame.wb, frame.corpus.id)
-        st.caption(describe_label_count(counts), width="content")
-        if counts.is_enough or not counts.missing:
-            navigation.to("adapt", "Adapt")
-
-
-def describe_label_count(counts: readiness.LabelCount) -> str:
-    """`12 labels. A retrain needs ...` or `12 labels. Enough for a first retrain:`, before the way to it."""
-    labels = count(counts.labels, "label")
-    if counts.is_enough:
-        return f"{labels}. {ENOUGH}"
-    if counts.missing:
-        where = "one question" if counts.needed == 1 else f"each of {counts.needed} questions"
-        to_go = count(counts.missing, "label")
-        return f"{labels}. A retrain needs correct and incorrect ones on {where}: {to_go} to go."
-    return f"{labels}. {NOT_YET}"
+        distance = readiness.measure_distance(frame.wb, frame.corpus.id)
+        st.caption(f"{count(distance.labels, 'label')}. {describe_distance(distance)}", width="content")
+        draw_next_step(distance)

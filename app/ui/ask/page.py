@@ -10,14 +10,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.ask.asking import Answer
-from app.ask.examples import Examples, list_examples
+from app.ask.examples import LOSING_DROP_RATIO, Examples, list_examples
 from app.ask.pins import arrange, compare_pins, find_pins
 from app.corpora.corpora import SHIPPED_CORPORA
 from app.labels import consensus
 from app.ui import errors, navigation, url
 from app.ui.ask import cost, drops, result
 from app.ui.ask.answer import draw_facts
-from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, order_rows
+from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, name_share, order_rows
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.details import draw_details
 from app.ui.ask.history import draw_history, draw_link_limit
@@ -37,7 +37,7 @@ from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.landing.unsaved import register_field
 from app.ui.page import Frame
 from app.ui.signin import fragment
-from app.ui.text import plain, shorten
+from app.ui.text import format_percent, plain, shorten
 from as2core.messages import count
 
 MAX_EXAMPLES = 4
@@ -121,7 +121,11 @@ def _draw_examples(frame: Frame, examples: Examples) -> None:
     for title, texts, key in (
         ("Try one of these", examples.questions, "as2_example"),
         ("The documents do not answer this one", (examples.unanswerable,), "as2_unanswerable"),
-        ("Dropping too many sentences loses this answer", (examples.dropped,), "as2_dropped"),
+        (
+            f"Drop {format_percent(LOSING_DROP_RATIO)} at each exit, and this answer is lost",
+            (examples.dropped,),
+            "as2_dropped",
+        ),
     ):
         if any(texts):
             st.pills(title, texts, format_func=plain, key=key, on_change=_submit_example, args=(key,))
@@ -245,14 +249,16 @@ def _draw_result(frame: Frame, answer_slot: DeltaGenerator, current: result.Resu
         cost.draw_measuring(frame.wb, view, run)
     table = order_rows(make_table(view, run, generative, labels), arrangement.order)
     table = table if generative is not None else fill_columns(table, view, is_pending=is_pending)
-    _draw_table(current, table, draw_buttons_at)
+    _draw_table(current, table, draw_buttons_at, share=name_share(view, best))
 
 
-def _draw_table(current: result.Result, table: pd.DataFrame, draw_buttons: Callable[[int, str], None]) -> None:
+def _draw_table(
+    current: result.Result, table: pd.DataFrame, draw_buttons: Callable[[int, str], None], *, share: str
+) -> None:
     """Below it the chosen row's label buttons, and a line that is always there."""
     st.header("Candidates", anchor=False)
     selection = result.get_selection()
-    draw_candidates(table, position=selection, choose=result.choose)
+    draw_candidates(table, position=selection, choose=result.choose, share=share)
     if selection is not None:
         st.markdown(f"“{plain(shorten(current.view.candidates[selection].text, MAX_ROW_CHARS))}”")
         draw_buttons(selection, "table")

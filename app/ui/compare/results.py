@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 from app.compare.comparison import ComparisonView, RankerResult
 from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
@@ -25,6 +26,8 @@ from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
+MILLISECONDS = "Milliseconds per question, all rankers measured in turns; empty for a ranking that was made elsewhere"
+COMPUTE = "FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
 COSTS: dict[Cost, str] = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
@@ -95,34 +98,32 @@ def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str, defaul
 
 
 def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
-    common = [m for m in MEANINGS if all(m in r.figures for r in results)]
-    frame = pd.DataFrame([{"ranker": r.ranker, **{m: r.figures[m].value for m in common}} for r in results])
+    best_first = sorted(results, key=lambda r: r.figures[metric].value, reverse=True)
+    columns = list_columns(best_first, metric)
+    frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()},
+                 key="compare_table", placeholder="–")  # fmt: skip
+
+
+def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, tuple[list[object], ColumnConfig | None]]:
+    """The columns of the table by their headings: a value a ranker, and how they are shown."""
+    text = st.column_config.TextColumn
+    number = partial(st.column_config.NumberColumn, alignment="left")  # as headings are in any case
+    columns: dict[str, tuple[list[object], ColumnConfig | None]] = {"ranker": ([r.ranker for r in results], None)}
+    for m in (m for m in MEANINGS if all(m in r.figures for r in results)):
+        columns[m] = [r.figures[m].value for r in results], number(format="%.3f", help=MEANINGS[m])
     figures = [r.figures[metric] for r in results]
-    frame[f"{metric}, 95 %"] = [_format_range(f.low, f.high) for f in figures]
+    columns[f"{metric}, 95 %"] = [_format_range(f.low, f.high) for f in figures], None
     if any(f.least is not None for f in figures):
-        frame["with all labels"] = [_format_range(f.least, f.most) for f in figures]
+        meaning = f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
+        columns["with all labels"] = [_format_range(f.least, f.most) for f in figures], text(help=meaning)
     if is_timed(results):
-        frame["ms"] = [None if r.seconds is None else 1000 * r.seconds for r in results]
+        milliseconds = [None if r.seconds is None else 1000 * r.seconds for r in results]
+        columns["ms"] = milliseconds, number(format="%.1f", help=MILLISECONDS)
     if any(r.relative_cost is not None for r in results):
-        frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn  # headings are at the left in any case
-    config = {
-        **{m: number(format="%.3f", alignment="left", help=meaning) for m, meaning in MEANINGS.items()},
-        "ms": number(
-            format="%.1f",
-            alignment="left",
-            help="Milliseconds per question on this machine, all rankers measured in turns; empty for a ranking "
-            "that was made elsewhere",
-        ),
-        "with all labels": text(
-            help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
-        ),
-        "compute": text(
-            help="FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
-        ),
-    }
-    frame = frame.sort_values(metric, ascending=False, kind="stable")
-    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table", placeholder="–")
+        shares = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
+        columns["compute"] = shares, text(help=COMPUTE)
+    return columns
 
 
 def list_costs(results: Sequence[RankerResult]) -> list[Cost]:

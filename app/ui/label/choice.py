@@ -102,6 +102,6 @@ def _choose_pool(frame: Frame) -> tuple[str, ...]:
 def draw_narrowing(page: LabelPage) -> None:
     if page.only:
         with st.container(horizontal=True, vertical_alignment="center"):
-            text = f":material/filter_alt: Only {count(len(page.only), 'question')} that you chose."
+            text = f":material/filter_alt: Only {count(len(page.only), 'chosen question')}."
             st.markdown(text, width="content")
             st.button("Show all questions", key="label_all", type="tertiary", on_click=url.put, kwargs={"only": None})

@@ -207,7 +207,7 @@ def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> 
 def _list_gaps(frame: Frame, desk: Desk | ListDesk) -> tuple["_Gap", ...]:
     """Questions without an incorrect label matter only until a first retrain has questions to measure on."""
     wb, gaps = frame.wb, []
-    if not readiness.count_labels(wb, frame.corpus.id).is_enough:
+    if not readiness.measure_distance(wb, frame.corpus.id).is_enough:
         reason = "A retrain compares before and after on questions that have labels of both kinds."
         action = "Label their incorrect sentences"
         gaps.append(_Gap(CORRECT, progress.list_one_sided(wb, desk.seat, CORRECT), action, reason))

@@ -1,19 +1,21 @@
 """Beside the item: how far labelling is, the guidelines, and the last acts with a way back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from app.adapt import readiness
+from app.adapt.readiness import Distance
 from app.labels import rules
 from app.labels.annotation import ActView
 from app.labels.guidelines import GuidelineView
 from app.labels.progress import ProgressView
-from app.labels.queues import QUEUES, REVIEWS, UNLABELLED
+from app.labels.queues import QUEUES, REVIEWS, TOPS, UNLABELLED
 from app.ui import navigation
 from app.ui.figures import draw_figures
 from app.ui.label.desk import Pair
 from app.ui.label.item import render_tag
+from app.ui.label.shortcuts import LIST
 from app.ui.page import Frame
 from app.ui.text import escape, plain, shorten
 from app.workbench.people import NOBODY
@@ -60,17 +62,38 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
 
 
 def draw_retrain(frame: Frame) -> None:
-    """How many questions a first retrain still needs, or the way to it."""
-    counts = readiness.count_labels(frame.wb, frame.corpus.id)
+    """What a first retrain still needs, or the way to it."""
+    distance = readiness.measure_distance(frame.wb, frame.corpus.id)
+    others = count(distance.non_training, "labelled question is", "labelled questions are")
+    note = f" ({others} held out or for validation.)" if distance.non_training else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_retrain"):
-        if counts.missing and not counts.is_enough:
-            done = f"{counts.complete} of {counts.needed} needed for a retrain"
-            others = count(counts.non_training, "question is", "questions are") if counts.non_training else ""
-            note = f" ({others} held out or for validation)" if others else ""
-            st.markdown(f"Questions with a correct and an incorrect label: {done}{note}")
-        else:
-            st.markdown(ENOUGH if counts.is_enough else NOT_YET, width="content")
-            navigation.to("adapt", "Adapt")
+        st.markdown(f"{describe_distance(distance)}{note}", width="stretch" if distance.missing else "content")
+        draw_next_step(distance)
+
+
+def describe_distance(distance: Distance) -> str:
+    """How far the labels are from a first retrain; before `draw_next_step`."""
+    if distance.is_enough:
+        return ENOUGH
+    if distance.missing:
+        return f"A retrain needs a correct label on {count(distance.missing, 'more question')}."
+    if distance.incomplete_ids:
+        held_out = count(len(distance.incomplete_ids), "held-out question needs", "held-out questions need")
+        return f"To compare before and after, {held_out} labels of both kinds:"
+    return NOT_YET
+
+
+def draw_next_step(distance: Distance) -> None:
+    """The way to what the labels allow, or still need in a certain place."""
+    if distance.incomplete_ids:
+        draw_link_to_lists("Label them", distance.incomplete_ids)
+    elif not distance.missing:
+        navigation.to("adapt", "Adapt")
+
+
+def draw_link_to_lists(label: str, question_ids: Sequence[int]) -> None:
+    """To the whole lists of these questions."""
+    navigation.to("label", label, queue=TOPS, mode=LIST, only=".".join(map(str, question_ids)))
 
 
 def draw_guidelines(guidelines: GuidelineView, corpus_id: int) -> None:

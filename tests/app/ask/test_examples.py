@@ -6,7 +6,7 @@ import pytest
 
 from app import bootstrap
 from app.ask import asking
-from app.ask.examples import list_examples
+from app.ask.examples import LOSING_DROP_RATIO, list_examples
 from app.corpora import corpora, ingestion
 from app.corpora.corpora import HANDBOOK
 from app.exchange.starter import ensure_handbook, ensure_starter, load_shipped_questions
@@ -67,9 +67,9 @@ def test_the_shipped_lesson_is_answered_until_most_is_dropped_at_each_exit(fresh
     view = asking.ask(wb, corpus.id, list_examples(wb, corpus.id).dropped)
     right = answers[view.question]
     assert best_text(view, 0.0) in right and best_text(view, 0.3) in right
-    assert best_text(view, 0.7) not in right
+    assert best_text(view, LOSING_DROP_RATIO) not in right
     place = [c.text in right for c in view.candidates].index(True)
-    strict = replay(view, 0.7)
+    strict = replay(view, LOSING_DROP_RATIO)
     assert strict.stages[strict.dropped_at()[place]].title.startswith("layer")
 
 

@@ -98,7 +98,7 @@ def test_conflicts_and_counts_are_read_again_only_after_a_label_or_a_verdict(wb,
         for who in (ann, bob) * 2:
             number = len([c for c in conflicts.list_conflicts(wb, towers.id, who.id) if not c.verdict])
             progress.measure_progress(wb, towers.id, who.id)
-            readiness.count_labels(wb, towers.id)
+            readiness.measure_distance(wb, towers.id)
         return number, sorted(calls)
 
     once = ["count_outcomes", "list_comparable_labels"]

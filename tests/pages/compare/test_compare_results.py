@@ -48,7 +48,7 @@ def test_errors_are_grouped_and_a_click_leads_to_the_label_queue_of_those_questi
     ids = query["only"].split(".")
     assert link.label == f"Label candidates of {len(ids)} questions" and len(ids) == losses.sum()
     label = open_page("label", query | {"only": ".".join(ids[:2])})
-    assert "Only 2 questions that you chose." in markup(label) + texts(label)
+    assert "Only 2 chosen questions." in markup(label) + texts(label)
     assert label.session_state["_label_desk"].seat.questions == tuple(map(int, ids[:2]))
     label = label.button(key="label_all").click().run()
     assert label.session_state["_label_desk"].seat.questions == ()

@@ -72,7 +72,7 @@ def test_an_outage_is_not_remembered_as_too_few_labels(wb, me, outage, monkeypat
         label(wb, me, pair, label_name)
     monkeypatch.setattr(readiness, "check_readiness", lambda *a: (outage.set(), check(*a)))
     with pytest.raises(DatabaseOutage):
-        readiness.count_labels(wb, stored.TOWERS)
+        readiness.measure_distance(wb, stored.TOWERS)
     outage.clear()
     monkeypatch.setattr(readiness, "check_readiness", check)
-    assert readiness.count_labels(wb, stored.TOWERS).is_enough
+    assert readiness.measure_distance(wb, stored.TOWERS).is_enough

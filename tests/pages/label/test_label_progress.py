@@ -68,14 +68,15 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     label(wb, me, FIRST)
     at = open_label({"queue": "random"})
     assert not at.get("progress")  # a share of what is left moves with the queue
-    assert "Questions with a correct and an incorrect label: 0 of 4 needed for a retrain" in texts(at)
+    assert "A retrain needs a correct label on 3 more questions." in texts(at)
     label(wb, me, SECOND, "incorrect")
-    assert "label: 1 of 4 needed for a retrain" in texts(open_label({"queue": "random"}))
-    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it
-    note = "0 of 3 needed for a retrain (1 question is held out or for validation)"
+    assert "A retrain needs a correct label on 3 more questions." in texts(open_label({"queue": "random"}))
+    stored.set_split(wb, BRIDGE, "test")  # no retrain learns from it, and something is measured on it
+    note = "a correct label on 3 more questions. (1 labelled question is held out or for validation.)"
     assert note in texts(open_label({"queue": "random"}))
     label(wb, me, (1, 1))
     label(wb, me, (2, 3))
+    assert "A retrain needs a correct label on 1 more question." in texts(open_label({"queue": "random"}))
     assert open_page("adapt").button(key="adapt_start").disabled
     monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)  # one to measure on, and two correct ones
     at = open_label({"queue": "random"})
@@ -85,17 +86,25 @@ def test_the_panel_says_how_many_questions_a_retrain_needs_and_leads_to_it_when_
     assert not open_page("adapt").button(key="adapt_start").disabled
 
 
+def test_held_out_questions_that_lack_a_label_are_one_click_away(wb, me, monkeypatch):
+    monkeypatch.setattr(readiness, "measure_distance", lambda *a: readiness.Distance(4, 0, incomplete_ids=(2, 3)))
+    at = open_label({"queue": "random"})
+    assert "To compare before and after, 2 held-out questions need labels of both kinds:" in texts(at)
+    [link] = [p.proto for p in at.get("page_link") if p.proto.label == "Label them"]
+    assert link.page == "label" and "only=2.3" in link.query_string
+
+
 def test_what_a_retrain_can_start_with_is_checked_only_where_the_counts_allow_it(wb, me, monkeypatch):
     checks, check = [], readiness.check_readiness
     monkeypatch.setattr(readiness, "check_readiness", lambda *a: checks.append(1) or check(*a))
     monkeypatch.setattr(advice, "MIN_QUESTIONS", 3)
     stored.set_split(wb, BRIDGE, "test")
     for pair, label_name in ((FIRST, "correct"), (SECOND, "incorrect"), ((1, 1), "correct"), ((2, 3), "correct")):
-        assert not readiness.count_labels(wb, stored.TOWERS).is_enough and not checks
+        assert not readiness.measure_distance(wb, stored.TOWERS).is_enough and not checks
         label(wb, me, pair, label_name)
     for _ in range(2):
-        assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1
+        assert readiness.measure_distance(wb, stored.TOWERS).is_enough and len(checks) == 1
     label(wb, me, (1, 4), "incorrect")
-    assert readiness.count_labels(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
+    assert readiness.measure_distance(wb, stored.TOWERS).is_enough and len(checks) == 1  # one more does no harm
     annotation.withdraw(wb, question_id=1, sentence_id=1, annotator_id=me.id)
-    assert not readiness.count_labels(wb, stored.TOWERS).is_enough
+    assert not readiness.measure_distance(wb, stored.TOWERS).is_enough

@@ -11,13 +11,17 @@ from sqlalchemy import update
 
 from app.adapt import advice, readiness, retrain_job
 from app.adapt import snapshot as snapshots
+from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
+from app.ask import asking
 from app.corpora import corpora
+from app.labels import annotation, consensus
 from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
 from as2core.types import Candidate, Question
 from db.models import ASKED
 from db.models import Question as QuestionRow
+from db.repositories.candidates import list_candidate_rows
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,28 @@ def test_questions_the_shipped_model_has_learnt_from_are_named_before_the_start(
     expectation = readiness.check_readiness(wb, corpus_id).expectation
     assert expectation == "" if share is None else re.search(share, expectation)
     assert readiness.check_readiness(wb, corpus_id, RetrainSettings("cosinet", "cosinet")).expectation == ""
+
+
+def test_where_the_answers_are_first_already_little_gain_is_to_be_expected(wb, towers, ann):
+    for question in (
+        "When was the tower finished?",
+        "Who designed the bridge?",
+        "What is bread?",
+        "Who painted the tower?",
+    ):
+        view = asking.ask(wb, towers.id, question)
+        label_ranked(wb, view, 0, "correct", ann)
+        label_ranked(wb, view, 1, "incorrect", ann)
+    expectation = readiness.check_readiness(wb, towers.id).expectation
+    assert "ranks a correct sentence first on all 4 labelled questions it was asked" in expectation
+    label_ranked(wb, view, 0, "incorrect", ann)
+    label_ranked(wb, view, 1, "correct", ann)
+    assert readiness.check_readiness(wb, towers.id).expectation == ""  # one of four is to be gained
+
+
+def label_ranked(wb, view, rank, label, who):
+    sentence_id = view.candidates[view.trace.ranking()[rank]].sentence_id
+    annotation.give_label(wb, question_id=view.question_id, sentence_id=sentence_id, annotator_id=who.id, label=label)
 
 
 def readiness_of(wb, questions, split=""):
@@ -53,10 +79,12 @@ def test_nothing_labelled_is_said_with_what_is_needed(wb):
 
 
 def test_too_few_questions_are_counted(wb):
-    _, ready = readiness_of(wb, made_up(3))
-    assert ready.problems == (
-        "3 questions have both a correct and an incorrect sentence, 4 are needed: label some more.",
-    )
+    corpus, ready = readiness_of(wb, made_up(3))
+    [problem] = ready.problems
+    assert problem.startswith("A retrain needs 4 questions to train on and to measure on, and has 3. To train on")
+    settings = RetrainSettings(choice=LabelSelection(presumed=0))
+    [problem] = readiness.check_readiness(wb, corpus, settings).problems
+    assert problem.endswith("and has 3. Each needs a correct and an incorrect label.")
 
 
 NEW_CORPUS = "or import the set into a new corpus without a split"
@@ -112,6 +140,25 @@ def test_four_questions_are_enough_and_that_few_are_held_out_is_told(wb):
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
     assert "Only 1 question is held out: before and after will be uncertain." in ready.warnings  # no folds here
     assert retrain_job.start_retrain(wb, corpus).state == "queued"
+
+
+def test_after_enough_correct_labels_the_held_out_questions_lack_incorrect_ones(wb, ann):
+    questions = made_up(8)
+    unlabelled = [
+        replace(q, candidates=tuple(replace(c, label=c.label or None) for c in q.candidates)) for q in questions
+    ]
+    corpus = import_labels(wb, None, "some.jsonl", jsonl.dumps(unlabelled).encode()).corpus_id
+    distance = readiness.measure_distance(wb, corpus)
+    assert (distance.labels, distance.missing, distance.is_enough) == (8, 0, False)
+    assert distance.incomplete_ids == readiness.check_readiness(wb, corpus).incomplete_ids
+    question_id = distance.incomplete_ids[0]
+    labels = consensus.read_corpus_labels(wb, question_id)
+    with wb.read() as s:
+        rows = [r for r in list_candidate_rows(s, corpus) if r.question_id == question_id]
+    sentence_id = next(r.sentence_id for r in rows if r.sentence_id not in labels)
+    annotation.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=ann.id, label="incorrect")
+    assert readiness.measure_distance(wb, corpus) == readiness.Distance(9, 0, is_enough=True)
+    assert readiness.check_readiness(wb, corpus).is_ready
 
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):

@@ -57,6 +57,7 @@ def test_a_retrain_is_finished_without_the_copies_that_check_it(wb, corpus_id, c
     assert len(job.result["per_question"]) == labels["held_out_questions"]
     assert job.result["version"] in [v.name for v in registry.list_versions(wb)]
     report = RetrainReport.from_card(registry.load_card(wb, job.result["version"]))
+    assert report.version == job.result["version"]  # in its file, the card has the folder's name
     assert describe_judges(report).startswith(
         "The check on training questions was left out, because somebody pressed Finish"
     )
