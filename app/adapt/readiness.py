@@ -62,8 +62,8 @@ class Readiness:
     has learnt from, and with it the version to start from. `narrowing`: None where no questions were chosen.
     `only_correct`, `only_incorrect`: training questions with one kind of label, of which a cascade learns nothing; 0
     for other rankers. `incomplete_ids`: of few held-out questions, those that a label is missing of to measure on them.
-    `ranked`: questions with a correct sentence that the version to start from ranked; on `answered` of them it came
-    first.
+    `ranked_count`: questions with a correct sentence that the version to start from ranked; on `answer_count` of them
+    it came first.
     """
 
     questions: int
@@ -86,8 +86,8 @@ class Readiness:
     only_correct: int = 0
     only_incorrect: int = 0
     incomplete_ids: tuple[int, ...] = ()
-    ranked: int = 0
-    answered: int = 0
+    ranked_count: int = 0
+    answer_count: int = 0
 
     @property
     def useful_questions(self) -> int:
@@ -108,7 +108,7 @@ class Readiness:
         """What a retrain can bring where the shipped model has learnt from these questions already, or the version to
         start from answers them; else ""."""
         if not self.train_questions or self.familiar < FAMILIAR_SHARE * self.train_questions:
-            return self._describe_answered()
+            return self._describe_first_answers()
         is_all = self.familiar == self.train_questions
         share = "all" if is_all else f"{self.familiar:,} of the {self.train_questions:,}"
         return (
@@ -117,12 +117,13 @@ class Readiness:
             "bring more."
         )
 
-    def _describe_answered(self) -> str:
+    def _describe_first_answers(self) -> str:
         """Where most labelled questions were ranked, and nearly all of these answered; else ""."""
-        is_most = self.ranked >= max(advice.MIN_QUESTIONS, self.questions / 2)
-        if not is_most or self.answered < ANSWERED_SHARE * self.ranked:
+        total, first = self.ranked_count, self.answer_count
+        is_most = total >= max(advice.MIN_QUESTIONS, self.questions / 2)
+        if not is_most or first < ANSWERED_SHARE * total:
             return ""
-        share = f"all {self.ranked:,}" if self.answered == self.ranked else f"{self.answered:,} of the {self.ranked:,}"
+        share = f"all {total:,}" if first == total else f"{first:,} of the {total:,}"
         return (
             f"The version to start from ranks a correct sentence first on {share} labelled questions it was asked. "
             "Expect little or no gain. A retrain learns from what is answered wrongly: ask more, and label the answers "
@@ -205,7 +206,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     )
     only_correct, only_incorrect = composition.parts.one_sided if settings.kind == CASCADE else (0, 0)
     with wb.read() as s:
-        ranked, answered = (0, 0) if base.id is None else rows.count_answered(s, corpus_id, base.id)
+        ranked_count, answer_count = (0, 0) if base.id is None else rows.count_first_answers(s, corpus_id, base.id)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()) + sum(x.conflict_count for x in composition.questions),
@@ -227,8 +228,8 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         only_correct=only_correct,
         only_incorrect=only_incorrect,
         incomplete_ids=tuple(x.id for x in advice.find_incomplete(composition.parts)),
-        ranked=ranked,
-        answered=answered,
+        ranked_count=ranked_count,
+        answer_count=answer_count,
     )
 
 

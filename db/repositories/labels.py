@@ -341,7 +341,7 @@ def list_correct_pairs(session: Session, corpus_id: int, but_splits: Collection[
     return list(session.execute(in_order.where(Question.split.not_in(but_splits))))
 
 
-def count_answered(session: Session, corpus_id: int, version_id: int) -> tuple[int, int]:
+def count_first_answers(session: Session, corpus_id: int, version_id: int) -> tuple[int, int]:
     """On how many questions this version ranked sentences that come to "correct", and on how many of them it ranked one
     of these first."""
     outcomes = _select_outcomes(corpus_id)
@@ -354,8 +354,8 @@ def count_answered(session: Session, corpus_id: int, version_id: int) -> tuple[i
         .outerjoin(Score, is_final)
         .where(outcomes.outcome == CORRECT, is_run_of(version_id))
     )
-    ranked, answered = session.execute(statement).one()
-    return ranked, answered
+    ranked_count, answer_count = session.execute(statement).one()
+    return ranked_count, answer_count
 
 
 def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:

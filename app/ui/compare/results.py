@@ -25,6 +25,7 @@ from as2core.messages import count, format_signed
 from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
+Column = tuple[Sequence[object], ColumnConfig | None]
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 MILLISECONDS = "Milliseconds per question, all rankers measured in turns; empty for a ranking that was made elsewhere"
 COMPUTE = "FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
@@ -105,11 +106,11 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
                  key="compare_table", placeholder="–")  # fmt: skip
 
 
-def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, tuple[list[object], ColumnConfig | None]]:
+def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, Column]:
     """The columns of the table by their headings: a value a ranker, and how they are shown."""
     text = st.column_config.TextColumn
     number = partial(st.column_config.NumberColumn, alignment="left")  # as headings are in any case
-    columns: dict[str, tuple[list[object], ColumnConfig | None]] = {"ranker": ([r.ranker for r in results], None)}
+    columns: dict[str, Column] = {"ranker": ([r.ranker for r in results], None)}
     for m in (m for m in MEANINGS if all(m in r.figures for r in results)):
         columns[m] = [r.figures[m].value for r in results], number(format="%.3f", help=MEANINGS[m])
     figures = [r.figures[metric] for r in results]
