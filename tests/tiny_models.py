@@ -8,8 +8,9 @@ from pathlib import Path
 from as2core.text import tokenize
 
 
-def tiny_models(folder: Path, texts: list[str]) -> Path:
-    """`folder/models` with the versions "cascade" and "generative", whose vocabulary is that of the texts."""
+def tiny_models(folder: Path, texts: list[str], *, layers: int = 6) -> Path:
+    """`folder/models` with the versions "cascade" and "generative", whose vocabulary is that of the texts. Training
+    takes as long as there are layers, and so does an export to ONNX, of seconds."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
@@ -30,14 +31,15 @@ def tiny_models(folder: Path, texts: list[str]) -> Path:
     config = BertConfig(
         vocab_size=len(vocabulary),
         hidden_size=32,
-        num_hidden_layers=6,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         intermediate_size=64,
         max_position_embeddings=256,
     )
     BertModel(config).save_pretrained(base)
     BertTokenizerFast(vocab=str(base / "vocab.txt")).save_pretrained(base)
-    cascade = CascadeRanker(load_backbone(str(base)), calibration=[(1.0, 0.0)] * 5, threshold=0.5)
+    backbone = load_backbone(str(base))
+    cascade = CascadeRanker(backbone, calibration=[(1.0, 0.0)] * len(backbone.default_exits), threshold=0.5)
     save_version(cascade, folder / "models" / "cascade", {"note": "random"})
     save_version(GenerativeRanker(load_question_lm(str(base))), folder / "models" / "generative", {"note": "random"})
     return folder / "models"

@@ -102,8 +102,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """One for all tests: the browser compiles the app's scripts, some megabytes, once a profile."""
-    made = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
+    """One for all tests: the browser compiles the app's scripts, some megabytes, once a profile. Nothing moves on its
+    pages, which would take a quarter of a core: `test_cascade_picture` asks for the animation."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB", reduced_motion="reduce")
     made.set_default_timeout(PATIENCE)
     yield made
     made.close()

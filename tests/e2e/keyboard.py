@@ -34,6 +34,12 @@ def wait_for_listener(page: Page) -> None:
     page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sent.doc !== window.__as2keys.data.doc")
 
 
+def show_in(page: Page, scheme: str) -> None:
+    """The open page as a browser with this colour scheme shows it: "light" or "dark"."""
+    page.emulate_media(color_scheme=scheme)
+    expect(page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
+
+
 def sign(page: Page, name: str) -> None:
     """Give a name, which the page's labels are signed with from then on."""
     field = page.get_by_role("textbox", name="Your name")

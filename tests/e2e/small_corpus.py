@@ -37,6 +37,7 @@ def _write_corpus(name: str, sizes: Mapping[str, int], target: Path) -> None:
         (target / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for article in articles:
         shutil.copy(SOURCE / name / "articles" / f"{article}.md", target / "articles")
+    shutil.copy(SOURCE / name / "vectors.npz", target)  # or a worker embeds them first
 
 
 def _reduce(candidates: list[dict]) -> list[dict]:

@@ -3,7 +3,6 @@
 import contextlib
 
 import pytest
-import small_corpus
 from conftest import watch_page
 from keyboard import wait_until_idle
 from label_files import import_labels
@@ -31,7 +30,7 @@ def disputes(environment, tmp_path_factory):
     """The address of a server over a home of its own, with a conflict about each question and one admin."""
     home = tmp_path_factory.mktemp("disputes")
     fill(home)
-    own = {"AS2_HOME": str(home), "AS2_CORPORA_DIR": str(small_corpus.write(tmp_path_factory.mktemp("few-corpora")))}
+    own = {"AS2_HOME": str(home), "AS2_CORPORA_DIR": str(home / "no-corpora")}
     with serving(home, {**environment, **own}) as url:
         yield f"{url}/agreement?corpus=Disputes"
 

@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from keyboard import wait_until_idle
+from keyboard import show_in, wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -69,13 +69,13 @@ def test_a_line_of_the_picture_says_its_sentence_and_both_ranks(page, server):
         expect(tip).to_contain_text(words)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_the_answers_stand_one_below_the_other(page, server, scheme):
+def test_on_a_phone_the_answers_stand_one_below_the_other(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme=scheme)
     page.goto(f"{server}/?q={quote(QUESTION)}&against=generative")
     expect(page.locator(ANSWERS)).to_have_count(2)
     wait_until_idle(page)
-    first, second = (page.locator(ANSWERS).nth(i).bounding_box() for i in range(2))
-    assert second["y"] >= first["y"] + first["height"] and abs(first["x"] - second["x"]) < 1
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= 390
+    for scheme in ("light", "dark"):
+        show_in(page, scheme)
+        first, second = (page.locator(ANSWERS).nth(i).bounding_box() for i in range(2))
+        assert second["y"] >= first["y"] + first["height"] and abs(first["x"] - second["x"]) < 1
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= 390

@@ -26,8 +26,8 @@ def page(small_page) -> Page:
     return small_page
 
 
-def open_label(page: Page, queue: str, name: str) -> None:
-    open_queue(page, queue, f"{ITEM} mark")
+def open_label(page: Page, queue: str, name: str, shown: str = f"{ITEM} mark") -> None:
+    open_queue(page, queue, shown)
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
@@ -59,10 +59,7 @@ def events(home: Path, name: str) -> list[tuple[str, int]]:
 
 
 def open_list(page: Page, queue: str, name: str) -> None:
-    open_label(page, queue, name)
-    page.goto(queue.replace("mode=one", "mode=list"))
-    expect(page.locator(ROW).first).to_be_visible()
-    wait_until_idle(page)
+    open_label(page, queue.replace("mode=one", "mode=list"), name, ROW)
 
 
 def type_at_once(page: Page, keys: str) -> None:

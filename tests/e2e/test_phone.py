@@ -1,7 +1,7 @@
 """On a phone: the example questions are whole, and the label buttons are in reach without scrolling."""
 
 import pytest
-from keyboard import open_queue, wait_until_idle
+from keyboard import open_queue, show_in, wait_until_idle
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -11,24 +11,24 @@ MIN_TOUCH = 40  # pixels
 LABELS = ("correct", "incorrect", "unsure")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_example_questions_are_whole(page, server, scheme):
+def test_example_questions_are_whole(page, server):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    page.emulate_media(color_scheme=scheme)
     page.goto(server)
     wait_until_idle(page)
     questions = page.locator('.st-key-as2_example [role="radio"]')
     expect(questions.first).to_be_visible()  # a busy server has not begun the run yet when the page rests
     assert questions.count() > 1
-    for place in range(questions.count()):
-        box = questions.nth(place).bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
-        hidden = "e => [e, ...e.querySelectorAll('*')].some(x => x.scrollWidth > x.clientWidth + 1 && x.clientWidth)"
-        assert not questions.nth(place).evaluate(hidden)
+    hidden = "e => [e, ...e.querySelectorAll('*')].some(x => x.scrollWidth > x.clientWidth + 1 && x.clientWidth)"
     link = page.locator('.stMain [data-testid="stPageLink-NavLink"]').last
     link.locator("p").evaluate("e => e.append(', which is one of many words'.repeat(4))")
-    assert not link.evaluate(hidden)
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= WIDTH
+    for scheme in ("light", "dark"):
+        show_in(page, scheme)
+        for place in range(questions.count()):
+            box = questions.nth(place).bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
+            assert not questions.nth(place).evaluate(hidden)
+        assert not link.evaluate(hidden)
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= WIDTH
 
 
 def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, small_worker):

@@ -32,7 +32,7 @@ CARD = {"trained_on": [QUESTIONS[0].text]}
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    return tiny_models(tmp_path_factory.mktemp("tiny"), TEXTS)
+    return tiny_models(tmp_path_factory.mktemp("tiny"), TEXTS, layers=2)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ TEXTS = ["When was the tower finished?", "The tower was finished in 1889."]
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    return tiny_models(tmp_path_factory.mktemp("tiny"), TEXTS)
+    return tiny_models(tmp_path_factory.mktemp("tiny"), TEXTS, layers=2)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from as2core.data import jsonl
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     texts = [t for q in (*made_up(99), *made_up(99, seed=1)) for t in (q.text, *(c.text for c in q.candidates))]
-    return tiny_models(tmp_path_factory.mktemp("tiny"), texts)
+    return tiny_models(tmp_path_factory.mktemp("tiny"), texts, layers=3)
 
 
 class Apart:
