@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from conftest import BROWSERS, QUIET, find_browser
-from keyboard import open_queue
+from keyboard import open_queue, wait_for_listener
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serving import ROOT, serving, working
@@ -114,6 +114,7 @@ def wait_until_idle(page: Page) -> None:
 def press(page: Page, key: str) -> None:
     """A key that changes what is shown."""
     wait_until_idle(page)
+    wait_for_listener(page)
     before = page.locator(ITEM).inner_text()
     page.keyboard.press(key)
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
