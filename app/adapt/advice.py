@@ -86,10 +86,7 @@ def _explain_parts(composition: snapshot.Composition, *, has_prepared: bool) -> 
         return ""
     remedy = f"Label correct and incorrect sentences of {MIN_QUESTIONS} or more questions of your own"
     if has_prepared:
-        remedy = (
-            "Accept some of the prepared labels, or label correct and incorrect sentences of "
-            f"{MIN_QUESTIONS} or more other questions"
-        )
+        remedy = "Accept some of the prepared labels, or label correct sentences of other questions"
     elif sum(bool(x.question.split) and x.origin not in SHIPPED_CORPORA for x in both) > max(familiar_count, benchmark):
         remedy += ", or import the set into a new corpus without a split"
     text = "; ".join(reasons)
