@@ -73,7 +73,7 @@ def main() -> None:
         return
     whole = {"other documents": test, "starter-test": [q for q in frozen if q.positives]}
     of_corpus = ask_corpus([*test, *train]) if arguments.whole_corpus else {}
-    priors = {asked.question.text: asked.prior for asked in of_corpus.values()}
+    priors = {q.question.text: q.prior for q in of_corpus.values()}
     for seed in range(arguments.seeds):
         sample = random.Random(seed).sample(train, min(arguments.questions, len(train)))
         ids = {q.qid for q in sample}

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from as2core.cascade.engine import Engine, Run
+from as2core.errors import BadSetting
 
 
 def with_prior(engine: Engine, prior: np.ndarray | None) -> Engine:
-    """The engine for one run whose pairs have these priors, `(n,)` in logits; as it is without any."""
+    """The engine for one run whose pairs have these priors, `(n,)` in logits; as it is without any. `start` raises
+    BadSetting for another number of pairs."""
     return engine if prior is None else PriorEngine(engine, prior)
 
 
@@ -27,6 +29,8 @@ class PriorEngine:
         self.exits, self.shape = engine.exits, engine.shape
 
     def start(self, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:
+        if len(self.prior) != len(texts):
+            raise BadSetting(f"{len(self.prior)} priors for {len(texts)} candidates; give one for each")
         return _PriorRun(self.engine.start(questions, texts, keeps_states=keeps_states), self.prior)
 
 

@@ -40,7 +40,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not,
     unless the report's `min_correct` differs. Raises UnreadableFile for JSON that is no such object."""
     header = read_header(source)
-    if header.startswith("{"):
+    if header.lstrip().startswith("{"):
         rows = _stream_json(source, report)
     elif columns := _find_columns(header):
         rows = _stream_table(source, report, *columns)

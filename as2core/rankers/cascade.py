@@ -245,7 +245,7 @@ class CascadeRanker(
         prior: np.ndarray | None = None,
     ) -> CascadeTrace:
         """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed. `prior`: as of
-        `as2core.cascade.prior`, `(n,)`."""
+        `as2core.cascade.prior`, `(n,)`. Raises BadSetting for a prior of another length."""
         return self._trace_many([(question, candidates)], schedule, prior)[0]
 
     def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:

@@ -8,6 +8,7 @@ import pytest
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.prior import with_prior
 from as2core.cascade.schedule import DropSchedule
+from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.first_stage import FirstStage
 from as2core.rankers.jaccard import JaccardRanker
@@ -50,6 +51,11 @@ def test_who_a_first_stage_drops_takes_the_prior_along(cascade):
     entered = trace.entered.tolist()
     assert entered == alone.entered.tolist() and len(entered) == 2
     np.testing.assert_allclose(trace.exits[-1].scores, alone.exits[-1].scores + PRIOR[entered], atol=1e-4)
+
+
+def test_a_prior_is_needed_for_each_candidate(cascade):
+    with pytest.raises(BadSetting, match="3 priors for 4 candidates; give one for each"):
+        cascade.trace(QUERY, CANDIDATES, prior=PRIOR[:3])
 
 
 def test_near_the_best_is_who_is_near_by_the_sum(cascade):

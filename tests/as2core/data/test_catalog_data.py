@@ -281,6 +281,7 @@ def test_a_shipped_set_that_is_not_installed_is_told_of(tmp_path):
         'sep=;\nqid;docno;"label";iteration\r\n"q1";d1;2.0;0\r\nq 2;d1;0;0\r\n',
         "\ufeffdocno\tqid\tlabel\nd1\tq1\t2\nd1\tq 2\t0\n",
         '{"q1": {"d1": 2}, "q 2": {"d1": 0}, "no hits": {}}',
+        '\n  {\n  "q1": {"d1": 2}, "q 2": {"d1": 0}}',
         "q1 0 d1 2\nq%202 0 d1 0\n",
     ],
 )
