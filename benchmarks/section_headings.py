@@ -24,10 +24,10 @@ from dataclasses import replace
 from hashlib import blake2s
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
+from _word_search import Pages, index_words, search
 
 from as2core.data.documents import read_documents
 from as2core.data.sections import split_document
@@ -36,8 +36,6 @@ from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence, split_passages
-from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_sentences
 from as2core.types import Candidate, Document, Question, Sentence
 
@@ -49,7 +47,6 @@ CANDIDATES = 100
 NOW = "before the first sentence"
 TIMED_QUESTIONS, REPEATS = 20, 5
 
-Pages = Mapping[str, tuple[Document, list[Sentence]]]  # by id
 Headings = Mapping[tuple[str, str], str]  # by question and candidate's id
 
 
@@ -153,11 +150,9 @@ def find_candidates(
 ) -> list[Question]:
     """The questions; the headings of their candidates are added to `headings`."""
     questions = []
-    with TemporaryDirectory() as folder:
-        index = SqliteIndex(Path(folder) / "index.db")
-        index.upsert_docs([(i, split_passages(i, sentences, title=d.title)) for i, (d, sentences) in pages.items()])
+    with index_words(pages) as index:
         for number, record in enumerate(records):
-            sentences = search(pages, index, record["question"])
+            sentences = search(pages, index, record["question"], CANDIDATES)
             candidates = tuple(
                 Candidate(str(n), s.text, int(not digest_parts(d, s).isdisjoint(record["correct"])), d.title)
                 for n, (d, s) in enumerate(sentences)
@@ -168,18 +163,7 @@ def find_candidates(
                 for n, (d, s) in enumerate(sentences)
                 if s.heading and strip_heading(d, s) == s.text
             }
-        index.close()
     return questions
-
-
-def search(pages: Pages, index: SqliteIndex, question: str) -> list[tuple[Document, Sentence]]:
-    """The first sentences of the passages that have the question's words, best passage first."""
-    places: dict[tuple[str, int], None] = {}
-    for hit in index.search_words(question, CANDIDATES):
-        first = find_first_sentence(hit.passage_id)
-        last = min(first + PASSAGE_SENTENCES, len(pages[hit.doc_id][1]))
-        places |= dict.fromkeys((hit.doc_id, position) for position in range(first, last))
-    return [(pages[i][0], pages[i][1][position]) for i, position in list(places)[:CANDIDATES]]
 
 
 def digest_parts(document: Document, sentence: Sentence) -> set[str]:

@@ -22,8 +22,8 @@ def split_document(document: Document) -> list[Sentence]:
     """The sentences of a document, each with its section's heading, without the number before it.
 
     A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
-    only where another heading follows. So does a paragraph or a line that is a question, "Is it free? Yes.". A heading
-    itself has the one above it. One that repeats words of the document's title says nothing more: it is no sentence and
+    only where another heading follows. So does a question, "Is it free? Yes.", unless it ends a paragraph of other
+    sentences. A heading itself has the one above it. One that repeats words of the document's title says nothing more: it is no sentence and
     no section's. Where the document's kind marks no headings, lines that look like one stand before their section, too.
     """
     sentences: list[Sentence] = []
@@ -32,6 +32,7 @@ def split_document(document: Document) -> list[Sentence]:
     opening: Sentence | None = None  # a heading or a question that waits for the next sentence
     parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
     sizes = Counter(s.paragraph for s in parts)
+    ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
     lines: set[int] = set()
     if not document.headings:
         parts = _drop_title_line(document, parts)
@@ -47,16 +48,23 @@ def split_document(document: Document) -> list[Sentence]:
             continue
         s = replace(s, heading=next(reversed(above.values()), ""))
         is_question = s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS
-        stands_apart = is_question and (sizes[s.paragraph] == 1 or _fills_lines(document.text, s))
-        if stands_apart or s.start in lines:
-            sentences += [opening] if opening else []
-            opening = s
-            continue
-        if opening:
+        has_answer = ends.get(s.paragraph) != s.start or _fills_lines(document.text, s)
+        opens = s.start in lines or (is_question and has_answer)
+        if opening and not (opens and _stands_apart(opening, s)):
             s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start)
             opening = None
-        sentences.append(s)
+        if opening:
+            sentences.append(opening)
+        opening = s if opens else None
+        sentences += [] if opens else [s]
     return [*sentences, opening] if opening else sentences
+
+
+def _stands_apart(opening: Sentence, s: Sentence) -> bool:
+    """Whether a question or a line is no part of what waits before it: questions in a list are several, those in a
+    paragraph and one below a heading are one."""
+    is_list = opening.text.endswith("?") and opening.paragraph != s.paragraph
+    return is_list or len(opening.text) + len(s.text) > MAX_HEADING_CHARS
 
 
 def _drop_title_line(document: Document, parts: list[Sentence]) -> list[Sentence]:

@@ -129,11 +129,10 @@ def test_a_sentence_knows_the_heading_of_its_section(name):
     assert not any(s.heading for s in sentences[4:])
 
 
-def test_a_question_stands_before_its_answer_and_one_within_a_paragraph_does_not():
+def test_a_question_stands_before_its_answer():
     text = "Prices\n\n1. Is it free?\n\nYes, it is. Why not?\n\n2. Where is it?\n\n3. And when?\n\nAt noon.\n\nReally?"
     assert [s.text for s in split_document(one("faq.txt", text))] == [
-        "Prices",
-        "1. Is it free? Yes, it is.",
+        "Prices: 1. Is it free? Yes, it is.",
         "Why not?",
         "2. Where is it?",
         "3. And when? At noon.",
@@ -148,10 +147,21 @@ def test_a_line_that_is_a_question_stands_before_its_answer_too():
         "Q: Is it free? A: Yes.",
         "Always.",
         "Q: What of the mill that they built? A: It is gone.",
-        "Why?",
-        "Nobody knows.",
+        "Why? Nobody knows.",
         "So what?",
     ]
+
+
+def test_a_question_within_a_paragraph_stands_before_its_answer_and_one_at_the_end_is_a_sentence():
+    text = "Keep the PIN. Forgot it? Who has it? Only support can reset it. Then call. Any questions?\n\nOpen from nine."
+    for document in (one("pin.txt", text), one("pin.html", f"<p>{text}".replace("\n\n", "<p>"))):
+        assert [s.text for s in split_document(document)] == [
+            "Keep the PIN.",
+            "Forgot it? Who has it? Only support can reset it.",
+            "Then call.",
+            "Any questions?",
+            "Open from nine.",
+        ]
 
 
 def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():

@@ -117,7 +117,7 @@ def test_a_table_of_contents_is_not_read_whatever_it_is_made_of(contents):
     ],
 )
 def test_a_question_that_opens_its_answer_is_read(text):
-    assert split_page(f"<body><h2 id='a'>Boxes</h2>{text}</body>") == ["Boxes", "May I send it back? Yes, for 30 days."]
+    assert split_page(f"<body><h2 id='a'>Boxes</h2>{text}</body>") == ["Boxes: May I send it back? Yes, for 30 days."]
 
 
 def test_a_list_of_links_that_ends_a_sentence_is_read():
