@@ -27,7 +27,8 @@ class IngestView:
     nothing was read. `updates`: names of the first documents that were updated; `replacements`: of those whose stored
     text was another one; `updated_files`: the files of the others, each with the number of its documents. `sentences`:
     those that are new. `orphans`: labelled pairs whose sentence left its document. `leftovers`: documents that an
-    earlier version of one of these tables brought, and this one does not have."""
+    earlier version of one of these tables brought, and this one does not have. `read_files`: how many files were read,
+    wholly or in part."""
 
     added: int
     updated: int
@@ -44,6 +45,7 @@ class IngestView:
     orphans: int = 0
     leftovers: tuple[DocumentView, ...] = ()
     updated_files: tuple[tuple[str, int], ...] = ()
+    read_files: int = 0
 
     @property
     def notes_by_text(self) -> dict[str, list[str]]:
@@ -144,4 +146,5 @@ class IngestTally:
             orphans=self.orphans,
             leftovers=leftovers,
             updated_files=tuple(self.updated_files.items()),
+            read_files=len(self.readable_files),
         )

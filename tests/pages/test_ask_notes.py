@@ -156,7 +156,7 @@ def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkey
     assert at.dataframe[0].proto.column_order == columns
     assert list(columns)[:2] == ["cascade", "sentence"]  # a phone has room for two
     assert len(at.expander) == expanders
-    assert "Generative scores: 40 sentences." in texts(at)
+    assert "Generative scores: computed for 40 candidates." in texts(at)
 
 
 def test_columns_of_scores_that_failed_say_so(wb):

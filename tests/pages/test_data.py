@@ -241,6 +241,17 @@ def test_a_document_that_replaces_another_one_is_named_beside_those_that_were_ed
     assert "Updated: b.txt." in texts(at)
 
 
+def test_it_is_said_why_there_are_more_documents_than_files(wb):
+    def add(*files):
+        at = open_data().file_uploader(key="data_files_0").set_value(list(files)).run()
+        return at.button(key=f"data_ingest_{TOWERS}").click().run()
+
+    table = b"title,text\nBread,It is baked.\nTea,It is drunk.\n"
+    at = add(("a.csv", table, "text/csv"), ("b.txt", b"The engine is old.", "text/plain"))
+    assert "3 documents from 2 files: a row of a table" in texts(at)
+    assert "from 1 file" not in texts(add(("c.txt", b"The pump is new.", "text/plain")))
+
+
 def test_a_document_in_another_language_is_added_with_a_note(wb):
     at = open_data()
     german = "Der Filter wird gewechselt. Das Gerät ist vorher vom Netz zu nehmen.".encode()

@@ -264,7 +264,7 @@ def _draw_table(
         draw_buttons(selection, "table")
     with st.container():
         if (scores := current.generative_scores) is not None:
-            st.caption(f"Generative scores: {count(int(np.isfinite(scores).sum()), 'sentence')}.")
+            st.caption(f"Generative scores: computed for {count(int(np.isfinite(scores).sum()), 'candidate')}.")
         elif current.generative.done() and isinstance(failure := current.generative.exception(), Exception):
             errors.show(failure)
         else:

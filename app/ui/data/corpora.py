@@ -279,6 +279,9 @@ def _draw_report(frame: Frame, corpus: CorpusView) -> None:
             has_any = report.added or report.updated
             st.caption("What could be read was added." if has_any else "Nothing was added.")
             draw_reasons(("file", "reason"), report.failed)
+        if report.documents > report.read_files:
+            sizes = f"{count(report.documents, 'document')} from {count(report.read_files, 'file')}"
+            st.caption(f"{sizes}: a row of a table, a line of JSONL and a sheet of a workbook are documents.")
         _draw_changes(report)
         if name == corpus.name:
             _draw_gone_labels(frame, report)
