@@ -78,6 +78,8 @@ def draw_list(frame: Frame) -> None:
         _draw_version(frame, version, depth, make_comparison_address(version.name, other), active)
         if version.name in under_way:
             st.caption(f"The gates of {plain(version.name)} are being measured; its card shows how far it is.")
+    if kind == "cascade" and active:
+        st.caption("For other programs, `as2 serve` ranks with the version in use: docs/clients.md shows how.")
     files.draw_import(frame)
 
 

@@ -25,6 +25,14 @@ def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
     assert "starter-2" in texts(at) and at.button_group(key="adapt_kind_shown").value == "cascade"
 
 
+def test_below_the_versions_stands_how_other_programs_ask_the_one_in_use(wb):
+    stored.put_version(wb, "ear", kind="generative", parent=None)
+    promotion.promote(wb, "ear")
+    at = open_adapt()
+    assert "`as2 serve` ranks with the version in use" in texts(at)
+    assert "as2 serve" not in texts(at.selectbox(key="adapt_kind").set_value("generative").run())
+
+
 @pytest.mark.parametrize(
     ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference to"), (-0.04, None)]
 )
