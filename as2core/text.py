@@ -73,6 +73,8 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _LINE_END = re.compile(r"\s*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
+_BULLET_CHARS = 20  # of a bullet and the blanks around it
+_BULLET_BEFORE = re.compile(rf"(?<!\S){_BULLET.pattern}[^\S\n]+$")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
 _INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
@@ -151,6 +153,13 @@ def _divide(text: str, verbatim: Sequence[Span]) -> Iterator[tuple[int, int, boo
 def _split_prose(text: str, start: int, end: int, german: bool) -> Iterator[tuple[int, int]]:
     for block_start, block_end in _blocks(text, start, end, german):
         yield from _sentences(text, block_start, block_end, german)
+
+
+def begins_item(text: str, sentence: Sentence) -> bool:
+    """Whether it begins an item of a list of the text: a bullet stands before it, or a number begins its line."""
+    before = text[max(0, sentence.start - _BULLET_CHARS) : sentence.start]
+    begins_line = not before.rpartition("\n")[2].strip()
+    return bool(_BULLET_BEFORE.search(before) or (begins_line and _NUMBER.match(sentence.text)))
 
 
 def lacks_sentence_ends(sentences: list[Sentence]) -> bool:

@@ -16,31 +16,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2s
 from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
 import numpy as np
+from _manuals import digest_parts, read_pages, strip_heading
 from _word_search import Pages, index_words, search
 
-from as2core.data.documents import read_documents
-from as2core.data.sections import split_document
 from as2core.evaluation import Evaluation, evaluate, paired_test
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.text import split_sentences
 from as2core.types import Candidate, Document, Question, Sentence
 
-LABELS = Path(__file__).with_suffix(".json")
-MANUALS = Path(os.environ.get("AS2_BENCH_MANUALS", "/usr/share/doc"))
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 CASCADE = "cascade:drop_ratio=0"
 CANDIDATES = 100
@@ -79,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true")
     tiny = parser.parse_args().tiny
-    record = json.loads(LABELS.read_text())
+    record = json.loads(Path(__file__).with_suffix(".json").read_text())
     questions: dict[str, list[Question]] = {}
     apart: dict[str, list[Question]] = {}
     headings: dict[tuple[str, str], str] = {}
@@ -120,15 +114,6 @@ def main() -> None:
         write_section(RESULTS, "section-headings", text)
 
 
-def read_pages(files: Sequence[str]) -> Pages:
-    if missing := [f for f in files if not (MANUALS / f).exists()]:
-        raise SystemExit(
-            f"not at hand: {len(missing)} pages such as {missing[0]}; --help names the packages to install"
-        )
-    documents = (d for f in files for d in read_documents(MANUALS / f))
-    return {d.id: (d, split_document(d)) for d in documents}
-
-
 def set_apart(document: Document, sentences: Sequence[Sentence]) -> Iterator[Sentence]:
     """Each heading as a sentence of its own."""
     for s in sentences:
@@ -136,13 +121,6 @@ def set_apart(document: Document, sentences: Sequence[Sentence]) -> Iterator[Sen
         if rest != s.text:
             yield replace(s, text=s.text.removesuffix(rest).rstrip(": "))
         yield replace(s, text=rest)
-
-
-def strip_heading(document: Document, sentence: Sentence) -> str:
-    """The text of a sentence without the heading before it."""
-    ends = [h.end for h in document.headings if h.start == sentence.start and h.end < sentence.end]
-    heading = " ".join(document.text[sentence.start : ends[0]].split()) if ends else ""
-    return sentence.text.removeprefix(heading).removeprefix(":").strip() if heading else sentence.text
 
 
 def find_candidates(
@@ -164,13 +142,6 @@ def find_candidates(
                 if s.heading and strip_heading(d, s) == s.text
             }
     return questions
-
-
-def digest_parts(document: Document, sentence: Sentence) -> set[str]:
-    """Of its text, without what stands before it, and of each sentence in it."""
-    parts = [strip_heading(document, sentence)]
-    parts += [s.text for s in split_sentences(document.text[sentence.start : sentence.end])]
-    return {blake2s("".join(text.split()).encode(), digest_size=6).hexdigest() for text in parts}
 
 
 def make_row(way: str, by_manual: Mapping[str, Evaluation], base: Mapping[str, Evaluation]) -> str:

@@ -260,7 +260,8 @@ def _walk(root: "_Element") -> list[Block]:
             cells += is_cell
             block = tag not in _INLINE and tag not in ("br", "lb") and not is_cell
             if block and not (item and tag == "p"):
-                flush(next_is_item=tag in _ITEMS)
+                is_in_item = item and tag not in HEADING_TAGS and not "".join(line).strip()
+                flush(next_is_item=tag in _ITEMS or is_in_item)
             line.append(element.text or "")
             first = len(blocks)
             for child in element:

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from as2core.text import split_sentences, tokenize
+from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
 MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
+MAX_OPENING_CHARS = 400  # of all that stands before a sentence
+LEAD_IN_END = ":"
 _JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
+MAX_LIST_CHARS = 200  # of items in one sentence, with what stands before them, unless that is half of it
 MAX_LINE_HEADING_WORDS = 8  # of a line that nothing but its looks marks as a heading
 _LINE_HEADING = re.compile(r"(?!(?:Fig|Figure|Table)\b)[^\W_a-z](?:[^\n|]*[^\W_])?[)\]:]?")
 _PROSE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
+_ITEM_END = re.compile(r"(?:[.,;:!?]|\b(?:and|or))$")  # that needs no mark between it and the next item
 _LINE_REST = re.compile(r"[ \t]*\n")
 _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "1.3. ", "2.1 ", "B.3. "
 
@@ -21,50 +25,126 @@ _SECTION_NUMBER = re.compile(r"^(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})?\s+")  # "
 def split_document(document: Document) -> list[Sentence]:
     """The sentences of a document, each with its section's heading, without the number before it.
 
-    A heading answers nothing by itself: it stands before the first sentence of its section, "Undo: Press z.", and alone
-    only where another heading follows. So does a question, "Is it free? Yes.", unless it ends a paragraph of other
-    sentences. A heading itself has the one above it. One that repeats words of the document's title says nothing more: it is no sentence and
-    no section's. Where the document's kind marks no headings, lines that look like one stand before their section, too.
+    What answers nothing by itself stands before the sentence that follows it, and alone only where none does:
+
+    - A heading: "Undo: Press z.". It has the heading above it itself. One that repeats words of the document's title
+      says nothing more: it is no sentence and no section's. Where the document's kind marks no headings, lines that
+      look like one count, too.
+    - A question: "Is it free? Yes.", unless it ends a paragraph of other sentences.
+    - What ends with a colon: "To undo this, run: git reset".
+
+    A short list behind one of these is one sentence with it, "Bring: a pen; paper", a longer one several, each with it.
     """
-    sentences: list[Sentence] = []
-    following = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
-    above: dict[int, str] = {}  # level -> the heading in force
-    opening: Sentence | None = None  # a heading or a question that waits for the next sentence
-    parts = split_sentences(document.text, sorted((*document.verbatim, *((h.start, h.end) for h in following))))
-    sizes = Counter(s.paragraph for s in parts)
-    ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
-    lines: set[int] = set()
-    if not document.headings:
-        parts = _drop_title_line(document, parts)
-        lines = _find_line_headings(document.text, parts)
-    for s in parts:
-        if following and s.start == following[0].start:
-            sentences += [opening] if opening else []
-            heading = following.popleft()
-            name = _name_section(s.text, document.title)
-            above = {level: n for level, n in above.items() if level < heading.level}
-            opening = replace(s, heading=next(reversed(above.values()), "")) if name else None
-            above[heading.level] = name
-            continue
-        s = replace(s, heading=next(reversed(above.values()), ""))
-        is_question = s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS
-        has_answer = ends.get(s.paragraph) != s.start or _fills_lines(document.text, s)
-        opens = s.start in lines or (is_question and has_answer)
-        if opening and not (opens and _stands_apart(opening, s)):
-            s = replace(s, text=_join_heading(opening.text, s.text), start=opening.start)
-            opening = None
-        if opening:
-            sentences.append(opening)
-        opening = s if opens else None
-        sentences += [] if opens else [s]
-    return [*sentences, opening] if opening else sentences
+    return _Splitter(document).split()
 
 
-def _stands_apart(opening: Sentence, s: Sentence) -> bool:
-    """Whether a question or a line is no part of what waits before it: questions in a list are several, those in a
-    paragraph and one below a heading are one."""
-    is_list = opening.text.endswith("?") and opening.paragraph != s.paragraph
-    return is_list or len(opening.text) + len(s.text) > MAX_HEADING_CHARS
+class _Splitter:
+    """One document, read once from its beginning. `opening` waits for the sentence that follows it."""
+
+    def __init__(self, document: Document) -> None:
+        self._title, self._text = document.title, document.text
+        self._headings = deque(h for h in document.headings if h.end - h.start <= MAX_HEADING_CHARS)
+        spans = sorted((*document.verbatim, *((h.start, h.end) for h in self._headings)))
+        parts = split_sentences(self._text, spans)
+        sizes = Counter(s.paragraph for s in parts)
+        self._ends = {s.paragraph: s.start for s in parts if sizes[s.paragraph] > 1}
+        self._lines: set[int] = set()
+        if not document.headings:
+            parts = _drop_title_line(document, parts)
+            self._lines = _find_line_headings(self._text, parts)
+        self._rest = deque(parts)
+        self._above: dict[int, str] = {}  # level -> the heading in force
+        self._opening: Sentence | None = None
+        self._sentences: list[Sentence] = []
+
+    def split(self) -> list[Sentence]:
+        while self._rest:
+            s = self._rest.popleft()
+            if self._is_heading(s):
+                self._begin_section(s)
+                continue
+            s = self._name_section_of(s)
+            if self._opening and self._is_item(s):
+                self._read_list(self._opening, s)
+            elif self._opens(s):
+                self._open(s)
+            else:
+                self._sentences.append(_stand_before(self._opening, s) if self._opening else s)
+                self._opening = None
+        return [*self._sentences, *filter(None, [self._opening])]
+
+    def _is_heading(self, s: Sentence) -> bool:
+        return bool(self._headings) and s.start == self._headings[0].start
+
+    def _begin_section(self, s: Sentence) -> None:
+        self._sentences += filter(None, [self._opening])
+        heading = self._headings.popleft()
+        name = _name_section(s.text, self._title)
+        self._above = {level: n for level, n in self._above.items() if level < heading.level}
+        self._opening = self._name_section_of(s) if name else None
+        self._above[heading.level] = name
+
+    def _name_section_of(self, s: Sentence) -> Sentence:
+        return replace(s, heading=next(reversed(self._above.values()), ""))
+
+    def _is_item(self, s: Sentence) -> bool:
+        return begins_item(self._text, s) and not s.text.endswith("?") and not self._is_heading(s)
+
+    def _opens(self, s: Sentence) -> bool:
+        return s.start in self._lines or self._is_question(s) or _is_lead_in(s)
+
+    def _is_question(self, s: Sentence) -> bool:
+        has_answer = self._ends.get(s.paragraph) != s.start or _fills_lines(self._text, s)
+        return s.text.endswith("?") and len(s.text) <= MAX_HEADING_CHARS and has_answer
+
+    def _open(self, s: Sentence) -> None:
+        """What waits already stands before it, unless both are questions of a list, or this is a line."""
+        waiting = self._opening
+        if waiting and (s.start in self._lines or _are_apart(waiting, s)):
+            self._sentences.append(waiting)
+            waiting = None
+        self._opening = _stand_before(waiting, s) if waiting else s
+
+    def _read_list(self, lead_in: Sentence, first: Sentence) -> None:
+        """In one piece if it is short. Otherwise items that are sentences stand apart, others in pieces."""
+        items = [first]
+        while self._rest and (self._is_item(self._rest[0]) or self._continues_item(self._rest[0], items[-1])):
+            items.append(self._name_section_of(self._rest.popleft()))
+        limit = max(MAX_LIST_CHARS, 2 * len(lead_in.text))
+        is_short = len(lead_in.text) + sum(len(s.text) + 2 for s in items) <= limit
+        piece = _stand_before(lead_in, first)
+        for s in items[1:]:
+            fits = len(piece.text) + len(s.text) <= limit and not _PROSE_END.search(piece.text)
+            if is_short or fits or _is_lead_in(piece):
+                piece = _append_item(piece, s)
+            else:
+                self._sentences.append(piece)
+                piece = replace(s, text=_join_heading(lead_in.text, s.text)) if self._is_item(s) else s
+        self._opening = piece if _is_lead_in(piece) else None
+        self._sentences += [] if self._opening else [piece]
+
+    def _continues_item(self, s: Sentence, item: Sentence) -> bool:
+        """Whether it is a further sentence of the item: in its line, or in one that is indented."""
+        begins_line = self._text[s.start - 1] == "\n"
+        return s.paragraph == item.paragraph and not begins_line and not begins_item(self._text, s)
+
+
+def _is_lead_in(s: Sentence) -> bool:
+    return s.text.endswith(LEAD_IN_END) and len(s.text) <= MAX_HEADING_CHARS
+
+
+def _are_apart(waiting: Sentence, s: Sentence) -> bool:
+    are_listed = waiting.text.endswith("?") and s.text.endswith("?") and waiting.paragraph != s.paragraph
+    return are_listed or len(waiting.text) + len(s.text) > MAX_OPENING_CHARS
+
+
+def _stand_before(opening: Sentence, s: Sentence) -> Sentence:
+    return replace(s, text=_join_heading(opening.text, s.text), start=opening.start)
+
+
+def _append_item(whole: Sentence, item: Sentence) -> Sentence:
+    mark = "" if _ITEM_END.search(whole.text) else ";"
+    return replace(whole, text=f"{whole.text}{mark} {item.text}", end=item.end, paragraph=item.paragraph)
 
 
 def _drop_title_line(document: Document, parts: list[Sentence]) -> list[Sentence]:

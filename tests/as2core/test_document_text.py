@@ -153,7 +153,9 @@ def test_a_line_that_is_a_question_stands_before_its_answer_too():
 
 
 def test_a_question_within_a_paragraph_stands_before_its_answer_and_one_at_the_end_is_a_sentence():
-    text = "Keep the PIN. Forgot it? Who has it? Only support can reset it. Then call. Any questions?\n\nOpen from nine."
+    text = (
+        "Keep the PIN. Forgot it? Who has it? Only support can reset it. Then call. Any questions?\n\nOpen from nine."
+    )
     for document in (one("pin.txt", text), one("pin.html", f"<p>{text}".replace("\n\n", "<p>"))):
         assert [s.text for s in split_document(document)] == [
             "Keep the PIN.",
@@ -162,6 +164,63 @@ def test_a_question_within_a_paragraph_stands_before_its_answer_and_one_at_the_e
             "Any questions?",
             "Open from nine.",
         ]
+
+
+LISTS = {
+    "kit.md": "# Kit\n\nBring:\n\n- a pen\n- paper,\n- a ruler and\n- glue.\n\n## Steps\n\n"
+    "1. Open it.\n2. Wait.\n\nDone.",
+    "kit.txt": "Bring:\n- a pen\n- paper,\n- a ruler and\n- glue.\n\nSteps\n\n1. Open it.\n2. Wait.\n\nDone.",
+    "kit.html": "<p>Bring:</p><ul><li>a pen<li><p>paper,</p><li><div>a ruler and</div><li>glue.</ul>"
+    "<h2>Steps</h2><ul><li>1. Open it.<li>2. Wait.</ul><p>Done.",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_short_list_is_one_sentence_with_the_words_or_the_heading_before_it(name):
+    document = one(name, LISTS[name])
+    bring, steps, done = split_document(document)
+    assert bring.text == "Bring: a pen; paper, a ruler and glue."
+    assert document.text[bring.start : bring.end].startswith("Bring:")
+    assert document.text[bring.start : bring.end].endswith("- glue.")
+    assert (steps.text, done.text) == ("Steps: 1. Open it. 2. Wait.", "Done.")
+
+
+def test_of_a_long_list_each_part_stands_behind_the_words_before_it_and_what_an_item_adds_stands_alone():
+    items = [f"a {word} that is long enough to be one sentence of its own" for word in ("pen", "ruler", "brush", "pot")]
+    items[1] += f". It {'really ' * 20}helps"
+    parts = split_document(
+        one("kit.md", "Bring what you have of these:\n\n" + "\n".join(f"- {item}" for item in items))
+    )
+    lead_in = "Bring what you have of these:"
+    assert [s.text for s in parts] == [
+        f"{lead_in} {items[0]}; {items[1].split('. ')[0]}.",
+        items[1].split(". ")[1],
+        f"{lead_in} {items[2]}; {items[3]}",
+    ]
+    text = one("kit.md", "Bring what you have of these:\n\n" + "\n".join(f"- {item}" for item in items)).text
+    assert text[parts[2].start :].startswith("a brush")
+
+
+def test_items_of_a_long_list_that_are_sentences_stand_apart():
+    items = [f"Step {n} takes {'a while and ' * 4}then ends." for n in range(4)]
+    parts = split_document(one("x.md", "To begin:\n\n" + "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))))
+    assert [s.text for s in parts] == [f"To begin: {n}. {item}" for n, item in enumerate(items, 1)]
+
+
+def test_what_a_colon_announces_stands_behind_it_also_within_a_list_and_a_question_ends_the_list():
+    text = "To undo it, run:\n\n    git reset\n\nEither:\n\n- say:\n- no\n- Is it on?\n- Then go.\n\nAt last:\n"
+    assert [s.text for s in split_document(one("undo.md", text))] == [
+        "To undo it, run: git reset",
+        "Either: say: no",
+        "Is it on? Then go.",
+        "At last:",
+    ]
+
+
+def test_what_stands_before_a_sentence_has_an_end():
+    lines = "\n\n".join(f"Part {n} of what is said here, and it is said with a colon at the end:" for n in range(40))
+    sentences = split_document(one("x.txt", f"{lines}\n\nIt is."))
+    assert max(len(s.text) for s in sentences) <= 410 and sentences[-1].text.endswith(" It is.")
 
 
 def test_a_short_line_between_two_sentences_of_a_text_is_a_heading_and_one_in_a_list_is_not():
