@@ -102,8 +102,8 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     best_first = sorted(results, key=lambda r: r.figures[metric].value, reverse=True)
     columns = list_columns(best_first, metric)
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
-    st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()},
-                 key="compare_table", placeholder="–")  # fmt: skip
+    configs = {name: config for name, (_, config) in columns.items() if config}  # Streamlit hides a column with None
+    st.dataframe(frame, hide_index=True, column_config=configs, key="compare_table", placeholder="–")
 
 
 def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, Column]:
