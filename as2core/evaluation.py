@@ -6,7 +6,7 @@ The whole of a question's candidates is ranked, also those nobody judged; `as2co
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -94,8 +94,8 @@ class Evaluation:
     setting: str
     questions: int
     metrics: dict[str, float]
-    per_question: dict[str, dict[str, float]]
-    scores: dict[str, np.ndarray]
+    per_question: dict[str, dict[str, float]] = field(repr=False)  # pages of numbers in a notebook
+    scores: dict[str, np.ndarray] = field(repr=False)
     seconds: float
     relative_cost: float | None
     cuts: tuple[Cut, ...] = ()

@@ -203,6 +203,12 @@ def _explain_unknown_format(path: Path) -> str:
             json.loads(first)
         except ValueError as error:
             return f": line 1: {describe_problem(error)}"
+    line = first.decode("utf-8", "replace").strip()
+    if qrels.is_nearly_line(line) or ".qrels" in path.suffixes:
+        return (
+            f": line 1: {ranx_json.cut(line)!r} is no line of qrels: give four columns, a question's id, 0, a "
+            "document's id and a whole number (qid 0 docid rel)"
+        )
     return f" is in no format that as2 reads ({_FORMATS})"
 
 
