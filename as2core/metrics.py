@@ -31,6 +31,8 @@ MEANINGS = {  # measure -> what it says, on Compare, in a version's card and in 
     "nDCG@10": "how good the first ten are",
 }
 MEASURES = tuple(MEANINGS)  # what is measured everywhere, by the names of ir_measures
+JUDGED = "Judged"  # how much of the first ones has a label: a measure of the labels, not of a ranker
+SHARES = ("AP", "Bpref", JUDGED, "nDCG", "P", "R", "Rprec", "RR", "Success")  # further ones that are from 0 to 1
 MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 MIN_DRAWS = 10  # both tails together, where p is taken from signs drawn evenly: from 0.001 of 9,999
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"
@@ -73,10 +75,12 @@ def measure_unranked(questions: Iterable[Question]) -> dict[str, float]:
     return average(measure_each_unranked(questions))
 
 
-def measure_each_unranked(questions: Iterable[Question]) -> dict[str, dict[str, float]]:
+def measure_each_unranked(
+    questions: Iterable[Question], names: Sequence[str] = MEASURES
+) -> dict[str, dict[str, float]]:
     """The same by question, as `measure_each`."""
     questions = list(questions)
-    return measure_each(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions})
+    return measure_each(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions}, names)
 
 
 def average(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -168,6 +172,16 @@ def measure_orders(correct: np.ndarray, names: Sequence[str] = MEASURES) -> dict
         discount = 1 / np.log2(places[:10] + 1)
         values["nDCG@10"] = correct[:, :10] @ discount / discount.cumsum()[np.minimum(total, len(discount)) - 1]
     return values
+
+
+def read_measures(text: str) -> list[str]:
+    """Names divided by white space or commas, such as `R@5 nDCG@5 P(rel=2)@5`, as ir_measures writes them, each once. Raises
+    BadSetting for what is none of SHARES: intervals and tables are made for values from 0 to 1."""
+    measures = [_parse_measure(name) for name in text.replace(",", " ").split()]
+    for measure in measures:
+        if measure.NAME not in SHARES or measure.params.keys() - {"cutoff", "rel"}:
+            raise BadSetting(f"{measure} is not measured here; give some of {', '.join(SHARES)}, as R@5 or P(rel=2)@5")
+    return [*dict.fromkeys(map(str, measures))]
 
 
 def _parse_measure(name: str) -> "Measure":

@@ -53,7 +53,9 @@ def find_run(spec: str) -> Path:
     return file
 
 
-def evaluate_run(file: Path, questions: Sequence[Question], *, setting: str = "raw") -> tuple[Evaluation, list[str]]:
+def evaluate_run(
+    file: Path, questions: Sequence[Question], *, setting: str = "raw", measures: Sequence[str] = MEASURES
+) -> tuple[Evaluation, list[str]]:
     """Its figures for questions of `read_qrels` that the setting selects, with `JUDGED_SHARE`, and what a reader has to
     know of them. `scores` are empty. Raises UnreadableFile, and BadSetting for a run that has none of the questions."""
     questions = select_questions(questions, setting)
@@ -71,7 +73,7 @@ def evaluate_run(file: Path, questions: Sequence[Question], *, setting: str = "r
             f"{file} has none of the {count(len(questions), 'question')} of the qrels, such as "
             f"{questions[0].qid!r}{own}: give a run of these questions"
         )
-    by_name = measure_run(labels, rows, (*MEASURES, JUDGED_SHARE))
+    by_name = measure_run(labels, rows, [*dict.fromkeys((*measures, JUDGED_SHARE))])
     per_question = {
         measure: {q.qid: values[name] for name, q in zip(labels, questions, strict=True)}
         for measure, values in by_name.items()

@@ -70,6 +70,21 @@ def test_the_judged_share_is_of_the_ten_that_trec_eval_puts_first(files, name):
     assert 0 < result.metrics["Judged@10"] < 1
 
 
+def test_other_cut_offs_and_grades_are_those_of_trec_eval_too(files):
+    theirs = {"R@5": "recall_5", "nDCG@20": "ndcg_cut_20", "AP@10": "map_cut_10", "Success@5": "success_5"}
+    by_grade = {"AP(rel=2)": "map", "P(rel=2)@5": "P_5"}
+    names = [*theirs, *by_grade]
+    result, _ = evaluate_run(files / "a.run", read_qrels(files / "x.qrels").questions, measures=names)
+    qrels = pytrec_eval.parse_qrel((files / "x.qrels").open())
+    run = pytrec_eval.parse_run((files / "a.run").open())
+    for level, measures in ((1, theirs), (2, by_grade)):
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(measures.values()), relevance_level=level)
+        values = evaluator.evaluate(run)
+        for measure, name in measures.items():
+            assert result.per_question[measure] == pytest.approx({q: values[q][name] for q in qrels}, abs=1e-9)
+    assert [*result.metrics] == [*names, "Judged@10"]
+
+
 def test_without_ties_the_judged_share_is_that_of_ir_measures(files):
     lines = [line.split() for line in (files / "a.run").read_text().splitlines()]
     (files / "b.run").write_text("".join(f"{q} Q0 {d} {rank} {-int(rank)} t\n" for q, _, d, rank, *_ in lines))
