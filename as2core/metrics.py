@@ -175,8 +175,8 @@ def measure_orders(correct: np.ndarray, names: Sequence[str] = MEASURES) -> dict
 
 
 def read_measures(text: str) -> list[str]:
-    """Names divided by white space or commas, such as `R@5 nDCG@5 P(rel=2)@5`, as ir_measures writes them, each once. Raises
-    BadSetting for what is none of SHARES: intervals and tables are made for values from 0 to 1."""
+    """Names divided by white space or commas, such as `R@5 nDCG@5 P(rel=2)@5`, as ir_measures writes them, each once.
+    Raises BadSetting for what is none of SHARES: intervals and tables are made for values from 0 to 1."""
     measures = [_parse_measure(name) for name in text.replace(",", " ").split()]
     for measure in measures:
         if measure.NAME not in SHARES or measure.params.keys() - {"cutoff", "rel"}:
@@ -201,12 +201,17 @@ def _parse_measure(name: str) -> "Measure":
 def bootstrap(
     values: Iterable[float], *, seed: int = 0, samples: int = 2000, level: float = 0.95
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean, questions drawn anew. Raises BadSetting when there is no value."""
+    """Percentile bootstrap interval of the mean, questions drawn anew. Raises BadSetting when there is no value, or one
+    that is not finite."""
     from scipy import stats
 
     values = np.asarray(list(values), dtype=np.float64)  # (questions,)
     if not len(values):
         raise BadSetting("no values to draw an interval from: give that of one question or more")
+    if not np.isfinite(values).all():
+        raise BadSetting(
+            "a value to draw an interval from is not a finite number: leave its question out, or count it 0"
+        )
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
     rng = np.random.default_rng(seed)
@@ -230,9 +235,9 @@ def bound_mean(
     """The interval of a measure's mean: `bootstrap`'s; where all questions have one value, from which nothing else can
     be drawn, what the mean could be if other questions had the least or the greatest value there is (`limits`), as many
     as Wilson's interval of 0 of n allows. For shares, such as P@1, that is Wilson's interval itself: of one question
-    that is right 0.21 to 1. Raises BadSetting when there is no value."""
+    that is right 0.21 to 1. Raises BadSetting as `bootstrap`."""
     values = np.asarray(list(values), dtype=np.float64)  # (questions,)
-    if not len(values) or np.ptp(values) >= 1e-9:
+    if not (len(values) and np.ptp(values) < 1e-9):
         return bootstrap(values, seed=seed, level=level)
     value, share = float(values[0]), wilson_interval(0, len(values), level=level)[1]
     return value - (value - limits[0]) * share, value + (limits[1] - value) * share
@@ -277,7 +282,8 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     """Compare two rankers' values (`{qid: value}`) on the same questions. p is exact when the signs can be enumerated;
     where hardly any draw is as extreme, it is that of `as2core.sign_flips`, which has no floor.
 
-    Raises BadSetting when the questions differ or there are none, and for values without their questions' ids.
+    Raises BadSetting when the questions differ or there are none, for values without their questions' ids, and for one
+    that is not finite.
     """
     from scipy import stats
 
@@ -289,6 +295,11 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
             f"{len(set(a) & set(b))} of them the same"
         )
     differences = np.array([a[qid] - b[qid] for qid in a], dtype=np.float64)  # (questions,)
+    if not np.isfinite(differences).all():
+        qid = [*a][int(np.argmin(np.isfinite(differences)))]
+        raise BadSetting(
+            f"question {qid!r} has the values {a[qid]} and {b[qid]}: leave it out on both sides, or count 0"
+        )
     differences[np.abs(differences) < 1e-9] = 0.0
     nonzero = differences[differences != 0]
     p = 1.0

@@ -315,6 +315,17 @@ def test_how_many_questions_are_on_both_sides_is_said():
         paired_test({"x": 1.0, "y": 1.0}, {"x": 1.0, "z": 0.0, "t": 0.0})
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_is_not_finite_is_no_difference_to_test(value):
+    a = {str(i): i / 20 for i in range(20)}
+    for sides in ((a, {**a, "3": value}), ({**a, "3": value}, a)):
+        with pytest.raises(BadSetting, match=r"question '3' has the values .*: leave it out on both sides"):
+            paired_test(*sides)
+    for interval in (bootstrap, bound_mean):
+        with pytest.raises(BadSetting, match="not a finite number"):
+            interval([0.5, value, 1.0])
+
+
 @pytest.mark.parametrize("values", [[1.0, 0.5], np.array([1.0, 0.5]), []])
 def test_values_without_the_ids_of_their_questions_cannot_be_paired(values):
     with pytest.raises(BadSetting, match=r"takes \{qid: value\} of both sides"):
