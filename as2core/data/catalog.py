@@ -171,6 +171,8 @@ def stream_questions(
         if spec in SHIPPED_SETS:
             raise UnknownData(f"{spec} is part of a clone and not installed: run this in a clone, or give a file")
         hint = suggest_name(str(spec), (*SHIPPED_SETS, "labels"))
+        if path.suffix and not hint:
+            raise UnknownData(f"there is no file {spec}")
         raise UnknownData(
             f"no data {str(spec)!r}{hint or ';'} give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}"
         )
