@@ -10,6 +10,7 @@ from itertools import count as count_up
 from string import ascii_lowercase
 
 from as2core.evaluation import MAX_P, PairedTest, is_clear
+from as2core.gate import UNRANKED
 from as2core.html_report import ReportContents, find_corrected_p, list_measures
 from as2core.messages import count
 from as2core.training_record import merge_overlaps
@@ -34,7 +35,7 @@ def write_latex(contents: ReportContents) -> str:
             for r in rankers
         ]
     if contents.unranked:
-        last = ["", "no reranking", *(_format(contents.unranked[m]) for m in measures)]
+        last = ["", UNRANKED, *(_format(contents.unranked[m]) for m in measures)]
         for column, cell in zip(columns.values(), last, strict=True):
             column.append(cell)
     table = pd.DataFrame(columns).style.hide(axis="index")
@@ -84,6 +85,9 @@ def _format_cell(value: str, best: str, worse: Sequence[str]) -> str:
 def _write_caption(contents: ReportContents) -> str:
     """What the figures are of, and what bold and letters mean."""
     caption = f"{escape_latex(contents.title)}{_describe_count(contents)}. The highest mean of each measure is in bold."
+    if contents.unranked:
+        order = dict(contents.facts).get(UNRANKED, "the order in the data")
+        caption += f" Without reranking: {escape_latex(order)}."
     if not contents.tests:
         return caption
     letters = (

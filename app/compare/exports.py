@@ -16,6 +16,7 @@ from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
 from as2core.data.source import format_rows
 from as2core.data.spreadsheet import defuse_formula
+from as2core.gate import UNRANKED
 from as2core.messages import count
 from as2core.metrics import MEASURES
 from as2core.terminal import to_json
@@ -112,7 +113,7 @@ def _describe_contents(view: ComparisonView, headline: str = "") -> ReportConten
     if view.finished:
         facts.append(("date", view.finished.strftime("%Y-%m-%d %H:%M UTC")))
     if view.unranked:
-        facts.append(("no reranking", ORDERS[view.unranked_order]))
+        facts.append((UNRANKED, ORDERS[view.unranked_order]))
     facts.append(("program", f"as2core {__version__}"))
     rankers = _describe_rankers(view, metrics)
     tests = {(c["a"], c["b"]): {m: c[m] for m in metrics} for c in _list_comparisons(view, metrics)}

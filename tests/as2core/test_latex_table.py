@@ -67,6 +67,14 @@ def test_the_caption_names_the_pairs_that_were_tested_unless_all_were():
     assert "Letters" not in write_latex(make_contents({"x": 0.7}))
 
 
+def test_the_caption_says_which_order_is_the_one_without_reranking():
+    contents = make_contents({"x": 0.2, "y": 0.1}, unranked={"AP": 0.3})
+    assert " in bold. Without reranking: the order in the data. Letters:" in write_latex(contents)
+    contents = replace(contents, facts=[*contents.facts, ("no reranking", "BM25's order")])
+    assert " in bold. Without reranking: BM25's order. Letters:" in write_latex(contents)
+    assert "Without reranking" not in write_latex(make_contents({"x": 0.2, "y": 0.1}))
+
+
 def test_the_caption_says_of_how_many_questions_the_means_are():
     contents = make_contents({"x": 0.7, "y": 0.4})
     rankers = [{**r, "questions": 1234} for r in contents.rankers]

@@ -158,6 +158,8 @@ def test_seconds_measured_in_turns_are_in_the_table_and_a_cost_but_compute_comes
     view = comparison.load_comparison(wb, job)
     ms = table(at).set_index("ranker")["ms"]
     assert ms.to_dict() == pytest.approx({r.ranker: 1000 * r.seconds for r in view.results})
+    [shown] = [d for d in at.dataframe if "ms" in d.value.columns]
+    assert "the median over the first 10, all rankers" in json.loads(shown.proto.columns)["ms"]["help"]
     cost = at.button_group(key="compare_cost")
     assert cost.value == "relative_cost"
     assert list(cost.options) == ["Compute", "Seconds"]
