@@ -28,7 +28,7 @@ MEANINGS = {  # measure -> what it says, on Compare, in a version's card and in 
     "AP": "average precision: how high all correct sentences rank",
     "RR": "reciprocal rank: how high the first correct sentence ranks",
     "P@1": "share of questions whose first sentence is correct",
-    "nDCG@10": "how good the first ten are",
+    "nDCG@10": "how high the correct sentences rank among the first ten, by their grades",
 }
 MEASURES = tuple(MEANINGS)  # what is measured everywhere, by the names of ir_measures
 JUDGED = "Judged"  # how much of the first ones has a label: a measure of the labels, not of a ranker
