@@ -10,7 +10,7 @@ from typing import Any
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
 from as2core.messages import count, format_p, format_signed
-from as2core.metrics import JUDGED, MEANINGS, name_effect
+from as2core.metrics import LABEL_SHARE, MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
@@ -87,7 +87,7 @@ def list_measures(rankers: Sequence[Mapping[str, Any]]) -> list[str]:
     """Those of MEANINGS, then others that were asked for; what not all rankers have is left out, and what is of the
     labels."""
     names = dict.fromkeys([*MEANINGS, *(name for r in rankers for name in r.get("intervals", ()))])
-    return [m for m in names if all(m in r for r in rankers) and not m.startswith(JUDGED)]
+    return [m for m in names if all(m in r for r in rankers) and not m.startswith(LABEL_SHARE)]
 
 
 def find_corrected_p(values: Mapping[str, Any]) -> float:

@@ -31,8 +31,8 @@ MEANINGS = {  # measure -> what it says, on Compare, in a version's card and in 
     "nDCG@10": "how high the correct sentences rank among the first ten, by their grades",
 }
 MEASURES = tuple(MEANINGS)  # what is measured everywhere, by the names of ir_measures
-JUDGED = "Judged"  # how much of the first ones has a label: a measure of the labels, not of a ranker
-SHARES = ("AP", "Bpref", JUDGED, "nDCG", "P", "R", "Rprec", "RR", "Success")  # further ones that are from 0 to 1
+LABEL_SHARE = "Judged"  # how much of the first ones has a label: a measure of the labels, not of a ranker
+SHARES = ("AP", "Bpref", LABEL_SHARE, "nDCG", "P", "R", "Rprec", "RR", "Success")  # further ones that are from 0 to 1
 MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 MIN_DRAWS = 10  # both tails together, where p is taken from signs drawn evenly: from 0.001 of 9,999
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"

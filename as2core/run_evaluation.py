@@ -96,8 +96,8 @@ def _sort_as_trec_eval(row: Mapping[str, float]) -> dict[str, float]:
     ir_measures counts the earlier id into Judged@10, which would then be of another ten than the other measures."""
     with np.errstate(over="ignore"):  # what is too large is infinite there, too
         scores = np.array([*row.values()]).astype(np.float32)
-    ranked = sorted(zip(scores.tolist(), row, strict=True), reverse=True)
-    return {docid: float(-place) for place, (_, docid) in enumerate(ranked)}
+    ranking = sorted(zip(scores.tolist(), row, strict=True), reverse=True)
+    return {docid: float(-place) for place, (_, docid) in enumerate(ranking)}
 
 
 def _describe_gaps(common: int, total: int, others: int) -> list[str]:

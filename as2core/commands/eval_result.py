@@ -139,10 +139,10 @@ def compare_all(results: Mapping[str, Evaluation], difference: float) -> Tests:
 
 def list_measures(results: Iterable[Evaluation]) -> list[str]:
     """Those that are of the rankers, and not of the labels."""
-    from as2core.metrics import JUDGED
+    from as2core.metrics import LABEL_SHARE
 
     names = dict.fromkeys(name for result in results for name in result.metrics)
-    return [name for name in names if not name.startswith(JUDGED)]
+    return [name for name in names if not name.startswith(LABEL_SHARE)]
 
 
 def _pair_up(results: Mapping[str, Evaluation]) -> list[tuple[str, str]]:
