@@ -116,7 +116,8 @@ def measure_run(
     qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]], names: Sequence[str] = MEASURES
 ) -> dict[str, dict[str, float]]:
     """`{name: {qid: value}}` of a run `{qid: {docid: score}}` for the questions of qrels `{qid: {docid: relevance}}`,
-    in their order; 0 for one that the run lacks. Equal scores are ordered by document id, as in trec_eval. Raises
+    in their order; 0 for one that the run lacks. Equal scores are ordered by document id, as in trec_eval, but for
+    Judged, which ir_measures computes itself: no two scores should be equal for it. Raises
     BadSetting for an unknown measure."""
     import ir_measures
 

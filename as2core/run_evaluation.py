@@ -35,6 +35,11 @@ def is_qrels(data: str | Path) -> bool:
     return is_file(data) and sniff(Path(data)) == "qrels"
 
 
+def is_run_file(data: str | Path) -> bool:
+    """Whether it is a file of a run, in any form. Raises UnreadableFile."""
+    return is_file(data) and sniff(Path(data)) == "run"
+
+
 def read_qrels(file: str | Path) -> QuestionSet:
     """Questions without texts; a candidate for each document that is in the file. Raises UnreadableFile."""
     return QuestionSet(*read_all(trec.stream, Path(file)))

@@ -21,7 +21,7 @@ from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddres
 from as2core.errors import As2Error, BadSetting
 from as2core.gate import check_gate, enforce, read_gate
 from as2core.lookup import keep_common_questions, load_ranker, note_trained_on
-from as2core.run_evaluation import evaluate_run, find_run, is_qrels
+from as2core.run_evaluation import evaluate_run, find_run, is_qrels, is_run_file
 from as2core.terminal import print_json, print_note, show_progress
 from as2core.types import Question
 
@@ -117,6 +117,9 @@ def _check_options(
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
+    if files.qrels and is_run_file(data):
+        command = shlex.join(["as2", "eval", *rankers, data, str(files.qrels)])
+        raise BadSetting(f"--qrels is a file that is written: to measure runs on it, name it last, as in {command}")
     if is_qrels(data):
         _refuse_texts(rankers, files, reading, ray)
 

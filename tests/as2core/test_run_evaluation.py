@@ -178,6 +178,16 @@ def test_a_first_line_that_is_none_of_qrels_is_shown_with_what_one_is(files, cap
     assert message in capsys.readouterr().err
 
 
+def test_qrels_that_are_given_as_an_option_are_named_where_they_belong_and_not_written_over(files, capsys):
+    a, b, data = (str(files / name) for name in ("a.run", "other", "x.qrels"))
+    before = (files / "x.qrels").read_bytes()
+    assert main(["eval", a, b, "--qrels", data]) == 1
+    assert f"--qrels is a file that is written: to measure runs on it, name it last, as in as2 eval {a} {b} {data}" in (
+        capsys.readouterr().err
+    )
+    assert (files / "x.qrels").read_bytes() == before
+
+
 def test_a_grade_that_is_no_whole_number_is_told_of_whatever_the_name_of_the_file(files, capsys):
     (files / "y.txt").write_text("q1 0 d1 0.5\n")
     assert main(["eval", str(files / "a.run"), str(files / "y.txt")]) == 1
