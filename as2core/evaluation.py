@@ -6,7 +6,7 @@ The whole of a question's candidates is ranked, also those nobody judged; `as2co
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -94,8 +94,8 @@ class Evaluation:
     setting: str
     questions: int
     metrics: dict[str, float]
-    per_question: dict[str, dict[str, float]]
-    scores: dict[str, np.ndarray]
+    per_question: dict[str, dict[str, float]] = field(repr=False)  # pages of numbers in a notebook
+    scores: dict[str, np.ndarray] = field(repr=False)
     seconds: float
     relative_cost: float | None
     cuts: tuple[Cut, ...] = ()
@@ -133,9 +133,14 @@ def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
 
 
 def evaluate(
-    ranker: Ranker, questions: Iterable[Question], *, setting: str = "clean", on_progress: OnProgress | None = None
+    ranker: Ranker,
+    questions: Iterable[Question],
+    *,
+    setting: str = "clean",
+    measures: Sequence[str] = metrics.MEASURES,
+    on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """Score every question that the setting selects.
+    """Score every question that the setting selects. `measures`: by ir_measures' names.
 
     Raises BadSetting when it selects none, when a qid comes twice, when a run lacks one of them, when the ranker is
     none, or gives scores that are not one finite number per candidate. An exception from `on_progress` stops the run.
@@ -152,7 +157,7 @@ def evaluate(
         done += len(batch)
     if on_progress:
         on_progress(Progress(len(questions), len(questions)))
-    return measure_tallies(ranker.name, questions, tallies, setting=setting)
+    return measure_tallies(ranker.name, questions, tallies, setting=setting, measures=measures)
 
 
 def _require_ranker(ranker: object) -> None:
@@ -210,11 +215,16 @@ def score_batch(ranker: Ranker, batch: Sequence[Question]) -> Tally:
 
 
 def measure_tallies(
-    name: str, questions: Sequence[Question], tallies: Sequence[Tally], *, setting: str = "clean"
+    name: str,
+    questions: Sequence[Question],
+    tallies: Sequence[Tally],
+    *,
+    setting: str = "clean",
+    measures: Sequence[str] = metrics.MEASURES,
 ) -> Evaluation:
     """The evaluation of the ranker of that name, of whose scores the tallies are. They hold each question once."""
     scores = {qid: s for tally in tallies for qid, s in tally.scores.items()}
-    values = metrics.measure_each(questions, scores)
+    values = metrics.measure_each(questions, scores, measures)
     cuts = _add_cuts(tallies)
     full_flops = sum(t.full_flops for t in tallies)
     is_costed = bool(full_flops) and all(t.is_costed for t in tallies)

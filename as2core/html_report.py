@@ -10,7 +10,7 @@ from typing import Any
 from as2core.evaluation import PairedTest, is_clear
 from as2core.gate import Check
 from as2core.messages import count, format_p, format_signed
-from as2core.metrics import MEANINGS, name_effect
+from as2core.metrics import LABEL_SHARE, MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
 WIDTH, PADDING = 260, 4  # pixels of an interval's drawing
@@ -66,9 +66,10 @@ def write_report(contents: ReportContents) -> str:
     if contents.checks:
         rows = [(c.requirement, _format(c.value), _mark(c)) for c in contents.checks]
         parts += ["<h2>Gate</h2>", _table(("requirement", "value", ""), rows)]
-    measures = [m for m in MEANINGS if all(m in r for r in rankers)]
+    measures = list_measures(rankers)
     for measure in measures:
-        parts += [f"<h2>{escape(measure)}</h2><p>{escape(MEANINGS[measure])}</p>"]
+        parts.append(f"<h2>{escape(measure)}</h2>")
+        parts += [f"<p>{escape(MEANINGS[measure])}</p>"] if measure in MEANINGS else []
         parts += [_table_of_means(measure, rankers, contents.unranked.get(measure))]
         parts += [_table_of_pairs(measure, contents, pairs)]
     if rankers[0].get("slices"):
@@ -80,6 +81,13 @@ def write_report(contents: ReportContents) -> str:
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     head += f"<title>{escape(contents.title)}</title><style>{STYLE}</style>"
     return f'<!doctype html><html lang="en">{head}<main>{"".join(parts)}</main></html>\n'
+
+
+def list_measures(rankers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those of MEANINGS, then others that were asked for; what not all rankers have is left out, and what is of the
+    labels."""
+    names = dict.fromkeys([*MEANINGS, *(name for r in rankers for name in r.get("intervals", ()))])
+    return [m for m in names if all(m in r for r in rankers) and not m.startswith(LABEL_SHARE)]
 
 
 def find_corrected_p(values: Mapping[str, Any]) -> float:

@@ -10,8 +10,9 @@ from itertools import count as count_up
 from string import ascii_lowercase
 
 from as2core.evaluation import MAX_P, PairedTest, is_clear
-from as2core.html_report import ReportContents, find_corrected_p
-from as2core.metrics import MEANINGS
+from as2core.gate import UNRANKED
+from as2core.html_report import ReportContents, find_corrected_p, list_measures
+from as2core.messages import count
 from as2core.training_record import merge_overlaps
 
 _WORDS = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
@@ -23,7 +24,7 @@ def write_latex(contents: ReportContents) -> str:
     import pandas as pd
 
     rankers = contents.rankers
-    measures = [m for m in MEANINGS if all(m in r for r in rankers)]
+    measures = list_measures(rankers)
     letters = dict(zip([r["ranker"] for r in rankers], _list_letters(len(rankers)), strict=True))
     columns: dict[str, list[str]] = {"": [*letters.values()], "ranker": [escape_latex(name) for name in letters]}
     for measure in measures:
@@ -34,7 +35,7 @@ def write_latex(contents: ReportContents) -> str:
             for r in rankers
         ]
     if contents.unranked:
-        last = ["", "no reranking", *(_format(contents.unranked[m]) for m in measures)]
+        last = ["", UNRANKED, *(_format(contents.unranked[m]) for m in measures)]
         for column, cell in zip(columns.values(), last, strict=True):
             column.append(cell)
     table = pd.DataFrame(columns).style.hide(axis="index")
@@ -83,7 +84,10 @@ def _format_cell(value: str, best: str, worse: Sequence[str]) -> str:
 
 def _write_caption(contents: ReportContents) -> str:
     """What the figures are of, and what bold and letters mean."""
-    caption = f"{escape_latex(contents.title)}. The highest mean of each measure is in bold."
+    caption = f"{escape_latex(contents.title)}{_describe_count(contents)}. The highest mean of each measure is in bold."
+    if contents.unranked:
+        order = dict(contents.facts).get(UNRANKED, "the order in the data")
+        caption += f" Without reranking: {escape_latex(order)}."
     if not contents.tests:
         return caption
     letters = (
@@ -91,6 +95,13 @@ def _write_caption(contents: ReportContents) -> str:
         f"$p < {MAX_P}$ in a two-sided randomisation test over the questions, corrected by Holm's method."
     )
     return f"{caption} {letters}{_describe_pairs(contents)}"
+
+
+def _describe_count(contents: ReportContents) -> str:
+    """Of how many questions the means are, where the rankers' records say it."""
+    first = contents.rankers[0]
+    number = first.get("questions_with_labels", first.get("questions"))
+    return "" if number is None else f": means of {count(number, 'question')}"
 
 
 def _describe_pairs(contents: ReportContents) -> str:

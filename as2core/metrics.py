@@ -28,9 +28,11 @@ MEANINGS = {  # measure -> what it says, on Compare, in a version's card and in 
     "AP": "average precision: how high all correct sentences rank",
     "RR": "reciprocal rank: how high the first correct sentence ranks",
     "P@1": "share of questions whose first sentence is correct",
-    "nDCG@10": "how good the first ten are",
+    "nDCG@10": "how high the correct sentences rank among the first ten, by their grades",
 }
 MEASURES = tuple(MEANINGS)  # what is measured everywhere, by the names of ir_measures
+LABEL_SHARE = "Judged"  # how much of the first ones has a label: a measure of the labels, not of a ranker
+SHARES = ("AP", "Bpref", LABEL_SHARE, "nDCG", "P", "R", "Rprec", "RR", "Success")  # further ones that are from 0 to 1
 MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
 MIN_DRAWS = 10  # both tails together, where p is taken from signs drawn evenly: from 0.001 of 9,999
 EFFECTS = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))  # effect sizes below these; else "large"
@@ -73,10 +75,12 @@ def measure_unranked(questions: Iterable[Question]) -> dict[str, float]:
     return average(measure_each_unranked(questions))
 
 
-def measure_each_unranked(questions: Iterable[Question]) -> dict[str, dict[str, float]]:
+def measure_each_unranked(
+    questions: Iterable[Question], names: Sequence[str] = MEASURES
+) -> dict[str, dict[str, float]]:
     """The same by question, as `measure_each`."""
     questions = list(questions)
-    return measure_each(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions})
+    return measure_each(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions}, names)
 
 
 def average(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -112,7 +116,8 @@ def measure_run(
     qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]], names: Sequence[str] = MEASURES
 ) -> dict[str, dict[str, float]]:
     """`{name: {qid: value}}` of a run `{qid: {docid: score}}` for the questions of qrels `{qid: {docid: relevance}}`,
-    in their order; 0 for one that the run lacks. Equal scores are ordered by document id, as in trec_eval. Raises
+    in their order; 0 for one that the run lacks. Equal scores are ordered by document id, as in trec_eval, but for
+    Judged, which ir_measures computes itself: no two scores should be equal for it. Raises
     BadSetting for an unknown measure."""
     import ir_measures
 
@@ -170,6 +175,16 @@ def measure_orders(correct: np.ndarray, names: Sequence[str] = MEASURES) -> dict
     return values
 
 
+def read_measures(text: str) -> list[str]:
+    """Names divided by white space or commas, such as `R@5 nDCG@5 P(rel=2)@5`, as ir_measures writes them, each once.
+    Raises BadSetting for what is none of SHARES: intervals and tables are made for values from 0 to 1."""
+    measures = [_parse_measure(name) for name in text.replace(",", " ").split()]
+    for measure in measures:
+        if measure.NAME not in SHARES or measure.params.keys() - {"cutoff", "rel"}:
+            raise BadSetting(f"{measure} is not measured here; give some of {', '.join(SHARES)}, as R@5 or P(rel=2)@5")
+    return [*dict.fromkeys(map(str, measures))]
+
+
 def _parse_measure(name: str) -> "Measure":
     import ir_measures
 
@@ -187,12 +202,17 @@ def _parse_measure(name: str) -> "Measure":
 def bootstrap(
     values: Iterable[float], *, seed: int = 0, samples: int = 2000, level: float = 0.95
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean, questions drawn anew. Raises BadSetting when there is no value."""
+    """Percentile bootstrap interval of the mean, questions drawn anew. Raises BadSetting when there is no value, or one
+    that is not finite."""
     from scipy import stats
 
     values = np.asarray(list(values), dtype=np.float64)  # (questions,)
     if not len(values):
         raise BadSetting("no values to draw an interval from: give that of one question or more")
+    if not np.isfinite(values).all():
+        raise BadSetting(
+            "a value to draw an interval from is not a finite number: leave its question out, or count it 0"
+        )
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
     rng = np.random.default_rng(seed)
@@ -216,9 +236,9 @@ def bound_mean(
     """The interval of a measure's mean: `bootstrap`'s; where all questions have one value, from which nothing else can
     be drawn, what the mean could be if other questions had the least or the greatest value there is (`limits`), as many
     as Wilson's interval of 0 of n allows. For shares, such as P@1, that is Wilson's interval itself: of one question
-    that is right 0.21 to 1. Raises BadSetting when there is no value."""
+    that is right 0.21 to 1. Raises BadSetting as `bootstrap`."""
     values = np.asarray(list(values), dtype=np.float64)  # (questions,)
-    if not len(values) or np.ptp(values) >= 1e-9:
+    if not (len(values) and np.ptp(values) < 1e-9):
         return bootstrap(values, seed=seed, level=level)
     value, share = float(values[0]), wilson_interval(0, len(values), level=level)[1]
     return value - (value - limits[0]) * share, value + (limits[1] - value) * share
@@ -263,7 +283,8 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     """Compare two rankers' values (`{qid: value}`) on the same questions. p is exact when the signs can be enumerated;
     where hardly any draw is as extreme, it is that of `as2core.sign_flips`, which has no floor.
 
-    Raises BadSetting when the questions differ or there are none, and for values without their questions' ids.
+    Raises BadSetting when the questions differ or there are none, for values without their questions' ids, and for one
+    that is not finite.
     """
     from scipy import stats
 
@@ -275,6 +296,11 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
             f"{len(set(a) & set(b))} of them the same"
         )
     differences = np.array([a[qid] - b[qid] for qid in a], dtype=np.float64)  # (questions,)
+    if not np.isfinite(differences).all():
+        qid = [*a][int(np.argmin(np.isfinite(differences)))]
+        raise BadSetting(
+            f"question {qid!r} has the values {a[qid]} and {b[qid]}: leave it out on both sides, or count 0"
+        )
     differences[np.abs(differences) < 1e-9] = 0.0
     nonzero = differences[differences != 0]
     p = 1.0

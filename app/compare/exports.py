@@ -16,6 +16,7 @@ from app.ranking.retrieval_order import RETRIEVAL, WORDS
 from as2core.data.catalog import SETTINGS
 from as2core.data.source import format_rows
 from as2core.data.spreadsheet import defuse_formula
+from as2core.gate import UNRANKED
 from as2core.messages import count
 from as2core.metrics import MEASURES
 from as2core.terminal import to_json
@@ -32,7 +33,7 @@ ORDERS = {RETRIEVAL: "the order of retrieval", WORDS: "BM25's order", "": "the o
 
 def export_table(view: ComparisonView) -> str:
     """A row a ranker: of which questions and candidates, every metric with its interval and, where labels are missing,
-    its bounds; compute and seconds."""
+    its bounds; compute, and seconds a question."""
     import pandas as pd
 
     candidates = sum(len(q.candidates) for q in view.by_id.values())
@@ -50,7 +51,7 @@ def export_table(view: ComparisonView) -> str:
             row |= {metric: figure.value, f"{metric} low": figure.low, f"{metric} high": figure.high}
             if figure.least is not None:
                 row |= {f"{metric} least": figure.least, f"{metric} most": figure.most}
-        rows.append({**row, "compute": r.relative_cost, "seconds": r.seconds})
+        rows.append({**row, "compute": r.relative_cost, "seconds_per_question": r.seconds})
     return _to_csv(pd.DataFrame(rows))
 
 
@@ -78,7 +79,7 @@ def export_json(view: ComparisonView) -> str:
         "data_digest": view.data_digest or None,
         "finished": view.finished and view.finished.isoformat(),
         "program": __version__,
-        "rankers": [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results],
+        "rankers": _describe_rankers(view, metrics),
         "unranked": view.unranked or None,
         "unranked_order": (view.unranked_order or "data") if view.unranked else None,
         "comparisons": _list_comparisons(view, metrics),
@@ -112,9 +113,9 @@ def _describe_contents(view: ComparisonView, headline: str = "") -> ReportConten
     if view.finished:
         facts.append(("date", view.finished.strftime("%Y-%m-%d %H:%M UTC")))
     if view.unranked:
-        facts.append(("no reranking", ORDERS[view.unranked_order]))
+        facts.append((UNRANKED, ORDERS[view.unranked_order]))
     facts.append(("program", f"as2core {__version__}"))
-    rankers = [_describe_ranker(r, metrics, view.ranker_digests) for r in view.distinct_results]
+    rankers = _describe_rankers(view, metrics)
     tests = {(c["a"], c["b"]): {m: c[m] for m in metrics} for c in _list_comparisons(view, metrics)}
     title = f"{count(len(rankers), 'ranker')} on {view.data}"
     outcomes = [pair for pair in tests if not any(map(parse_ratio, pair))]  # and not only of a sweep
@@ -137,6 +138,13 @@ def _list_metrics(view: ComparisonView) -> list[str]:
 
 def _list_notes(view: ComparisonView) -> list[str]:
     return [*filter(None, [view.warning]), *view.notes]
+
+
+def _describe_rankers(view: ComparisonView, metrics: list[str]) -> list[dict[str, object]]:
+    return [
+        {"questions": view.questions, **_describe_ranker(r, metrics, view.ranker_digests)}
+        for r in view.distinct_results
+    ]
 
 
 def _describe_ranker(r: RankerResult, metrics: list[str], digests: Mapping[str, str]) -> dict[str, object]:

@@ -22,6 +22,7 @@ from as2core.evaluation import (
     select_questions,
 )
 from as2core.lookup import list_versions
+from as2core.metrics import MEASURES
 from as2core.types import OnProgress, Progress, Question
 
 CHUNKS_PER_CORE = 4  # at least, where there are so many questions: the last chunks then end at about the same time
@@ -60,6 +61,7 @@ def evaluate_on_pool(
     questions: Sequence[Question],
     *,
     setting: str = "clean",
+    measures: Sequence[str] = MEASURES,
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
     """What `evaluate` returns of the ranker of that spec; `seconds` is the time of all workers together.
@@ -81,7 +83,7 @@ def evaluate_on_pool(
         on_progress(Progress(0, len(questions), questions[0].text))
     results: list[Score] = pool.map(work, divide(questions, pool.count_workers()), count)
     tallies = [tally for _, part in results for tally in part]
-    return measure_tallies(results[0][0], questions, tallies, setting=setting)
+    return measure_tallies(results[0][0], questions, tallies, setting=setting, measures=measures)
 
 
 def must_stay_here(spec: str) -> bool:

@@ -21,7 +21,7 @@ from as2core.commands.options import DATA_HELP, RANKER_HELP, JsonFlag, RayAddres
 from as2core.errors import As2Error, BadSetting
 from as2core.gate import check_gate, enforce, read_gate
 from as2core.lookup import keep_common_questions, load_ranker, note_trained_on
-from as2core.run_evaluation import evaluate_run, find_run, is_qrels
+from as2core.run_evaluation import evaluate_run, find_run, is_qrels, is_run_file
 from as2core.terminal import print_json, print_note, show_progress
 from as2core.types import Question
 
@@ -72,8 +72,8 @@ def eval_(
     _check_options(rankers, data, files, reading, difference, ray)
     questions, texts, omissions = reading.load(data, is_complete=bool(requirements))
     questions, texts, gaps = _keep_common(rankers, data, questions, texts, is_complete=bool(requirements))
-    slices = files.slice(questions)
-    evaluations, failures = _evaluate_all(rankers, questions, data, reading.choose_setting(data), ray)
+    slices, measures = files.slice(questions), files.list_measures()
+    evaluations, failures = _evaluate_all(rankers, questions, data, reading.choose_setting(data), measures, ray)
     results = {spec: result for spec, (result, _) in evaluations.items()}
     notes = [*gaps, *(note for _, own in evaluations.values() for note in own)]
     if not is_qrels(data):
@@ -81,7 +81,7 @@ def eval_(
     notes += [f"{spec} failed: {reason}" for spec, reason in failures.items()]
     for note in notes:
         print_note(note)
-    in_order = measure_each_unranked(questions) if has_order(data) else {}
+    in_order = measure_each_unranked(questions, measures) if has_order(data) else {}
     is_checked = failures.keys().isdisjoint([rankers[0], *(r.against for r in requirements)])
     result = EvalResult(
         reading.describe_source(data, omissions),
@@ -110,12 +110,16 @@ def _check_options(
 ) -> None:
     """Raises BadSetting."""
     files.check(data, reading.synonyms, *rankers)
+    files.list_measures()
     if not 0 < difference <= 1:
         raise BadSetting(f"--difference {difference:g}: give one above 0 and at most 1, such as 0.02")
     if files.run and len(rankers) > 1:
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
         raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
+    if files.qrels and is_run_file(data):
+        command = shlex.join(["as2", "eval", *rankers, data, str(files.qrels)])
+        raise BadSetting(f"--qrels is a file that is written: to measure runs on it, name it last, as in {command}")
     if is_qrels(data):
         _refuse_texts(rankers, files, reading, ray)
 
@@ -181,12 +185,17 @@ def _format_command(
 
 
 def _evaluate_all(
-    rankers: Sequence[str], questions: Sequence[Question], data: str, setting: str, ray: str | None
+    rankers: Sequence[str],
+    questions: Sequence[Question],
+    data: str,
+    setting: str,
+    measures: Sequence[str],
+    ray: str | None,
 ) -> tuple[dict[str, Figures], dict[str, str]]:
     """What `_try_each` returns; on Ray, if an address is given, of all that can be scored elsewhere."""
 
     def evaluate_here(spec: str) -> Figures:
-        return _evaluate(spec, questions, data, setting)
+        return _evaluate(spec, questions, data, setting, measures)
 
     if ray is None:
         return _try_each(rankers, evaluate_here)
@@ -205,7 +214,9 @@ def _evaluate_all(
             if spec in bound:
                 return evaluate_here(spec)
             with show_progress(f"{spec} on {data}") as on_progress:
-                return evaluate_on_pool(pool, spec, questions, setting=setting, on_progress=on_progress), []
+                return evaluate_on_pool(
+                    pool, spec, questions, setting=setting, measures=measures, on_progress=on_progress
+                ), []
 
         return _try_each(rankers, evaluate_there)
 
@@ -229,16 +240,16 @@ def _try_each(rankers: Sequence[str], evaluate: Callable[[str], Figures]) -> tup
     return figures, failures
 
 
-def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Figures:
+def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str, measures: Sequence[str]) -> Figures:
     """Its figures, and what a reader has to know of them."""
     from as2core.evaluation import evaluate
     from as2core.rankers.base import NeedsQuestions
 
     if is_qrels(data):
-        result, own = evaluate_run(find_run(spec), questions, setting=setting)
+        result, own = evaluate_run(find_run(spec), questions, setting=setting, measures=measures)
         return result, [f"{spec}: {note}" for note in own]
     with show_progress(f"{spec} on {data}") as on_progress:
         ranker = load_ranker(spec)
-        result = evaluate(ranker, questions, setting=setting, on_progress=on_progress)
+        result = evaluate(ranker, questions, setting=setting, measures=measures, on_progress=on_progress)
     notes = ranker.describe_differences() if isinstance(ranker, NeedsQuestions) else []
     return result, [f"{spec}: {note}" for note in notes]

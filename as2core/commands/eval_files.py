@@ -35,6 +35,12 @@ class Files:
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the first ranker has to meet (TOML); else exit code 3.")
     ] = None
+    measures: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help='Measure these, too, by ir_measures\' names: "R@5 nDCG@5 AP@100 P(rel=2)@5".'
+        ),
+    ] = ""
     slices: Annotated[bool, typer.Option("--slices", help="Show P@1 by kind of question, length and so on.")] = False
     slice_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Show it by your own slices as well (TOML).")
@@ -44,6 +50,12 @@ class Files:
         """Raises BadSetting for a file that cannot be written, or that is one of these inputs."""
         outputs = (self.run, self.qrels, self.per_question, self.report, self.latex)
         check_outputs(outputs, (*inputs, self.gate, self.slice_file))
+
+    def list_measures(self) -> list[str]:
+        """What is measured, each once. Raises BadSetting."""
+        from as2core.metrics import MEASURES, read_measures
+
+        return [*dict.fromkeys([*MEASURES, *read_measures(self.measures)])]
 
     def slice(self, questions: Sequence[Question]) -> tuple[Slice, ...]:
         """() where none are to be shown. Raises UnreadableFile, BadSetting."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,6 @@ def compare_all(results: Mapping[str, Evaluation], difference: float) -> Tests:
     """Pair -> measure -> the paired test, its p by Holm among all pairs, the effect size, the smallest difference that
     these questions would have shown, and how many such a `difference` takes."""
     from as2core.metrics import (
-        MEASURES,
         adjust_by_holm,
         find_detectable_difference,
         find_effect_size,
@@ -122,7 +121,7 @@ def compare_all(results: Mapping[str, Evaluation], difference: float) -> Tests:
 
     pairs = _pair_up(results)
     tests: Tests = {pair: {} for pair in pairs}
-    for name in MEASURES:
+    for name in list_measures(results.values()):
         sides = [[results[spec].per_question[name] for spec in pair] for pair in pairs]
         in_order = [paired_test(a, b) for a, b in sides]
         holm = adjust_by_holm([test.p for test in in_order])
@@ -136,6 +135,14 @@ def compare_all(results: Mapping[str, Evaluation], difference: float) -> Tests:
                 "sample_size": find_sample_size(values, difference),
             }
     return tests
+
+
+def list_measures(results: Iterable[Evaluation]) -> list[str]:
+    """Those that are of the rankers, and not of the labels."""
+    from as2core.metrics import LABEL_SHARE
+
+    names = dict.fromkeys(name for result in results for name in result.metrics)
+    return [name for name in names if not name.startswith(LABEL_SHARE)]
 
 
 def _pair_up(results: Mapping[str, Evaluation]) -> list[tuple[str, str]]:

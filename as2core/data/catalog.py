@@ -171,6 +171,8 @@ def stream_questions(
         if spec in SHIPPED_SETS:
             raise UnknownData(f"{spec} is part of a clone and not installed: run this in a clone, or give a file")
         hint = suggest_name(str(spec), (*SHIPPED_SETS, "labels"))
+        if path.suffix and not hint:
+            raise UnknownData(f"there is no file {spec}")
         raise UnknownData(
             f"no data {str(spec)!r}{hint or ';'} give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}"
         )
@@ -203,6 +205,12 @@ def _explain_unknown_format(path: Path) -> str:
             json.loads(first)
         except ValueError as error:
             return f": line 1: {describe_problem(error)}"
+    line = first.decode("utf-8", "replace").strip()
+    if qrels.is_nearly_line(line) or ".qrels" in path.suffixes:
+        return (
+            f": line 1: {ranx_json.cut(line)!r} is no line of qrels: give four columns, a question's id, 0, a "
+            "document's id and a whole number (qid 0 docid rel)"
+        )
     return f" is in no format that as2 reads ({_FORMATS})"
 
 

@@ -103,6 +103,13 @@ def is_line(line: str) -> bool:
     return len(columns) == 4 and columns[3].lstrip("+-").isdecimal()
 
 
+def is_nearly_line(line: str) -> bool:
+    """Whether it looks like a line of qrels that is none: a column is missing or too many, or the label is no whole
+    number."""
+    columns = line.split()
+    return 3 <= len(columns) <= 5 and columns[1] in ("0", "Q0") and not is_line(line)
+
+
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """A line for each labelled candidate."""
     for q, c in iterate_labels(questions):

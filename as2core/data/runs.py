@@ -148,8 +148,8 @@ def _parse_line(fields: list[str]) -> tuple[str, str, Place]:
 
 
 def _parse_rank(text: str) -> float:
-    """Infinite for what is none: trec_eval does not read this column."""
-    return float(text) if text.isdecimal() else math.inf
+    """Infinite for what is none: trec_eval does not read this column. pandas may write 1.0."""
+    return float(text) if re.fullmatch(r"\d+(\.0*)?", text) else math.inf
 
 
 def _parse_score(text: str) -> float:

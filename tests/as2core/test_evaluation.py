@@ -200,6 +200,11 @@ def test_nothing_to_evaluate_and_a_repeated_id_are_refused():
         evaluate(Longest(), QUESTIONS, setting="dirty")
 
 
+def test_in_a_notebook_an_evaluation_is_its_means_and_not_the_numbers_of_each_question():
+    shown = repr(evaluate(get("bm25"), [question("of its own", 1, 0)]))
+    assert "'AP': 1.0" in shown and "of its own" not in shown
+
+
 def test_intervals_hold_the_means():
     found = evaluate(Longest(), QUESTIONS, setting="raw")
     for name, (low, high) in compute_intervals(found.per_question).items():

@@ -1,7 +1,7 @@
 """An evaluation as a table for LaTeX: what is bold, which letters stand beside a mean, and what is escaped."""
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 
 import pytest
@@ -65,6 +65,23 @@ def test_the_caption_names_the_pairs_that_were_tested_unless_all_were():
     assert "Tested is x against each other ranker." in write_latex(make_contents(names, pairs=[("x", "y"), ("x", "z")]))
     assert "Not all pairs were tested." in write_latex(make_contents(names, pairs=[("x", "y"), ("y", "z")]))
     assert "Letters" not in write_latex(make_contents({"x": 0.7}))
+
+
+def test_the_caption_says_which_order_is_the_one_without_reranking():
+    contents = make_contents({"x": 0.2, "y": 0.1}, unranked={"AP": 0.3})
+    assert " in bold. Without reranking: the order in the data. Letters:" in write_latex(contents)
+    contents = replace(contents, facts=[*contents.facts, ("no reranking", "BM25's order")])
+    assert " in bold. Without reranking: BM25's order. Letters:" in write_latex(contents)
+    assert "Without reranking" not in write_latex(make_contents({"x": 0.2, "y": 0.1}))
+
+
+def test_the_caption_says_of_how_many_questions_the_means_are():
+    contents = make_contents({"x": 0.7, "y": 0.4})
+    rankers = [{**r, "questions": 1234} for r in contents.rankers]
+    assert r"\caption{rankers on x\_y: means of 1,234 questions. The" in write_latex(replace(contents, rankers=rankers))
+    labelled = [{**r, "questions_with_labels": 7} for r in rankers]
+    assert "means of 7 questions." in write_latex(replace(contents, rankers=labelled))
+    assert r"\caption{rankers on x\_y. The" in write_latex(contents)
 
 
 def test_facts_and_notes_are_comments_of_one_line_each():

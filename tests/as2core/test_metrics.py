@@ -30,6 +30,7 @@ from as2core.metrics import (
     name_effect,
     order,
     paired_test,
+    read_measures,
     to_float32,
     to_ranks,
     wilson_interval,
@@ -163,6 +164,17 @@ def test_measures_are_read_without_the_classes_that_python_3_14_has_no_more(monk
 def test_any_measure_of_ir_measures_can_be_asked_for():
     values = measure_mean([question("q", None, 1, 0)], {"q": np.array([3.0, 2.0, 1.0])}, ["Judged@2", "R@1", "RR@1"])
     assert values == {"Judged@2": 0.5, "R@1": 0.0, "RR@1": 0.0}
+
+
+def test_further_measures_are_read_once_each_and_by_one_name():
+    assert read_measures("R@5 P(rel=2)@5, nDCG@5  R@5 AP") == ["R@5", "P(rel=2)@5", "nDCG@5", "AP"]
+    assert read_measures("") == []
+
+
+@pytest.mark.parametrize("name", ["NumRet", "ERR@20", "P(judged_only=True)@5", "nDCG(dcg='exp-log2')@10"])
+def test_a_measure_that_is_not_from_0_to_1_or_needs_another_program_is_refused(name):
+    with pytest.raises(BadSetting, match=r"is not measured here; give some of AP, .* as R@5 or P\(rel=2\)@5"):
+        read_measures(name)
 
 
 def test_the_interval_is_near_the_normal_one_for_many_values():
@@ -301,6 +313,17 @@ def test_other_questions_cannot_be_paired(a, b):
 def test_how_many_questions_are_on_both_sides_is_said():
     with pytest.raises(BadSetting, match="here are 2 and 3, 1 of them the same"):
         paired_test({"x": 1.0, "y": 1.0}, {"x": 1.0, "z": 0.0, "t": 0.0})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_is_not_finite_is_no_difference_to_test(value):
+    a = {str(i): i / 20 for i in range(20)}
+    for sides in ((a, {**a, "3": value}), ({**a, "3": value}, a)):
+        with pytest.raises(BadSetting, match=r"question '3' has the values .*: leave it out on both sides"):
+            paired_test(*sides)
+    for interval in (bootstrap, bound_mean):
+        with pytest.raises(BadSetting, match="not a finite number"):
+            interval([0.5, value, 1.0])
 
 
 @pytest.mark.parametrize("values", [[1.0, 0.5], np.array([1.0, 0.5]), []])

@@ -48,12 +48,70 @@ def test_the_figures_are_those_of_trec_eval_and_ir_measures_on_the_same_files(fi
     for measure, theirs in NAMES.items():
         values = {qid: by_trec_eval.get(qid, {theirs: 0.0})[theirs] for qid in qrels}
         assert result.per_question[measure] == pytest.approx(values, abs=1e-9)
-    measures = [ir_measures.parse_measure(m) for m in (*NAMES, "Judged@10")]
     means = ir_measures.calc_aggregate(
-        measures, ir_measures.read_trec_qrels(str(files / "x.qrels")), ir_measures.read_trec_run(str(files / name))
+        [ir_measures.parse_measure(m) for m in NAMES],
+        ir_measures.read_trec_qrels(str(files / "x.qrels")),
+        ir_measures.read_trec_run(str(files / name)),
     )
-    assert result.metrics == pytest.approx({str(m): value for m, value in means.items()}, abs=1e-9)
-    assert 0 < result.metrics["Judged@10"] < 1 and result.questions == 30
+    means_here = {m: value for m, value in result.metrics.items() if m in NAMES}
+    assert means_here == pytest.approx({str(m): value for m, value in means.items()}, abs=1e-9)
+    assert result.questions == 30
+
+
+@pytest.mark.parametrize("name", ["a.run", "other"])
+def test_the_judged_share_is_of_the_ten_that_trec_eval_puts_first(files, name):
+    """Its P_10 tells them when all that is judged is made relevant."""
+    result, _ = evaluate_run(files / name, read_qrels(files / "x.qrels").questions)
+    judged = {q: dict.fromkeys(row, 1) for q, row in pytrec_eval.parse_qrel((files / "x.qrels").open()).items()}
+    run = pytrec_eval.parse_run((files / name).open())
+    by_trec_eval = pytrec_eval.RelevanceEvaluator(judged, {"P_10"}).evaluate(run)
+    shares = {qid: by_trec_eval.get(qid, {"P_10": 0.0})["P_10"] for qid in judged}
+    assert result.per_question["Judged@10"] == pytest.approx(shares, abs=1e-9)
+    assert 0 < result.metrics["Judged@10"] < 1
+
+
+def test_other_cut_offs_and_grades_are_those_of_trec_eval_too(files):
+    theirs = {"R@5": "recall_5", "nDCG@20": "ndcg_cut_20", "AP@10": "map_cut_10", "Success@5": "success_5"}
+    by_grade = {"AP(rel=2)": "map", "P(rel=2)@5": "P_5"}
+    names = [*theirs, *by_grade]
+    result, _ = evaluate_run(files / "a.run", read_qrels(files / "x.qrels").questions, measures=names)
+    qrels = pytrec_eval.parse_qrel((files / "x.qrels").open())
+    run = pytrec_eval.parse_run((files / "a.run").open())
+    for level, measures in ((1, theirs), (2, by_grade)):
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(measures.values()), relevance_level=level)
+        values = evaluator.evaluate(run)
+        for measure, name in measures.items():
+            assert result.per_question[measure] == pytest.approx({q: values[q][name] for q in qrels}, abs=1e-9)
+    assert [*result.metrics] == [*names, "Judged@10"]
+
+
+def test_without_ties_the_judged_share_is_that_of_ir_measures(files):
+    lines = [line.split() for line in (files / "a.run").read_text().splitlines()]
+    (files / "b.run").write_text("".join(f"{q} Q0 {d} {rank} {-int(rank)} t\n" for q, _, d, rank, *_ in lines))
+    result, _ = evaluate_run(files / "b.run", read_qrels(files / "x.qrels").questions)
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.Judged @ 10],
+        ir_measures.read_trec_qrels(str(files / "x.qrels")),
+        ir_measures.read_trec_run(str(files / "b.run")),
+    )
+    assert result.metrics["Judged@10"] == pytest.approx(theirs[ir_measures.Judged @ 10], abs=1e-9)
+
+
+def test_of_equal_scores_the_later_document_id_comes_first_in_every_measure(tmp_path):
+    (tmp_path / "x.qrels").write_text("".join(f"q 0 d{i} 1\n" for i in range(10)))
+    (tmp_path / "a.run").write_text("".join(f"q Q0 {x}{i} 1 0.5 t\n" for x in "du" for i in range(10)))
+    result, _ = evaluate_run(tmp_path / "a.run", read_qrels(tmp_path / "x.qrels").questions)
+    assert (result.metrics["P@1"], result.metrics["Judged@10"]) == (0, 0)  # u0 to u9 are the first ten
+
+
+def test_a_question_without_documents_in_a_run_counts_0_and_a_score_too_large_for_32_bits_comes_first(tmp_path):
+    (tmp_path / "x.qrels").write_text("q 0 a 1\nr 0 a 1\n")
+    (tmp_path / "a.json").write_text('{"q": {}, "r": {"b": 2e38, "a": 1e39}}')
+    result, notes = evaluate_run(tmp_path / "a.json", read_qrels(tmp_path / "x.qrels").questions)
+    assert result.per_question["RR"] == {"q": 0, "r": 1} and result.per_question["Judged@10"] == {"q": 0, "r": 0.5}
+    assert notes == [
+        "questions that are not in the run and count 0: 1 of 2; trec_eval leaves them out unless it has -c"
+    ]
 
 
 def test_by_hand_a_relevant_document_that_a_run_lacks_counts_and_an_unjudged_one_is_not_relevant(tmp_path):
@@ -96,6 +154,8 @@ def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys)
         (["bm25", data], "bm25 is no run, and qrels hold no texts"),
         ([data, a], "a.run is a run, which ranks: name it before the data, as in as2 eval a.run FILE.qrels"),
         ([a, data, "--slices"], "--slices: needs texts"),
+        (["gone.run", data], "there is no run file gone.run"),
+        (["run:file=gone", data], "there is no run file gone"),
     ):
         assert main(["eval", *words]) == 1
         assert message in capsys.readouterr().err
@@ -103,11 +163,35 @@ def test_what_cannot_be_measured_on_qrels_says_what_can(files, tmp_path, capsys)
     assert main(["eval", a, str(files / "run.json")]) == 1
     assert "If it has labels, save it as TREC: qrels.save('name.trec') in ranx" in capsys.readouterr().err
     (files / "y.qrels").write_text("another 0 d1 1\n")
-    with pytest.raises(BadSetting, match="has none of the 1 question of the qrels, such as 'another'"):
+    with pytest.raises(BadSetting, match="of the qrels, such as 'another'; its questions are like 'q0': give"):
         evaluate_run(find_run(a), read_qrels(files / "y.qrels").questions)
     (files / "twice.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n")
     with pytest.raises(UnreadableFile, match=r"twice\.run: line 2"):
         evaluate_run(files / "twice.run", read_qrels(data).questions)
+
+
+@pytest.mark.parametrize("line", ["q1 0 d1 1.0", "q1 0 d1 1 x", "# judged in May", "q1 d1 1"])
+def test_a_first_line_that_is_none_of_qrels_is_shown_with_what_one_is(files, capsys, line):
+    (files / "y.qrels").write_text(f"{line}\nq1 0 d2 0\n")
+    assert main(["eval", str(files / "a.run"), str(files / "y.qrels")]) == 1
+    message = f"y.qrels: line 1: {line!r} is no line of qrels: give four columns"
+    assert message in capsys.readouterr().err
+
+
+def test_qrels_that_are_given_as_an_option_are_named_where_they_belong_and_not_written_over(files, capsys):
+    a, b, data = (str(files / name) for name in ("a.run", "other", "x.qrels"))
+    before = (files / "x.qrels").read_bytes()
+    assert main(["eval", a, b, "--qrels", data]) == 1
+    assert f"--qrels is a file that is written: to measure runs on it, name it last, as in as2 eval {a} {b} {data}" in (
+        capsys.readouterr().err
+    )
+    assert (files / "x.qrels").read_bytes() == before
+
+
+def test_a_grade_that_is_no_whole_number_is_told_of_whatever_the_name_of_the_file(files, capsys):
+    (files / "y.txt").write_text("q1 0 d1 0.5\n")
+    assert main(["eval", str(files / "a.run"), str(files / "y.txt")]) == 1
+    assert "a whole number (qid 0 docid rel)" in capsys.readouterr().err
 
 
 def test_a_run_in_json_or_a_table_has_the_figures_of_the_same_run_of_trec(files, capsys):

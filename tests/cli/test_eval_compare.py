@@ -76,6 +76,22 @@ def test_each_question_s_values_are_written_and_average_to_the_means(as2_json, d
             assert np.mean([float(r[name]) for r in own]) == pytest.approx(ranker[name])
 
 
+def test_further_measures_are_in_every_output_and_tested(as2, as2_json, data, tmp_path):
+    files = {name: tmp_path / f"values.{name}" for name in ("csv", "tex", "html")}
+    options = ("--per-question", files["csv"], "--latex", files["tex"], "--report", files["html"])
+    document = as2_json("eval", "jaccard", "rr", data, "--measures", "R@1 P@2,AP", *options)
+    means = [[ranker[m] for m in ("R@1", "P@2")] for ranker in document["rankers"]]
+    assert means == [pytest.approx([5 / 6, 5 / 12]), [0, 0]]  # the right one is first in five of six, or never
+    [test] = document["comparisons"]
+    assert test["R@1"]["difference"] == pytest.approx(5 / 6) and test["P@2"]["wins"] == 5
+    assert document["unranked"]["P@2"] == 0 and document["rankers"][0]["intervals"].keys() == {*MEASURES, "R@1", "P@2"}
+    assert [row["R@1"] for row in csv.DictReader(files["csv"].open())] == ["0.0", "0.0", *["1.0", "0.0"] * 5]
+    assert "nDCG@10 & R@1 & P@2" in files["tex"].read_text() and "<h2>R@1</h2>" in files["html"].read_text()
+    assert "--measures 'R@1 P@2,AP'" in files["html"].read_text().replace("&#x27;", "'")
+    code, _, err = as2("eval", "jaccard", data, "--measures", "NumRet")
+    assert code == 1 and "NumRet is not measured here" in err
+
+
 def test_what_takes_one_ranker_says_so_and_one_ranker_is_not_compared_with_itself(as2, data, tmp_path):
     code, _, err = as2("eval", "jaccard", "rr", data, "--run", tmp_path / "run.txt")
     assert code == 1 and "evaluate each alone" in err

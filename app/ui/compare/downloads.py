@@ -19,7 +19,7 @@ def _export_html(view: ComparisonView) -> str:
 
 FILES = (  # title, what makes it, file name, type, what it holds
     ("Table as CSV", exports.export_table, "comparison.csv", "text/csv",
-     "A row a ranker: on which questions, every metric with its interval, compute and seconds"),
+     "A row a ranker: on which questions, every metric with its interval, compute, and seconds a question"),
     ("Values by question as CSV", exports.export_values, "comparison-questions.csv", "text/csv",
      "A row a question and ranker, with every metric"),
     ("Report as HTML", _export_html, "comparison.html", "text/html",

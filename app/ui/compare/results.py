@@ -10,6 +10,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from app.compare.comparison import ComparisonView, RankerResult
 from app.compare.pairs import WANTED_DIFFERENCE, PairedResult
+from app.compare.timing import MAX_TIMED_QUESTIONS
 from app.ui import navigation, url
 from app.ui.charts.intervals import build_difference_chart, build_interval_chart
 from app.ui.charts.slope import build_slope_chart
@@ -27,7 +28,10 @@ from as2core.training_record import merge_overlaps
 
 Column = tuple[Sequence[object], ColumnConfig | None]
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
-MILLISECONDS = "Milliseconds per question, all rankers measured in turns; empty for a ranking that was made elsewhere"
+MILLISECONDS = (
+    f"Milliseconds per question: the median over the first {MAX_TIMED_QUESTIONS}, all rankers measured in turns; empty "
+    "for a ranking that was made elsewhere"
+)
 COMPUTE = "FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
 COSTS: dict[Cost, str] = {"relative_cost": "Compute", "seconds": "Seconds"}
 
@@ -102,8 +106,8 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     best_first = sorted(results, key=lambda r: r.figures[metric].value, reverse=True)
     columns = list_columns(best_first, metric)
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
-    st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()},
-                 key="compare_table", placeholder="–")  # fmt: skip
+    configs = {name: config for name, (_, config) in columns.items() if config}  # Streamlit hides a column with None
+    st.dataframe(frame, hide_index=True, column_config=configs, key="compare_table", placeholder="–")
 
 
 def list_columns(results: Sequence[RankerResult], metric: str) -> dict[str, Column]:

@@ -27,6 +27,9 @@ TERMS = {
     "P@1": "the share of questions whose first candidate is correct",
     "AP": "average precision: 1 if all correct candidates come first; its mean over questions is also called MAP",
     "RR": "1 divided by the rank of the first correct candidate",
+    "nDCG@10": "what the first ten candidates gain, less the lower they rank, as a share of the best order",
+    "run": "a file of what a search engine ranked: for each question its candidates with their scores",
+    "qrels": "a file of labels by the ids of questions and candidates, as trec_eval reads it",
 }
 DOCUMENTATION = "The documentation is in the folder docs of the program’s source; begin with docs/index.md."
 

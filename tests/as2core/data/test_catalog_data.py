@@ -141,6 +141,9 @@ def test_problems_are_handed_on_or_raised(tmp_path):
 
 
 def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
+    for missing in ("gone.qrels", "sets/gone.jsonl"):
+        with pytest.raises(UnknownData, match=f"^there is no file {missing}$"):
+            load_questions(missing)
     with pytest.raises(UnknownData, match=r"no data 'nothing'.*starter-train, starter-dev, starter-test"):
         load_questions("nothing")
     (tmp_path / "a.qrels").write_text("q 0 d 1\n")

@@ -87,6 +87,13 @@ def test_whole_numbers_are_scores_where_no_two_are_alike_or_one_is_no_label():
     assert read_run_scores(b'{"q": {"a": 9, "b": 9}}') == {"q": {"a": 9.0, "b": 9.0}}
 
 
+def test_a_rank_that_pandas_wrote_with_a_decimal_point_orders_equal_scores_too():
+    question = Question("q", "what", tuple(Candidate(docid, docid) for docid in "abc"))
+    frame = pd.DataFrame({"qid": "q", "docno": list("abc"), "score": 1.0, "rank": [2.0, 0.0, 1.0]})
+    scores, _ = read_run_and_ties(frame.to_csv(index=False).encode(), [question])
+    assert np.argsort(-scores["q"]).tolist() == [1, 2, 0]
+
+
 def test_equal_scores_of_a_table_go_by_its_rank_and_those_of_json_by_their_order():
     question = Question("q", "", tuple(Candidate(docid, "") for docid in "abc"))
     for content in (b"qid,docno,score,rank\nq,a,1,2\nq,b,1,0\nq,c,1,1\n", b'{"q": {"b": 7.0, "c": 7.0, "a": 7.0}}'):

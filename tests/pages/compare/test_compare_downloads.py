@@ -45,6 +45,7 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     assert table.loc[0, ["P@1", "P@1 low", "P@1 high", "P@1 most"]].tolist() == pytest.approx(
         [figure.value, figure.low, figure.high, figure.most]
     )
+    assert table["seconds_per_question"].tolist() == [r.seconds for r in view.results]
     values = pd.read_csv(StringIO(exports.export_values(view)))
     assert len(values) == 4 * view.questions and means_of(values, "AP")["rr"] == pytest.approx(
         view.results[3].figures["AP"].value
@@ -52,6 +53,8 @@ def test_a_comparison_can_be_downloaded_with_full_names(wb, job):
     document = json.loads(exports.export_json(view))
     assert [r["ranker"] for r in document["rankers"]] == ["cascade", "starter-2", "bm25", "rr"]
     assert document["rankers"][0]["intervals"]["P@1"] == pytest.approx([figure.low, figure.high])
+    assert {r["questions"] for r in document["rankers"]} == {view.questions}
+    assert f": means of {view.questions} questions. The highest" in exports.export_latex(view)
     assert document["unranked_order"] == view.unranked_order == "words"
     assert len(document["comparisons"]) == 6 and document["notes"] == list(view.notes)
     for pair in document["comparisons"]:

@@ -35,6 +35,14 @@ def test_a_comparison_whose_times_are_being_measured_shows_its_result(wb, job):
     assert "The times are being measured." in texts(at) and len(table(at))
 
 
+def test_the_table_shows_the_names_and_the_intervals_too(wb, job):
+    at = open_comparison(job)
+    [shown] = [d for d in at.dataframe if "AP, 95 %" in d.value.columns]
+    hidden = {name for name, config in json.loads(shown.proto.columns).items() if config.get("hidden")}
+    assert hidden == {"_index"}  # the numbers of the rows
+    assert shown.value.columns[0] == "ranker"
+
+
 def test_errors_are_grouped_and_a_click_leads_to_the_label_queue_of_those_questions_alone(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
@@ -150,6 +158,8 @@ def test_seconds_measured_in_turns_are_in_the_table_and_a_cost_but_compute_comes
     view = comparison.load_comparison(wb, job)
     ms = table(at).set_index("ranker")["ms"]
     assert ms.to_dict() == pytest.approx({r.ranker: 1000 * r.seconds for r in view.results})
+    [shown] = [d for d in at.dataframe if "ms" in d.value.columns]
+    assert "the median over the first 10, all rankers" in json.loads(shown.proto.columns)["ms"]["help"]
     cost = at.button_group(key="compare_cost")
     assert cost.value == "relative_cost"
     assert list(cost.options) == ["Compute", "Seconds"]

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from app.ui.landing.glossary import TERMS
+from as2core.metrics import MEASURES
 
 ROOT = Path(__file__).parents[4]
 INDEX = ROOT / "docs" / "index.md"
@@ -16,6 +17,10 @@ def test_the_documentation_has_every_term_in_the_same_words():
     rows = [line.strip("|").split("|") for line in INDEX.read_text().splitlines() if line.startswith("| ")]
     documented = {term.strip(): text.strip().replace("`", "") for term, text in rows}
     assert {term: documented.get(term) for term in TERMS} == TERMS
+
+
+def test_the_glossary_has_every_measure_of_compare():
+    assert set(MEASURES) <= TERMS.keys()
 
 
 def test_the_pages_and_commands_use_no_other_name_for_a_thing():
