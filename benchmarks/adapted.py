@@ -19,6 +19,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +43,37 @@ RANKERS = ("cascade", "generative")
 RATIOS = {"cascade": (0.0, 0.3), "generative": (None,)}  # only a cascade drops candidates
 
 
+PROGRAM = Path(sys.executable).with_name("as2")
+
+
 def as2(home: Path, *words: str) -> str:
     """What a command of ours prints; its progress is shown. Raises CalledProcessError."""
-    program = Path(sys.executable).with_name("as2")
-    variables = {**os.environ, "AS2_HOME": str(home)}
+    completed = subprocess.run(
+        [PROGRAM, *words], check=True, env=make_environment(home), stdout=subprocess.PIPE, text=True
+    )
+    return completed.stdout
+
+
+def make_environment(home: Path) -> dict[str, str]:
+    variables = {**os.environ, "AS2_HOME": str(home), "AS2_WORKER": "external"}
     variables.pop("AS2_DATA_DIR", None)  # or its dev parts are benchmarks, on which nothing may be selected
-    return subprocess.run([program, *words], check=True, env=variables, stdout=subprocess.PIPE, text=True).stdout
+    return variables
+
+
+@contextmanager
+def open_home(folder: Path) -> Iterator[Path]:
+    """A home with a worker, which ends with it: one that the commands start goes on to rank all that was imported."""
+    home = folder / "home"
+    with subprocess.Popen([PROGRAM, "worker"], env=make_environment(home)) as worker:
+        try:
+            yield home
+        finally:
+            worker.terminate()
 
 
 def adapted(name: str, train: list[Question], dev: list[Question], seed: int) -> tuple[Any, dict[str, Any]]:
     """The shipped ranker after `as2 adapt`, and what that said."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # the worker may not have ended yet
-        home = Path(folder) / "home"
+    with tempfile.TemporaryDirectory() as folder, open_home(Path(folder)) as home:
         for part, questions, into in (("train", train, ()), ("dev", dev, ("--corpus", "train"))):
             file = Path(folder) / f"{part}.jsonl"
             jsonl.write(questions, file)
