@@ -135,7 +135,7 @@ def check_every_version_is_whole(home: KilledHome) -> None:
     assert set(made) == {j.result["version"] for j in retrains}
     folder = wb.settings.versions_dir
     names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
-    assert names == set(made)  # and nothing begun beside them
+    assert names == {Path(v.path).name for v in made.values()}  # and nothing begun beside them
     for job in retrains:
         view = made[job.result["version"]]
         load_version(Path(view.path))  # compares the hash
