@@ -1,4 +1,4 @@
-"""The sentences of a document below its headings (decision 90)."""
+"""The sentences of a document, each with what announces it (decisions 90 and 104)."""
 
 import re
 from collections import Counter, deque
