@@ -9,12 +9,12 @@ from itertools import pairwise
 from as2core.text import begins_item, split_sentences, tokenize
 from as2core.types import Document, Sentence
 
-MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks
+MAX_HEADING_CHARS = 200  # a longer one is prose that was marked as a heading for its looks; of a question, too
 MAX_OPENING_CHARS = 400  # of all that stands before a sentence
-LEAD_IN_END = ":"
-_JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
 MAX_LIST_CHARS = 200  # of items in one sentence, with what stands before them, unless that is half of it
 MAX_LINE_HEADING_WORDS = 8  # of a line that nothing but its looks marks as a heading
+LEAD_IN_END = ":"
+_JOINT = re.compile(r"[.:!?] ")  # between a heading and what stands behind it
 _LINE_HEADING = re.compile(r"(?!(?:Fig|Figure|Table)\b)[^\W_a-z](?:[^\n|]*[^\W_])?[)\]:]?")
 _PROSE_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]*$")
 _ITEM_END = re.compile(r"(?:[.,;:!?]|\b(?:and|or))$")  # that needs no mark between it and the next item
