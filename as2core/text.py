@@ -72,7 +72,9 @@ _OPENERS = frozenset(
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _LINE_END = re.compile(r"\s*\n\s*")
-_BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
+_BULLETS = r"-*+\u00b7\u2013\u2014\u2022\u2023\u25a0\u25a1\u25aa\u25ab\u25b6\u25ba\u25cb\u25cf\u25e6\u2713\u27a2"
+_SYMBOLS = r"\uf0a7\uf0b7\uf0d8\uf0fc"  # what PDFs have for the bullets of the fonts Symbol and Wingdings
+_BULLET = re.compile(rf"[{_BULLETS}{_SYMBOLS}](?=[^\S\n])")
 _BULLET_CHARS = 20  # of a bullet and the blanks around it
 _BULLET_BEFORE = re.compile(rf"(?<!\S){_BULLET.pattern}[^\S\n]+$")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")

@@ -185,6 +185,12 @@ def test_a_short_list_is_one_sentence_with_the_words_or_the_heading_before_it(na
     assert (steps.text, done.text) == ("Steps: 1. Open it. 2. Wait.", "Done.")
 
 
+@pytest.mark.parametrize("bullet", ["\u2022", "\u25a0", "\u2713", "\uf0b7"])
+def test_a_pdf_s_bullets_are_no_words(bullet):
+    sentences = split_document(one("kit.txt", f"Bring:\n{bullet} a pen\n{bullet}\u00a0paper\n"))
+    assert [s.text for s in sentences] == ["Bring: a pen; paper"]
+
+
 def test_of_a_long_list_each_part_stands_behind_the_words_before_it_and_what_an_item_adds_stands_alone():
     items = [f"a {word} that is long enough to be one sentence of its own" for word in ("pen", "ruler", "brush", "pot")]
     items[1] += f". It {'really ' * 20}helps"

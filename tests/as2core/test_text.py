@@ -232,7 +232,7 @@ def test_offsets_are_exact_and_nothing_but_white_space_and_bullets_is_lost(text)
         outside, end, paragraph = outside + text[end : s.start], s.end, s.paragraph
     outside += text[end:]
     assert not any(character.isalnum() for character in outside)
-    assert set(outside.split()) <= set("-*+•‣●◦▪▫·–—") | {"#" * n for n in range(1, 7)}
+    assert set(outside.split()) <= set("-*+•‣●◦▪▫·–—■□▶►○✓➢\uf0a7\uf0b7\uf0d8\uf0fc") | {"#" * n for n in range(1, 7)}
 
 
 @pytest.mark.parametrize(
