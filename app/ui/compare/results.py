@@ -27,6 +27,7 @@ from as2core.metrics import MEANINGS, name_effect
 from as2core.training_record import merge_overlaps
 
 Column = tuple[Sequence[object], ColumnConfig | None]
+CHANGE = 1e-9  # of a question's figure; less is rounding
 VISIBLE_PAIRS = 6  # the others, and those of a sweep beside the rankers chosen, are in an expander
 MILLISECONDS = (
     f"Milliseconds per question: the median over the first {MAX_TIMED_QUESTIONS}, all rankers measured in turns; empty "
@@ -263,19 +264,34 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
         st.caption("Choose two different rankers.")
         return
     frame = sort_by_difference(view.per_question, first, second, metric)
-    if not (frame["difference"].abs() > 1e-9).any():
+    if not (frame["difference"].abs() > CHANGE).any():
         st.caption(f"No question has another {metric} with one than with the other.")
         return
     st.altair_chart(build_difference_chart(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
+    frame, kind = _choose_kind(frame)
     number = st.column_config.NumberColumn(format="%.3f", width="small", alignment="left")
-    key = f"compare_questions_{first}_{second}_{metric}"
+    key = f"compare_questions_{first}_{second}_{metric}_{kind}"
     st.dataframe(
         frame[["question", "from", "to", "difference"]], hide_index=True, height=min(360, 38 + 35 * len(frame)),
         on_select=partial(_select, key, frame["qid"].tolist()), selection_mode="single-row", key=key,
         column_config={"from": number, "to": number, "difference": number},
     )  # fmt: skip
     st.caption("Click a column heading to sort. Select a row to see that question's ranks below.")
+
+
+def _choose_kind(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The questions of the chosen kind, and which that is; of thousands most are often the same with both."""
+    difference = frame["difference"]
+    kinds = {
+        "All": difference.notna(),
+        "Better": difference > CHANGE,
+        "Worse": difference < -CHANGE,
+        "Equal": difference.abs() <= CHANGE,
+    }
+    kind = st.segmented_control("Show", list(kinds), default="All", key="compare_kind",
+                                format_func=lambda name: f"{name}: {kinds[name].sum():,}")  # fmt: skip
+    return frame[kinds[kind or "All"]], kind or "All"
 
 
 def _select(key: str, qids: Sequence[str]) -> None:

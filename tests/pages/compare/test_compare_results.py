@@ -223,6 +223,25 @@ def select_row(at, row):
     return at._run(WidgetStates(widgets=[WidgetState(id=table.id, string_value=json.dumps(told))]))
 
 
+def test_questions_are_narrowed_to_those_that_a_ranker_gained_or_lost(wb, job):
+    def shown(at):
+        return next(d.value for d in at.dataframe if "difference" in d.value)
+
+    at = open_comparison(job)
+    at = at.selectbox(key="compare_from").set_value("rr").run()
+    every = shown(at)["difference"]
+    signs = {"Better": every > 0, "Worse": every < 0, "Equal": every == 0}
+    assert at.button_group(key="compare_kind").options == [
+        f"All: {len(every)}",
+        *(f"{name}: {sum(own)}" for name, own in signs.items()),
+    ]
+    for name in ("Better", "Equal", "Worse"):
+        at = at.button_group(key="compare_kind").set_value(name).run()
+        assert shown(at)["difference"].tolist() == every[signs[name]].tolist()
+    first = shown(at)["question"].iloc[0]
+    assert first == stored.thing_question(wb, select_row(at, 0).selectbox(key="compare_qid").value)
+
+
 def test_a_row_brings_its_question_below_and_another_may_be_chosen_while_it_stays_taken(wb, job):
     at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("rr").run()
