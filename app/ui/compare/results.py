@@ -281,7 +281,7 @@ def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> 
 
 
 def _choose_kind(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The questions of the chosen kind, and which that is; of thousands most are often the same with both."""
+    """The questions of the chosen kind, those that changed most first, and which kind that is."""
     difference = frame["difference"]
     kinds = {
         "All": difference.notna(),
@@ -290,8 +290,9 @@ def _choose_kind(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         "Equal": difference.abs() <= CHANGE,
     }
     kind = st.segmented_control("Show", list(kinds), default="All", key="compare_kind",
-                                format_func=lambda name: f"{name}: {kinds[name].sum():,}")  # fmt: skip
-    return frame[kinds[kind or "All"]], kind or "All"
+                                format_func=lambda name: f"{name}: {kinds[name].sum():,}") or "All"  # fmt: skip
+    chosen = frame[kinds[kind]]
+    return (chosen[::-1] if kind == "Worse" else chosen), kind
 
 
 def _select(key: str, qids: Sequence[str]) -> None:
