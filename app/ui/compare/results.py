@@ -291,8 +291,8 @@ def _choose_kind(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     }
     kind = st.segmented_control("Show", list(kinds), default="All", key="compare_kind",
                                 format_func=lambda name: f"{name}: {kinds[name].sum():,}") or "All"  # fmt: skip
-    chosen = frame[kinds[kind]]
-    return (chosen[::-1] if kind == "Worse" else chosen), kind
+    rows = frame[kinds[kind]]
+    return (rows[::-1] if kind == "Worse" else rows), kind
 
 
 def _select(key: str, qids: Sequence[str]) -> None:
