@@ -79,7 +79,9 @@ def adapted(name: str, train: list[Question], dev: list[Question], seed: int) ->
             jsonl.write(questions, file)
             as2(home, "labels", "import", str(file), "--split", part, *into)
         result = json.loads(as2(home, "adapt", "--corpus", "train", "--kind", name, "--seed", str(seed), "--json"))
-        return load_version(home / "versions" / result["version"]), result
+        made = json.loads(as2(home, "versions", "--json"))["versions"]
+        path = next(version["path"] for version in made if version["name"] == result["version"])
+        return load_version(Path(path)), result
 
 
 def shipped(name: str, ratio: float | None = 0.0):
