@@ -40,7 +40,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not,
     unless the report's `min_correct` differs. Raises UnreadableFile for JSON that is no such object."""
     header = read_header(source)
-    if header.lstrip().startswith("{"):
+    if header.lstrip().startswith("{") and not _is_trec_line(header):
         rows = _stream_json(source, report)
     elif columns := _find_columns(header):
         rows = _stream_table(source, report, *columns)
@@ -101,6 +101,11 @@ def is_line(line: str) -> bool:
     """Whether it can be a line of qrels."""
     columns = line.split()
     return len(columns) == 4 and columns[3].lstrip("+-").isdecimal()
+
+
+def _is_trec_line(line: str) -> bool:
+    """Whether it is one as qrels are written, of a question whose id may begin like JSON."""
+    return is_line(line) and line.split()[1] == "0"
 
 
 def is_nearly_line(line: str) -> bool:

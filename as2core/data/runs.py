@@ -105,9 +105,9 @@ def _read_places(source: Source) -> Places:
             f"{name_source(source)}: it is {kind}: save it as JSON, in ranx with run.save('name.json'), or as CSV"
         )
     start = _read_start(source)
-    if start.startswith("{"):
-        return _read_json(source)
     report, header = Report(source, strict=True), find_header(start)
+    if start.startswith("{") and not _is_trec_line(header):
+        return _read_json(source)
     delimiter, columns = _find_columns(header)
     if len(columns) > 1:
         if missing := _list_missing(columns):
@@ -145,6 +145,12 @@ def _is_trec(line: str) -> bool:
 
 def _parse_line(fields: list[str]) -> tuple[str, str, Place]:
     return unescape_id(fields[0]), unescape_id(fields[2]), (_parse_score(fields[4]), _parse_rank(fields[3]))
+
+
+def _is_trec_line(line: str) -> bool:
+    """Whether it is one as runs are written, of a question whose id may begin like JSON."""
+    columns = line.split()
+    return len(columns) == len(TREC_COLUMNS) and columns[1] == "Q0"
 
 
 def _parse_rank(text: str) -> float:

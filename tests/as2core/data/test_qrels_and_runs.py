@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from label_sets import QUESTION, question_lists
 
-from as2core.data import qrels
+from as2core.data import qrels, runs
 from as2core.data.source import read_all
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
@@ -18,6 +18,14 @@ from as2core.types import Candidate, Question
 def test_qrels_give_back_ids_and_labels_white_space_and_all(questions):
     plain = [Question(q.qid, "", tuple(Candidate(c.id, "", c.label) for c in q.candidates)) for q in questions]
     assert read_all(qrels.stream, "".join(qrels.to_lines(questions)).encode()) == (plain, [])
+
+
+def test_an_id_may_begin_like_json(tmp_path):
+    question = Question("{", "", (Candidate("a", "", 1), Candidate("b", "", 0)))
+    assert read_all(qrels.stream, "".join(qrels.to_lines([question])).encode()) == ([question], [])
+    file = tmp_path / "a.run"
+    file.write_text("{ Q0 a 1 2.0 x\n{ Q0 b 2 1.0 x\n")
+    assert runs.read_run_scores(file) == {"{": {"a": 2.0, "b": 1.0}}
 
 
 def test_qrels_are_written_as_trec_eval_wants_them_without_the_unjudged():
