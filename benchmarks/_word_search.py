@@ -7,9 +7,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
+from as2core.metrics import order
+from as2core.rankers.base import Ranker
 from as2core.retrieval.passages import PASSAGE_SENTENCES, find_first_sentence, split_passages
 from as2core.retrieval.sqlite import SqliteIndex
-from as2core.types import Document, Sentence
+from as2core.types import Candidate, Document, Sentence
 
 Pages = Mapping[str, tuple[Document, list[Sentence]]]  # by id
 
@@ -29,3 +33,14 @@ def search(pages: Pages, index: SqliteIndex, question: str, limit: int) -> list[
         last = min(first + PASSAGE_SENTENCES, len(pages[hit.doc_id][1]))
         places |= dict.fromkeys((hit.doc_id, position) for position in range(first, last))
     return [(pages[i][0], pages[i][1][position]) for i, position in list(places)[:limit]]
+
+
+def search_and_rank(
+    pages: Pages, index: SqliteIndex, ranker: Ranker, question: str, limit: int
+) -> list[tuple[Document, Sentence]]:
+    """What `search` finds, best first."""
+    found = search(pages, index, question, limit)
+    if not found:
+        return []
+    candidates = [Candidate(str(n), s.text, None, d.title) for n, (d, s) in enumerate(found)]
+    return [found[n] for n in order(np.asarray(ranker.score(question, candidates)))]

@@ -41,8 +41,6 @@ SETS = {
 }
 RANKERS = ("cascade", "generative")
 RATIOS = {"cascade": (0.0, 0.3), "generative": (None,)}  # only a cascade drops candidates
-
-
 PROGRAM = Path(sys.executable).with_name("as2")
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from _cells import describe, mean
 from _corpora import open_labels, open_shipped, retrieve_sentences, with_labels
 from _texts import DATA, require_files
 
@@ -30,7 +31,7 @@ from app.versions import loading
 from app.workbench.workbench import Workbench
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import table, write_section
-from as2core.metrics import measure_each, paired_test
+from as2core.metrics import measure_each
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "techniques" / "document-prior.md"
@@ -94,9 +95,8 @@ def make_rows(name: str, questions: Sequence[AskedQuestion]) -> Iterator[tuple[s
     before, after = measure(0.0), [measure(weight) for weight in WEIGHTS]
     for measure_name in MEASURES:
         values = before[measure_name]
-        tests = [paired_test(x[measure_name], values) for x in after]
-        cells = (f"{t.difference:+.3f} ({t.low:+.3f} to {t.high:+.3f})" for t in tests)
-        yield name, f"{len(questions)}", measure_name, f"{np.mean([*values.values()]):.3f}", *cells
+        cells = (describe(x[measure_name], values) for x in after)
+        yield name, f"{len(questions)}", measure_name, f"{mean(values):.3f}", *cells
 
 
 if __name__ == "__main__":

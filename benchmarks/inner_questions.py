@@ -19,18 +19,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
+from _cells import describe, mean
 from _texts import DATA, require_files
-from _word_search import Pages, index_words, search
+from _word_search import Pages, index_words, search_and_rank
 
 from as2core.data.sections import split_document
 from as2core.experiments.base import table, write_section
 from as2core.experiments.cells import describe_code
-from as2core.metrics import order, paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 from as2core.text import split_sentences
-from as2core.types import Candidate, Document, Sentence
+from as2core.types import Document, Sentence
 
 FILE = "medquad/qa.jsonl"
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"
@@ -120,10 +119,8 @@ def measure(
         for group, ids in drawn.items():
             values: Values = {m: {} for m in MEASURES}
             for i in ids:
-                found = search(pages, index, asked[i], CANDIDATES)
+                ranked = search_and_rank(pages, index, ranker, asked[i], CANDIDATES)
                 correct = next((s for s in pages[i][1] if not s.text.endswith("?")), None)
-                candidates = [Candidate(str(n), s.text, None, d.title) for n, (d, s) in enumerate(found)]
-                ranked = [found[n] for n in order(np.asarray(ranker.score(asked[i], candidates)))] if found else []
                 rank = next((n for n, (d, s) in enumerate(ranked, 1) if d.id == i and s == correct), None)
                 values["RR"][i] = 1 / rank if rank else 0.0
                 values["P@1"][i] = float(rank == 1)
@@ -135,10 +132,8 @@ def measure(
 def make_row(group: str, way: str, values: Values, base: Values) -> tuple[str, ...]:
     cells = []
     for m in MEASURES[:2]:
-        test = paired_test(values[m], base[m])
-        difference = "" if values is base else f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f})"
-        cells += [f"{np.mean(list(values[m].values())):.3f}", difference]
-    return group, way, *cells, f"{np.mean(list(values[MEASURES[2]].values())):.1%}"
+        cells += [f"{mean(values[m]):.3f}", "" if values is base else describe(values[m], base[m])]
+    return group, way, *cells, f"{mean(values[MEASURES[2]]):.1%}"
 
 
 if __name__ == "__main__":

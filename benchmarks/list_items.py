@@ -20,17 +20,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
+from _cells import describe, mean
 from _manuals import digest_parts, read_pages
-from _word_search import Pages, index_words, search
+from _word_search import Pages, index_words, search_and_rank
 
 from as2core.data import sections
 from as2core.experiments.base import table, write_section
 from as2core.experiments.cells import describe_code
-from as2core.metrics import order, paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.types import Candidate
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results.md"
@@ -81,14 +79,12 @@ def measure(ranker: Ranker, pages: Mapping[str, Pages], asked: Sequence[Mapping[
             for number, record in enumerate(asked):
                 if record["manual"] != manual:
                     continue
-                found = search(own, index, record["question"], CANDIDATES)
-                candidates = [Candidate(str(n), s.text, None, d.title) for n, (d, s) in enumerate(found)]
-                ranked = [found[n] for n in order(np.asarray(ranker.score(record["question"], candidates)))]
+                ranked = search_and_rank(own, index, ranker, record["question"], CANDIDATES)
                 correct = set(record["correct"])
                 rank = next((n for n, place in enumerate(ranked, 1) if correct & digest_parts(*place)), None)
                 values["RR"][str(number)] = 1 / rank if rank else 0.0
                 values["P@1"][str(number)] = float(rank == 1)
-                values["lead-in"][str(number)] = float(ranked[0][1].text.endswith(":"))
+                values["lead-in"][str(number)] = float(bool(ranked) and ranked[0][1].text.endswith(":"))
     return values
 
 
@@ -96,10 +92,8 @@ def make_row(name: str, way: str, values: Values, results: Mapping[str, Mapping[
     base = results[next(iter(WAYS))][name]
     cells = []
     for m in ("RR", "P@1"):
-        test = paired_test(values[m], base[m])
-        difference = "" if values is base else f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f})"
-        cells += [f"{np.mean(list(values[m].values())):.3f}", difference]
-    return name, str(len(values["RR"])), way, *cells, f"{np.mean(list(values['lead-in'].values())):.0%}"
+        cells += [f"{mean(values[m]):.3f}", "" if values is base else describe(values[m], base[m])]
+    return name, str(len(values["RR"])), way, *cells, f"{mean(values['lead-in']):.0%}"
 
 
 if __name__ == "__main__":

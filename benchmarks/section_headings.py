@@ -25,10 +25,11 @@ from statistics import median
 from typing import Any, ClassVar
 
 import numpy as np
+from _cells import describe
 from _manuals import digest_parts, read_pages, strip_heading
 from _word_search import Pages, index_words, search
 
-from as2core.evaluation import Evaluation, evaluate, paired_test
+from as2core.evaluation import Evaluation, evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.cells import describe_code
 from as2core.rankers.base import Ranker
@@ -148,8 +149,7 @@ def make_row(way: str, by_manual: Mapping[str, Evaluation], base: Mapping[str, E
     def differ(measure: str) -> str:
         values, others = join(by_manual, measure), join(base, measure)
         both = sorted(values.keys() & others.keys())
-        test = paired_test(*({qid: x[qid] for qid in both} for x in (values, others)))
-        return f"{test.difference:+.3f} ({test.low:+.3f} to {test.high:+.3f})"
+        return describe(*({qid: x[qid] for qid in both} for x in (values, others)))
 
     means = [e.metrics["AP"] for e in by_manual.values()]
     means.append(float(np.mean(list(join(by_manual, "AP").values()))))

@@ -192,5 +192,6 @@ def _join_heading(heading: str, text: str) -> str:
 
 
 def list_ends(text: str) -> Iterator[str]:
-    """What a sentence may have been before a heading or a question was put in front of it; white space is single."""
+    """What a sentence may have been before a heading, a question or a lead-in was put in front of it; white space is
+    single."""
     return (text[joint.end() :] for joint in _JOINT.finditer(text))
