@@ -102,7 +102,8 @@ class Corpus(Entity):
 
 
 class Document(Base):
-    """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content."""
+    """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content;
+    `split_rules`: the number of the rules that divided it into sentences, 0 of releases that counted none."""
 
     __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "indexed"), NO_ID_TWICE)
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -114,6 +115,7 @@ class Document(Base):
     digest: Mapped[str]
     sentences: Mapped[int]
     indexed: Mapped[bool] = mapped_column(default=False)
+    split_rules: Mapped[int] = mapped_column(default=0, server_default="0")
     updated: Mapped[datetime]
 
 

@@ -1,4 +1,8 @@
-"""Storing a batch of documents: all of it in one transaction, and what it changed goes into the tally."""
+"""Storing a batch of documents: all of it in one transaction, and what it changed goes into the tally.
+
+A document with the content that is stored is left alone, unless rules of an earlier release divided it into sentences:
+it is divided anew, and changed where its sentences are others now.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from app.corpora.near_copies import find_copy
 from app.corpora.unlike_documents import UNLIKE, find_unlike
 from app.workbench import audit
 from app.workbench.workbench import Workbench
-from as2core.data.sections import split_document
+from as2core.data.sections import SPLIT_RULES, split_document
 from as2core.messages import name_some
 from as2core.text import MAX_SENTENCE_CHARS, lacks_sentence_ends
 from as2core.types import Document, Sentence
@@ -36,25 +40,28 @@ def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally:
     digests = {d.id: hash_content(d.title, d.text, d.headings) for d in batch}
     with wb.read() as s:
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
-    changed = [d for d in batch if d.id not in older or older[d.id].digest != digests[d.id]]
-    pieces = _split(changed, tally)  # before the transaction begins, to keep it short
+    to_split = [d for d in batch if _is_to_split(older.get(d.id), digests[d.id])]
+    pieces = _split(to_split, tally)  # before the transaction begins, to keep it short
     tally.same_files |= {d.source for d in batch if d.id in older and older[d.id].digest == digests[d.id]}
-    stored_ids = {d.id: older[d.id].id for d in changed if d.id in older and d.id in pieces}
-    _sort_out_unlike(wb, [d for d in changed if d.id in stored_ids], pieces, stored_ids, tally)
+    stored_ids = {d.id: older[d.id].id for d in to_split if d.id in older and d.id in pieces}
+    _sort_out_unlike(wb, [d for d in to_split if d.id in stored_ids], pieces, stored_ids, tally)
     with wb.write() as s:
         lock_corpus(s, corpus_id)
         older = rows.find_documents_by_name(s, corpus_id, list(digests))
-        changes = _Changes.find([d for d in batch if d.id in pieces], older, digests)
+        same = _find_same(s, pieces, older, digests)
+        changes = _Changes.find([d for d in batch if d.id in pieces and d.id not in same], older, digests)
         _add_documents(s, corpus_id, [(d, digests[d.id], pieces[d.id]) for d in changes.new], wb.clock(), tally)
         outcomes: list[tuple[int, int]] = []
         for d in changes.others:
             document = s.get_one(DocumentRow, older[d.id].id)
             outcomes.append(rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock()))
+        present = rows.find_documents_by_name(s, corpus_id, list(pieces))
+        rows.note_split_rules(s, [row.id for row in present.values()], SPLIT_RULES)
         if changes.documents:
             rows.note_search_change(s, corpus_id, wb.clock())
         if changes.documents and tally.by is not None:
             audit.record(s, wb.clock(), tally.by, ADD, s.get_one(Corpus, corpus_id).name, changes.describe())
-    unchanged = len(batch) - len(changed) + len(pieces) - len(changes.documents)
+    unchanged = len(batch) - len(to_split) + len(pieces) - len(changes.documents)
     tally.count_documents(changes.added_count, changes.updated_count, unchanged)
     updated = [d for d in changes.others if d.id not in changes.returns]
     tally.updates += map(describe_document, updated)
@@ -63,10 +70,25 @@ def store_batch(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally:
     tally.orphans += sum(labels for _, labels in outcomes)
 
 
+def _is_to_split(older: Row | None, digest: str) -> bool:
+    return older is None or older.digest != digest or older.split_rules < SPLIT_RULES
+
+
+def _find_same(
+    s: Session, pieces: Mapping[str, Sequence[Sentence]], older: Mapping[str, Row], digests: Mapping[str, str]
+) -> set[str]:
+    """Ids of the documents whose content and sentences are those that are stored."""
+    by_id = {older[i].id: i for i in pieces if i in older and older[i].digest == digests[i]}
+    texts: dict[str, list[tuple[str, str]]] = {i: [] for i in by_id.values()}
+    for row in rows.list_sentences(s, list(by_id)):
+        texts[by_id[row.document_id]].append((row.text, row.heading))
+    return {i for i, of_one in texts.items() if of_one == [(piece.text, piece.heading) for piece in pieces[i]]}
+
+
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What a batch changes: `new` documents, and `others` that have another content now. `returns`: ids of those among
-    the others that were deleted and are added again."""
+    """What a batch changes: `new` documents, and `others` that have another content or other sentences now. `returns`:
+    ids of those among the others that were deleted and are added again."""
 
     new: tuple[Document, ...]
     others: tuple[Document, ...]
@@ -75,7 +97,7 @@ class _Changes:
     @classmethod
     def find(cls, batch: Sequence[Document], older: Mapping[str, Row], digests: Mapping[str, str]) -> _Changes:
         """`older`: the documents here by id; `digests`: of the batch's."""
-        others = tuple(d for d in batch if d.id in older and older[d.id].digest != digests[d.id])
+        others = tuple(d for d in batch if d.id in older and _is_to_split(older[d.id], digests[d.id]))
         new = tuple(d for d in batch if d.id not in older)
         return cls(new, others, frozenset(d.id for d in others if not older[d.id].digest))
 

@@ -87,8 +87,9 @@ def _is_present(corpus_id: int) -> ColumnElement[bool]:
 
 
 def find_documents_by_name(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Row]:
-    """External id -> row (id, external_id, digest, source, sentences), of those that are stored."""
-    columns = (Document.id, Document.external_id, Document.digest, Document.source, Document.sentences)
+    """External id -> row (id, external_id, digest, source, sentences, split_rules), of those that are stored."""
+    content = (Document.digest, Document.source, Document.sentences, Document.split_rules)
+    columns = (Document.id, Document.external_id, *content)
     documents = select(*columns).where(Document.corpus_id == corpus_id)
     batches = split_batches(external_ids)
     rows = (r for ids in batches for r in session.execute(documents.where(Document.external_id.in_(ids))))
@@ -162,6 +163,12 @@ def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int,
     sizes = [{"id": document_id, "sentences": len(pieces)} for document_id, _, pieces in filled]
     if sizes:
         session.execute(update(Document), sizes)
+
+
+def note_split_rules(session: Session, document_ids: Sequence[int], split_rules: int) -> None:
+    """Their sentences are those that these rules give."""
+    for ids in split_batches(document_ids):
+        session.execute(update(Document).where(Document.id.in_(ids)).values(split_rules=split_rules))
 
 
 def _add_sentences(session: Session, values: list[dict[str, object]]) -> None:

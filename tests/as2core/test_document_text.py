@@ -1,11 +1,13 @@
 """Plain text and Markdown: marks, sections, programs, titles."""
 
+import hashlib
+
 import pytest
 from document_files import one
 
 from as2core.data.documents import read_documents
 from as2core.data.parser_process import ParserProcess
-from as2core.data.sections import split_document
+from as2core.data.sections import SPLIT_RULES, split_document
 from as2core.text import split_sentences
 
 
@@ -366,3 +368,33 @@ def test_a_text_of_many_divided_words_is_joined_in_one_pass():
     words = [f"{a}{b}{c}" for a in "bcdfghjklmnpqrst" for b in "aei" for c in "bcdfghjklmnpqrstvwxz"]
     text = "".join(f"{first}-\n{second} " for first in words[:400] for second in words[:600])
     assert one("a.txt", f"It is so. {text}").text.count("-\n") == 0
+
+
+MANUAL = """# The pump
+
+Is it loud? No. Model No. 5 is silent, e.g. at night.
+
+1. To start it, run: pump --start
+2. Wait.
+
+The symptoms include:
+
+- fever
+- a dry cough, which may last for weeks and which no medicine that we know of shortens by more than some days
+- tiredness, for which nothing but rest is known to help, and which may come back when the work is taken up too early
+
+## 2.1 Undo
+
+| key | does |
+|---|---|
+| z | undoes it |
+"""
+
+
+def test_a_change_of_what_documents_are_divided_into_is_counted():
+    pages = ["<h1>The pump</h1><p>Can it fail? Rarely.<ul><li>dust</li><li>rust</li></ul>", MANUAL, MANUAL]
+    manuals = map(one, ["manual.html", "manual.md", "manual.txt"], pages)
+    texts = [s.text for manual in manuals for s in split_document(manual)]
+    digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=4).hexdigest()
+    # another digest: raise SPLIT_RULES, so that documents that are stored are divided anew when they are added again
+    assert (SPLIT_RULES, digest) == (1, "977d70c2")

@@ -12,6 +12,7 @@ from app.corpora.near_copies import SAME_TEXT, SIMILAR_TEXT
 from app.jobs import queue
 from app.labels import annotation
 from as2core.errors import As2Error
+from as2core.text import split_sentences
 from as2core.types import Progress
 
 MANY = "\n".join(
@@ -82,6 +83,30 @@ def test_a_sentence_is_shown_below_the_heading_of_its_section(wb, towers, ann):
     assert ingestion.ingest(wb, towers.id, [("labels.md", MANUAL % b"Take back")]).updated == 1
     [placed] = documents.load_sentences(wb, [sentence.sentence_id])
     assert placed.heading == "Take back"
+
+
+def test_what_an_earlier_release_divided_otherwise_is_divided_anew_when_it_is_added_again(wb, towers, ann, monkeypatch):
+    files = [
+        ("list.txt", b"Bring the following: \n- a pen\n- paper\n\nCome early."),
+        ("plain.txt", b"It is free. Ask."),
+    ]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(batch_storage, "split_document", lambda document: split_sentences(document.text))
+        earlier.setattr(batch_storage, "SPLIT_RULES", 0)
+        ingestion.ingest(wb, towers.id, files)
+    [stored] = documents.list_documents(wb, towers.id, "list")
+    [*_, last] = documents.list_sentences(wb, stored.id)
+    asked = asking.ask(wb, towers.id, "When to come?")
+    annotation.give_label(
+        wb, question_id=asked.question_id, sentence_id=last.id, annotator_id=ann.id, label="correct"
+    )  # fmt: skip
+
+    done = ingestion.ingest(wb, towers.id, files)
+    assert (done.updates, done.unchanged, done.orphans) == (("list.txt",), 1, 0)
+    sentences = documents.list_sentences(wb, stored.id)
+    assert [s.text for s in sentences] == ["Bring the following: a pen; paper", "Come early."]
+    assert sentences[1].id == last.id
+    assert ingestion.ingest(wb, towers.id, files).unchanged == 2
 
 
 def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, towers, tmp_path):
