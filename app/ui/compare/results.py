@@ -54,8 +54,7 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     if headline:
         with st.container(key="compare_headline"):  # the keys' script has it read out
             st.markdown(f"**{plain(headline)}**", help=MEANING)
-    for note in merge_overlaps(view.notes):
-        st.info(plain(note), icon=":material/info:")
+    _draw_notes(merge_overlaps(view.notes))
     _draw_table(view.distinct_results, metric)
     if view.full_names:
         st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
@@ -84,6 +83,13 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)
+
+
+def _draw_notes(notes: Sequence[str]) -> None:
+    """In one box: an uploaded ranking has up to three, and in boxes of their own they push the table off the screen."""
+    if notes:
+        texts = [plain(note) for note in notes]
+        st.info(texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts), icon=":material/info:")
 
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
