@@ -81,7 +81,10 @@ def test_a_list_that_another_is_at_is_not_given_for_what_they_have_labelled_alre
     second = leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"))
     assert second.question != first.question
     assert all(row.free for row in second.rows)
-    skips = [second.question_id, leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "b")).question_id]
+    skips = [
+        second.question_id,
+        leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "b")).question_id,
+    ]
     assert leasing.find_next_question(wb, Seat(long_lists, bob.id, "unlabelled", "bob"), skips) is None
 
 
