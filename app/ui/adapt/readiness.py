@@ -55,7 +55,8 @@ def draw_labels(view: Readiness) -> None:
             navigation.to("label", "Label sentences", queue=UNLABELLED)
             navigation.to("ask", "Ask and label")
             if not view.labels:
-                navigation.to("data", "Propose questions or import labels")
+                navigation.to("data", "Propose questions", view="proposals")
+                navigation.to("data", "Import labels", view="labels")
         if not view.labels:
             st.caption(
                 "There are three ways to get labels: type a question on **Ask** and label its sentences, let "

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import pytest
 import stored
@@ -50,6 +51,12 @@ def handbook(wb):
     pair = Candidate("tea-0", "Tea is a drink.", 1, "Tea"), Candidate("tea-1", "It is hot.", 0, "Tea")
     jsonl.write([Question(f"tea-q{i}", f"what is tea number {i}", pair) for i in range(25)], folder / "train.jsonl")
     return ensure_handbook(wb)
+
+
+def test_where_nothing_is_labelled_links_lead_to_proposed_questions_and_to_the_import(wb, handbook):
+    links = [link.proto for link in open_adapt({"corpus": "handbook"}).get("page_link")]
+    views = {link.label: dict(parse_qsl(link.query_string)).get("view") for link in links}
+    assert (views["Propose questions"], views["Import labels"]) == ("proposals", "labels")
 
 
 def test_prepared_labels_stand_above_what_is_missing_until_all_are_accepted(wb, handbook):

@@ -318,8 +318,9 @@ def test_questions_whose_candidates_all_have_labels_cannot_be_labelled_but_looke
     jsonl.write(complete, file)
     at = open_comparison(job)
     at = at.selectbox(key="compare_findings_ranker").set_value("rr").run()
-    labels = [x.proto.label for x in at.get("page_link")]
-    assert not [x for x in labels if x.startswith("Label candidates")] and "Look for wrong labels" in labels
+    links = {x.proto.label: dict(parse_qsl(x.proto.query_string)) for x in at.get("page_link")}
+    assert not [label for label in links if label.startswith("Label candidates")]
+    assert links["Look for wrong labels"] == {"corpus": "things", "view": "list"}
     assert at.button(key="compare_label_none").disabled
     assert "Every candidate of these questions has a label." in texts(at)
 
