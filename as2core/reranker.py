@@ -262,7 +262,8 @@ def _read_document(place: int, document: object, owner: str) -> Candidate:
     text = next((text for name in TEXT_FIELDS if isinstance(text := _get(document, name), str)), None)
     title = _find_title(document)
     if text is None or not isinstance(title, str):
-        raise BadSetting(f'document {place}{owner} is {document!r:.60}: give a text, {{"text", "title"}} or a Candidate')
+        remedy = 'give a text, {"text", "title"} or a Candidate'
+        raise BadSetting(f"document {place}{owner} is {document!r:.60}: {remedy}")
     return Candidate(str(place), _read_text(text), title=_read_text(title))
 
 

@@ -147,8 +147,8 @@ def find_next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> 
             if assignment.is_random:
                 assignment, target = replace(assignment, first_id=target), None
             item = open_question(wb, seat, row.question_id, assignment, target)
-            taken = 0 if QUEUES[seat.queue].is_review else sum(r.is_leased for r in item.rows)
-            if sum(r.free for r in item.rows) > taken:
+            lease_count = 0 if QUEUES[seat.queue].is_review else sum(r.is_leased for r in item.rows)
+            if sum(r.free for r in item.rows) > lease_count:
                 return item
             misses.append(row.question_id)  # somebody else is at it, maybe since this moment
     leave(wb, seat)

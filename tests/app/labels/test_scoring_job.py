@@ -16,9 +16,8 @@ from app.ranking import next_question, score_job, scoring
 from app.versions import promotion
 from app.worker import RUNNERS
 from db.models import ModelVersion, Run
-from db.repositories import question_lists, queues
+from db.repositories import question_lists, queues, versions
 from db.repositories import questions as rows
-from db.repositories import versions
 
 
 def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, ann):
