@@ -19,7 +19,7 @@ from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.headline import MEANING, choose_pairs, describe_headline
 from app.ui.compare.names import count_questions, count_rankers, describe_raw_names, name_dataset
 from app.ui.compare.sweep import build_sweep_chart, describe_sweep, split_sweeps
-from app.ui.text import escape, format_time, plain, shorten
+from app.ui.text import escape, format_time, plain, render_notes, shorten
 from app.ui.wording import UNRANKED, describe_p, describe_test
 from as2core.evaluation import is_clear
 from as2core.messages import count, format_signed
@@ -54,7 +54,8 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     if headline:
         with st.container(key="compare_headline"):  # the keys' script has it read out
             st.markdown(f"**{plain(headline)}**", help=MEANING)
-    _draw_notes(merge_overlaps(view.notes))
+    if notes := merge_overlaps(view.notes):
+        st.info(render_notes(notes), icon=":material/info:")
     _draw_table(view.distinct_results, metric)
     if view.full_names:
         st.caption("; ".join(f"{plain(name)}: {plain(full_name)}" for name, full_name in view.full_names.items()))
@@ -83,13 +84,6 @@ def draw(view: ComparisonView, draw_below_table: Callable[[], None]) -> None:
     draw_cuts(view)
     _draw_questions(view, names, metric)
     _draw_slope(view, [r.ranker for r in singles] or names)
-
-
-def _draw_notes(notes: Sequence[str]) -> None:
-    """In one box: an uploaded ranking has up to three, and in boxes of their own they push the table off the screen."""
-    if notes:
-        texts = [plain(note) for note in notes]
-        st.info(texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts), icon=":material/info:")
 
 
 def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:

@@ -102,6 +102,12 @@ def test_warnings_do_not_block(wb):
     assert not at.button(key="adapt_start").disabled
 
 
+def test_what_to_be_wary_of_stands_in_one_box(wb, monkeypatch):
+    view = replace(readiness.check_readiness(wb, THINGS), warnings=("Few, 2 * 3.", "Old."))
+    monkeypatch.setattr(adapt_page, "_check_readiness", lambda *_: view)
+    assert [w.value for w in open_adapt().warning] == ["- Few, 2 \\* 3.\n- Old."]
+
+
 def test_held_out_questions_that_lack_a_kind_of_label_are_one_press_away(wb, monkeypatch):
     view = replace(readiness.check_readiness(wb, THINGS), incomplete_ids=(5, 7))
     monkeypatch.setattr(adapt_page, "_check_readiness", lambda *_: view)
